@@ -242,7 +242,7 @@ class Sample(TypedDict):
     """Keys with their minimum and maximum, as numbers or quantities of one unit: `["1 Mbit/s", "10
     Mbit/s"]`."""
     count: int
-    """Number of combinations to draw."""
+    """Number of combinations to draw, each of which is one variant of the campaign."""
     logarithmic: NotRequired[list[str]]
     """Names of the keys whose logarithm is uniformly distributed instead of their value."""
     method: NotRequired[Method]
@@ -825,7 +825,7 @@ class Adapt(TypedDict):
     """A change of the path for which senders set window and time-out at once (fast adaptation)."""
 
     at: Span
-    """When the path changes."""
+    """Time from the start of the run at which the path changes."""
     rate: Rate
     """Rate of the new path."""
     round_trip: Span
@@ -1465,17 +1465,17 @@ class UniformJitter(TypedDict):
 
     kind: Literal["uniform"]
     most: Span
-    """Greatest extra delay of a packet."""
+    """Largest extra delay of a packet; the smallest is 0 s."""
 
 
 class NormalJitter(TypedDict):
     """Jitter of the kind `normal`. Extra delay that is normally distributed; draws below 0 s are repeated."""
 
     deviation: Span
-    """Standard deviation of the normal distribution."""
+    """Standard deviation of the normal distribution, before draws below 0 s are repeated."""
     kind: Literal["normal"]
     mean: Span
-    """Mean of the normal distribution."""
+    """Mean of the normal distribution, before draws below 0 s are repeated."""
 
 
 class ExponentialJitter(TypedDict):
@@ -1503,7 +1503,7 @@ class LateJitter(TypedDict):
     """Extra delay of a packet that is late."""
     kind: Literal["late"]
     probability: float
-    """Probability that a packet is late."""
+    """Probability that a packet is late, independently of all others."""
 
 
 class LevelsJitter(TypedDict):
@@ -1565,7 +1565,7 @@ class ScheduledClass(TypedDict):
     dscp: NotRequired[list[Dscp]]
     """Code points (DSCP) of its packets. The last class also takes all code points that no class lists."""
     name: str
-    """Name of the class, for messages."""
+    """Name of the class, by which messages refer to it."""
     queue: NotRequired[Queue]
     """Queue discipline of the class, which may have classes of its own."""
     weight: NotRequired[int]
@@ -1894,7 +1894,8 @@ class Antenna(TypedDict):
     diameter: NotRequired[Distance]
     """Width of a parabolic reflector, from which the gain follows. Give either this or `gain_dbi`."""
     efficiency: NotRequired[float]
-    """Aperture efficiency, 0.65 by default."""
+    """Aperture efficiency: the fraction of the power that meets the dish and is collected; 0.65 by default,
+    typical of parabolic antennas."""
     gain_dbi: NotRequired[float]
     """Gain in dBi. Give either this or `diameter`."""
     pointing_error: NotRequired[Angle]
@@ -1905,7 +1906,7 @@ class BudgetLeg(TypedDict):
     """One leg of a link budget: a transmitter, free space and a receiver."""
 
     distance: Distance
-    """Distance between transmitter and receiver."""
+    """Slant range, the distance between transmitter and receiver, which gives the free-space loss."""
     eirp_dbw: NotRequired[float]
     """Equivalent isotropically radiated power of the carrier in dBW, output back-off included. Give either
     this or `power_dbw` and `transmit`."""
@@ -2027,7 +2028,7 @@ class Site(TypedDict):
     latitude: Angle
     """Geodetic latitude, north positive; -90 deg to 90 deg."""
     longitude: Angle
-    """Longitude of the site, east positive."""
+    """Longitude of the site, positive to the east and negative to the west."""
 
 
 class Positions(TypedDict):
@@ -2068,7 +2069,7 @@ class Class(TypedDict):
     """Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
     lists."""
     name: str
-    """Name of the class, for messages."""
+    """Name of the class, by which messages refer to it."""
     queue: NotRequired[Queue]
     """Queue discipline of the class. If unset, that of the return link."""
 
@@ -2472,7 +2473,7 @@ class Gsl(TypedDict):
     down: Rate
     """Rate from a satellite to a site."""
     error: NotRequired[Error]
-    """Errors on these links."""
+    """Error process of each link and direction; no errors by default."""
     mask: NotRequired[Angle]
     """Minimum elevation at which a site sees a satellite, 10 deg by default; -5 deg to below 90 deg."""
     queue: NotRequired[Queue]
@@ -2511,7 +2512,7 @@ class GridIsl(TypedDict):
     cross_seam: NotRequired[bool]
     """Whether planes on both sides of a seam are linked too; off by default."""
     error: NotRequired[Error]
-    """Errors on these links."""
+    """Error process of each link and direction; no errors by default."""
     kind: Literal["grid"]
     max_latitude: NotRequired[Angle]
     """Geocentric latitude, north or south, beyond which an end's links to other planes are off; 0 deg to 90
@@ -2576,11 +2577,12 @@ class WalkerDeltaShell(TypedDict):
     """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
     of all satellites; 0 by default, less than `planes`."""
     planes: int
-    """Number of orbital planes."""
+    """Number P of orbital planes, whose ascending nodes are `raan_spread` divided by this number apart."""
     raan_spread: NotRequired[Angle]
     """Angle over which the ascending nodes are spread, 360 deg by default."""
     satellites: int
-    """Number of satellites in each plane."""
+    """Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this
+    number times P."""
 
 
 class WalkerStarShell(TypedDict):
@@ -2597,11 +2599,12 @@ class WalkerStarShell(TypedDict):
     of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites midway
     between those of the previous plane."""
     planes: int
-    """Number of orbital planes."""
+    """Number P of orbital planes, whose ascending nodes are `raan_spread` divided by this number apart."""
     raan_spread: NotRequired[Angle]
     """Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default."""
     satellites: int
-    """Number of satellites in each plane."""
+    """Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this
+    number times P."""
 
 
 class GeoShell(TypedDict):
@@ -2638,7 +2641,7 @@ class GroundSite(TypedDict):
     latitude: Angle
     """Geodetic latitude, north positive; -90 deg to 90 deg."""
     longitude: Angle
-    """Longitude of the site, east positive."""
+    """Longitude of the site, positive to the east and negative to the west."""
     mask: NotRequired[Angle]
     """Minimum elevation at which this site sees a satellite; that of `gsl` if unset."""
     spread: NotRequired[Distance]
@@ -2906,16 +2909,17 @@ class ConstellationNetworkKind(TypedDict):
     """Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the Earth's
     rotation is off by less than 0.9 s, which is 420 m at the equator."""
     gsl: Gsl
-    """Links between satellites and sites."""
+    """Links between satellites and sites: their rates, queues, errors and lowest elevation."""
     handover: NotRequired[SatelliteHandover]
     """What happens when another satellite takes over a site."""
     isl: NotRequired[Isl]
-    """Inter-satellite links; none by default."""
+    """Links between satellites. There are none by default, so that packets go from site to satellite to
+    site."""
     kind: Literal["constellation"]
     routing: NotRequired[Routing]
-    """The paths that packets take."""
+    """How paths are chosen and how often; by default those of the shortest delay, computed every second."""
     shell: list[Shell]
-    """The satellites: one or more shells."""
+    """The satellites, as one or more shells: sets of circular orbits or element sets."""
     sites: dict[str, GroundSite]
     """Sites on the ground, by the names of their nodes; at least two."""
 
@@ -3309,7 +3313,7 @@ class Proxy(TypedDict):
     mechanism: Mechanism
     """The mechanism by which it enhances performance."""
     name: str
-    """Name of the proxy, in results."""
+    """Name of the proxy in results and messages."""
     node: str
     """Name of the node at which it runs."""
 
@@ -3375,11 +3379,11 @@ class Service(TypedDict):
     """Names of the flows that the service serves. If not given, it serves every flow that it can: the role
     says which."""
     name: str
-    """Name of the service in results."""
+    """Name of the service in results and messages."""
     node: str
-    """Node at which the service runs."""
+    """Name of the node at which the service runs."""
     role: Role
-    """What the service does."""
+    """What the service does, and with which parameters."""
 
 
 class Scenario(TypedDict):

@@ -18,7 +18,7 @@ pub struct Config {
     pub altitude: Distance,
     /// Inclination of all planes to the equator.
     pub inclination: Angle,
-    /// Number P of orbital planes, whose ascending nodes are evenly spaced over `raan_spread`.
+    /// Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart.
     pub planes: Count<1, 1000>,
     /// Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this number
     /// times P.
