@@ -2577,7 +2577,7 @@ class WalkerDeltaShell(TypedDict):
     """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
     of all satellites; 0 by default, less than `planes`."""
     planes: int
-    """Number P of orbital planes, whose ascending nodes are `raan_spread` divided by this number apart."""
+    """Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart."""
     raan_spread: NotRequired[Angle]
     """Angle over which the ascending nodes are spread, 360 deg by default."""
     satellites: int
@@ -2599,7 +2599,7 @@ class WalkerStarShell(TypedDict):
     of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites midway
     between those of the previous plane."""
     planes: int
-    """Number P of orbital planes, whose ascending nodes are `raan_spread` divided by this number apart."""
+    """Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart."""
     raan_spread: NotRequired[Angle]
     """Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default."""
     satellites: int
