@@ -8,6 +8,7 @@ mod document;
 mod dscp;
 mod kind;
 mod naming;
+mod number;
 mod problem;
 mod quantity;
 mod random;
@@ -20,10 +21,9 @@ pub use address::{FlowId, NodeId};
 pub use dscp::Dscp;
 pub use kind::{inline_table, name_alone, Sample};
 pub use naming::{has_number, is_pattern, matches_pattern, natural_order, numbered, with_number};
+pub use number::{Count, Fraction, Real};
 pub use problem::{Problem, Problems};
-pub use quantity::{
-    Angle, Count, Distance, Fraction, Frequency, Quantity, QuantityError, Rate, RateOrZero, Real, Size, Speed,
-};
+pub use quantity::{Angle, Distance, Frequency, Quantity, QuantityError, Rate, RateOrZero, Size, Speed};
 pub use random::{Stream, Streams};
 pub use time::{Span, Time};
 pub use trace::{Column, Glimpse, Probe, Recorder, Report, Row, Seen, Sink, Table, Tables};

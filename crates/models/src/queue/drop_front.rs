@@ -11,10 +11,10 @@
 //! ```
 
 use super::buffer::{Buffer, Effects, Head, Line};
-use super::drop_tail::{DEFAULT_PACKETS, FULL};
-use super::{Discipline, Queue};
+use super::drop_tail::FULL;
+use super::{limit, Discipline, Queue};
 use crate::{facts, Held, Packet};
-use bentpipe_core::{Count, Dscp, Problems, Rate, Sample, Size, Time};
+use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packets: Option<Count<1, 1_000_000_000>>,
+    pub packets: Option<limit::Packets>,
     /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Size>,
@@ -34,34 +34,20 @@ impl Sample for Config {
     const SAMPLE: &'static str = r#"packets = 40, bytes = "50 kB""#;
 }
 
-impl Config {
-    fn most_packets(&self) -> Option<u64> {
-        match (self.packets, self.bytes) {
-            (None, None) => Some(DEFAULT_PACKETS),
-            (packets, _) => packets.map(Count::value),
-        }
-    }
-}
-
 impl Discipline for Config {
     fn build(&self, _rate: Rate) -> Queue {
-        Queue::Departure(Box::new(DropFront {
-            packets: self.most_packets().unwrap_or(u64::MAX),
-            bytes: self.bytes.map_or(u64::MAX, Size::bytes),
-            line: Line::default(),
-        }))
+        let (packets, bytes) = limit::limits(self.packets, self.bytes);
+        Queue::Departure(Box::new(DropFront { packets, bytes, line: Line::default() }))
     }
 
     fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
         let note = "drop-front drops the packet that has waited longest".to_owned();
-        let fifo = facts::Queue::fifo("drop-front", self.most_packets(), self.bytes.map(Size::bytes));
+        let fifo = facts::Queue::fifo("drop-front", limit::most_packets(self.packets, self.bytes), self.bytes.map(Size::bytes));
         facts::Queue { notes: vec![note], ..fifo }
     }
 
     fn check(&self, problems: &mut Problems) {
-        if self.bytes.is_some_and(|bytes| bytes.bytes() < 1500) {
-            problems.add("bytes", "a queue must hold at least one packet of 1500 B; allowed: 1500 B or more");
-        }
+        limit::check(self.bytes, problems);
     }
 }
 

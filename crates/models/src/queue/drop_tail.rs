@@ -9,6 +9,7 @@
 //! queue = { kind = "drop-tail", packets = 417 }
 //! ```
 
+use super::limit::{self, DEFAULT_PACKETS};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
 use crate::{facts, DropReason, Packet};
 use bentpipe_core::{Count, Dscp, Problems, Rate, Sample, Size, Stream, Time};
@@ -18,16 +19,13 @@ use serde::{Deserialize, Serialize};
 /// The queue was full.
 pub const FULL: DropReason = DropReason::new("queue full");
 
-/// Most packets that wait where a scenario names no limit.
-pub const DEFAULT_PACKETS: u64 = 1000;
-
 /// A drop-tail queue, limited in packets, in bytes or in both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packets: Option<Count<1, 1_000_000_000>>,
+    pub packets: Option<limit::Packets>,
     /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Size>,
@@ -43,32 +41,18 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// The most packets that wait, if they are limited.
-    pub fn most_packets(&self) -> Option<u64> {
-        match (self.packets, self.bytes) {
-            (None, None) => Some(DEFAULT_PACKETS),
-            (packets, _) => packets.map(Count::value),
-        }
-    }
-}
-
 impl Discipline for Config {
     fn build(&self, _rate: Rate) -> Queue {
-        Queue::Arrival(Box::new(DropTail {
-            packets: self.most_packets().unwrap_or(u64::MAX),
-            bytes: self.bytes.map_or(u64::MAX, Size::bytes),
-        }))
+        let (packets, bytes) = limit::limits(self.packets, self.bytes);
+        Queue::Arrival(Box::new(DropTail { packets, bytes }))
     }
 
     fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
-        facts::Queue::fifo("drop-tail", self.most_packets(), self.bytes.map(Size::bytes))
+        facts::Queue::fifo("drop-tail", limit::most_packets(self.packets, self.bytes), self.bytes.map(Size::bytes))
     }
 
     fn check(&self, problems: &mut Problems) {
-        if self.bytes.is_some_and(|bytes| bytes.bytes() < 1500) {
-            problems.add("bytes", "a queue must hold at least one packet of 1500 B; allowed: 1500 B or more");
-        }
+        limit::check(self.bytes, problems);
     }
 }
 

@@ -17,6 +17,7 @@ pub mod drr;
 pub mod early;
 pub mod fq_codel;
 pub mod gentle_red;
+pub mod limit;
 pub mod pie;
 pub mod priority;
 pub mod red;

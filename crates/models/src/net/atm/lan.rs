@@ -1,6 +1,6 @@
 //! An Ethernet segment between a node and its adapter, which carries frames one after the other and each as a whole.
 
-use crate::queue::drop_tail::DEFAULT_PACKETS;
+use crate::queue::limit::DEFAULT_PACKETS;
 use bentpipe_core::{Rate, Span, Time};
 use std::collections::VecDeque;
 
