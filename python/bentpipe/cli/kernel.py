@@ -13,6 +13,8 @@ app = typer.Typer(
     name="kernel",
     help="Build and list the kernels of `emulate --clock kernel`.",
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 

@@ -1,10 +1,10 @@
-"""Help of commands: arguments without their Python types, and a list of commands in groups."""
+"""Help of commands without the Python types of their arguments."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,18 +22,3 @@ class PlainCommand(TyperCommand):
             if param.param_type_name == "argument":
                 param.display_type_rich = lambda ctx: ""  # type: ignore[attr-defined]  # noqa: ARG005
         return params
-
-
-class GroupedCommands(TyperGroup):
-    """A command whose help lists its subcommands under the headings of their help panels."""
-
-    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002
-        """Write the groups of commands."""
-        groups: dict[str, list[tuple[str, str]]] = {}
-        width = formatter.width - 4 - max(map(len, self.commands))
-        for name, command in self.commands.items():
-            about = command.get_short_help_str(width)
-            groups.setdefault(getattr(command, "rich_help_panel", "Commands"), []).append((name, about))
-        for heading, rows in groups.items():
-            with formatter.section(heading):
-                formatter.write_dl(rows)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from .after_dashes import command_of
+from .after_dashes import CommandAfterDashes, command_of
 from .common import Overrides
 from .inside import HostName, Internet, Mtu, Wanted, run_inside
+
+#: The words after ``--`` are not this program's.
+COMMAND_CLASS: Final = CommandAfterDashes
 
 
 def run(

@@ -37,6 +37,3 @@ def set_(
     for change in changes:
         key, _, value = change.partition("=")
         ask(record, "change", key=key.strip(), value=value.strip())
-
-
-set_.__name__ = "set"

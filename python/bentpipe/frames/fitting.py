@@ -23,7 +23,7 @@ any other chain of as many states with these runs has the same likelihood.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -136,20 +136,15 @@ def lags_of(frames: int, most: int = 1000) -> list[int]:
 Tell = Callable[[str], None]
 
 
-def fit_all(outcomes: Outcomes, tell: Tell = lambda _: None) -> list[Fit]:
-    """Returns every process fitted to the outcomes, in the order of the table above."""
+def fit_all(outcomes: Outcomes, tell: Tell = lambda _: None, only: Collection[str] = ()) -> list[Fit]:
+    """Returns every process fitted to the outcomes, in the order of the table above, or those of ``only``."""
     frames = min(outcomes.frames, MANY)
     observed = _Observed(outcomes, frames)
     fits = []
-    for process, fitted in (
-        ("bernoulli", _bernoulli),
-        ("bistable", _bistable),
-        ("gilbert-elliott", _gilbert_elliott),
-        ("markov-3", lambda observed: _markov(observed, 3)),
-        ("markov-4", lambda observed: _markov(observed, 4)),
-    ):
-        tell(process)
-        fits.append(_described(process, fitted(observed), observed))
+    for process, fitted in _PROCESSES.items():
+        if not only or process in only:
+            tell(process)
+            fits.append(_described(process, fitted(observed), observed))
     return fits
 
 
@@ -440,3 +435,12 @@ def _described(process: str, found: _Found, observed: _Observed) -> Fit:
         float(np.sqrt(np.mean(difference**2))),
         notes,
     )
+
+
+_PROCESSES: Final[dict[str, Callable[[_Observed], _Found]]] = {
+    "bernoulli": _bernoulli,
+    "bistable": _bistable,
+    "gilbert-elliott": _gilbert_elliott,
+    "markov-3": lambda observed: _markov(observed, 3),
+    "markov-4": lambda observed: _markov(observed, 4),
+}

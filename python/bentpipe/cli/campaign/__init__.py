@@ -18,6 +18,8 @@ app = typer.Typer(
     name="campaign",
     help="Run many variants and replications of a scenario.",
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 for command in (run, show, table, plot, export, batches):

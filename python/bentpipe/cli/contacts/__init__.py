@@ -14,6 +14,8 @@ app = typer.Typer(
     name="contacts",
     help="Read contact plans, and find the routes of bundles through them.",
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 for command in (route, show, geometry):

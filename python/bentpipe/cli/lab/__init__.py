@@ -19,6 +19,8 @@ app = typer.Typer(
     name="lab",
     help="Use a test bed with the token in BENTPIPE_TOKEN.",
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 for command in (save, configurations, launch, runs, cancel, fetch, api):

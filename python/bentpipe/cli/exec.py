@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from bentpipe.errors import InputError, unknown
 
-from .after_dashes import command_of
+from .after_dashes import CommandAfterDashes, command_of
+
+#: The words after ``--`` are not this program's.
+COMMAND_CLASS: Final = CommandAfterDashes
 
 
-def execute(
+def exec_(
     context: typer.Context,
     where: Annotated[
         list[str],
@@ -52,6 +55,3 @@ def execute(
         if os.access(f"/proc/{record.pid}/ns/net", os.R_OK):
             raise
         raise OSError(f"{record.id} cannot be reached from here: {error.strerror or error}") from None
-
-
-execute.__name__ = "exec"
