@@ -42,7 +42,11 @@ impl Discipline for Config {
 
     fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
         let note = "drop-front drops the packet that has waited longest".to_owned();
-        let fifo = facts::Queue::fifo("drop-front", limit::most_packets(self.packets, self.bytes), self.bytes.map(Size::bytes));
+        let fifo = facts::Queue::fifo(
+            "drop-front",
+            limit::most_packets(self.packets, self.bytes),
+            self.bytes.map(Size::bytes),
+        );
         facts::Queue { notes: vec![note], ..fifo }
     }
 

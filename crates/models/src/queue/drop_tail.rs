@@ -48,7 +48,8 @@ impl Discipline for Config {
     }
 
     fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
-        facts::Queue::fifo("drop-tail", limit::most_packets(self.packets, self.bytes), self.bytes.map(Size::bytes))
+        let packets = limit::most_packets(self.packets, self.bytes);
+        facts::Queue::fifo("drop-tail", packets, self.bytes.map(Size::bytes))
     }
 
     fn check(&self, problems: &mut Problems) {
