@@ -7,6 +7,7 @@ follow from the folders.
 - ``{plot}``: see :mod:`manual.blocks`.
 - ``{gallery}``: the subpages of the page, each with its first figure and its first paragraph.
 - ``{pages}``: the pages of the folder that no list of contents on this page names.
+- Tables of keys and of columns have the class ``keys``, by which the style sheet stacks their cells on narrow screens.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-outdated", with_other_subpages)
     app.connect("env-before-read-docs", draw)
     app.connect("source-read", with_contents)
+    app.connect("doctree-read", with_classes)
     app.connect("build-finished", with_entrance)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
 
@@ -154,12 +156,21 @@ def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
         listed = "\n".join(rest)
         source[0] = re.sub(
             r"^```\{pages\}(.*)\n(?:(:.*\n)*)```",
-            lambda found: f"```{{toctree}}\n:caption: {found[1].strip()}\n\n{listed}\n```",
+            lambda found: f"```{{toctree}}\n:hidden:\n:caption: {found[1].strip()}\n\n{listed}\n```",
             source[0],
             flags=re.MULTILINE,
         )
     if below and "{toctree}" not in source[0]:
         source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(below) + "\n```\n"
+
+
+def with_classes(_: Sphinx, page: nodes.document) -> None:
+    """Mark the tables whose rows describe a key or a column each."""
+    for table in page.findall(nodes.table):
+        heading = next(iter(table.findall(nodes.thead)), None)
+        words = [entry.astext() for entry in heading.findall(nodes.entry)] if heading else []
+        if len(words) > 2 and words[0] in ("key", "column") and words[-1] == "meaning":
+            table["classes"].append("keys")
 
 
 def with_entrance(app: Sphinx, error: Exception | None) -> None:
