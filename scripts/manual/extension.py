@@ -7,7 +7,7 @@ follow from the folders.
 - ``{plot}``: see :mod:`manual.blocks`.
 - ``{gallery}``: the subpages of the page, each with its first figure and its first paragraph.
 - ``{pages}``: the pages of the folder that no list of contents on this page names.
-- Tables of keys and of columns have the class ``keys``, by which the style sheet stacks their cells on narrow screens.
+- Tables of keys, columns and statements have the class ``keys``, by which the style sheet stacks their cells on narrow screens.
 """
 
 from __future__ import annotations
@@ -165,11 +165,11 @@ def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def with_classes(_: Sphinx, page: nodes.document) -> None:
-    """Mark the tables whose rows describe a key or a column each."""
+    """Mark the tables whose rows describe a key, a column or a statement each."""
     for table in page.findall(nodes.table):
         heading = next(iter(table.findall(nodes.thead)), None)
         words = [entry.astext() for entry in heading.findall(nodes.entry)] if heading else []
-        if len(words) > 2 and words[0] in ("key", "column") and words[-1] == "meaning":
+        if len(words) > 2 and words[0] in ("key", "column", "statement"):
             table["classes"].append("keys")
 
 
