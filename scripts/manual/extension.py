@@ -7,7 +7,8 @@ follow from the folders.
 - ``{plot}``: see :mod:`manual.blocks`.
 - ``{gallery}``: the subpages of the page, each with its first figure and its first paragraph.
 - ``{pages}``: the pages of the folder that no list of contents on this page names.
-- Tables of keys, columns and statements have the class ``keys``, by which the style sheet stacks their cells on narrow screens.
+- Tables of keys, columns and statements have the class ``keys``, by which the style sheet stacks their cells on narrow
+  screens.
 """
 
 from __future__ import annotations
