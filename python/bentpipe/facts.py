@@ -46,6 +46,17 @@ class Dama(TypedDict):
     constant_bit_s: float
 
 
+class Acm(TypedDict):
+    """Adaptive coding and modulation on a hop: the MODCOD at the start, the least and the most efficient one of the run
+    (None: an outage), its bits per symbol, and the Es/N0 in dB that the sender is told of."""
+
+    modcod: str | None
+    least: str | None
+    greatest: str | None
+    efficiency: Course
+    esn0_db: Course
+
+
 class Change(TypedDict):
     """A change to a hop that the scenario schedules: its time, and a text that describes it."""
 
@@ -73,6 +84,7 @@ class Hop(Ends):
     loss: float
     queue: Queue
     dama: Dama | None
+    acm: Acm | None
     shared: list[tuple[str, float]]
     notes: list[str]
     changes: list[Change]

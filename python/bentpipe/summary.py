@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +12,7 @@ from .quantities import base_value, listed, number, rate_text, size_text, span_t
 from .topology import drawing, ranges
 
 if TYPE_CHECKING:
-    from .facts import Course, Facts, Flow, Hop, Queue
+    from .facts import Acm, Course, Facts, Flow, Hop, Queue
     from .scenarios import Scenario
 
 #: A queue is far from a bandwidth-delay product if it is smaller or larger than one by this factor.
@@ -30,6 +30,7 @@ class Row:
     hop: Hop
     packet_bytes: int
     rtts_s: list[float] = field(default_factory=list)
+    acms: list[Acm] = field(default_factory=list)
 
     @property
     def rtt_s(self) -> float:
@@ -49,7 +50,7 @@ class Row:
         return min((limit for limit in limits if limit is not None), default=math.inf)
 
     def cells(self) -> list[str]:
-        """The part as cells of a table, without its name."""
+        """The part as cells of a table, without its name; the last one is empty without ACM."""
         rate = self.hop["rate_bit_s"]["mean"]
         held = self.queue_bytes
         full = math.isinf(held) or rate <= 0
@@ -60,11 +61,15 @@ class Row:
             size_text(self.product_bytes),
             "no limit" if math.isinf(held) else size_text(held),
             "-" if full else span_text(8 * held / rate),
+            _modcods(self.acms),
         ]
 
 
-#: Headings of the cells of :meth:`Row.cells`.
-COLUMNS: Final = ("part", "rate", "delay", "RTT", "BDP", "queue", "full\nqueue")
+#: A range of more characters takes two lines of a table.
+_NARROW: Final = 12
+
+#: Headings of the name and of the cells of :meth:`Row.cells`.
+COLUMNS: Final = ("part", "rate", "delay", "RTT", "BDP", "queue", "full\nqueue", "MODCOD,\nEs/N0")
 
 
 def explain(scenario: Scenario, known: Facts) -> list[str]:
@@ -130,15 +135,26 @@ def parts(known: Facts) -> list[Row]:
             if size > row.packet_bytes:
                 row.hop, row.packet_bytes = hop, size
             row.rtts_s.append(rtt)
+            if hop["acm"] is not None:
+                row.acms.append(hop["acm"])
     return list(rows.values())
 
 
-def table(known: Facts) -> list[list[str]]:
-    """Returns the rows of the table of parts; consecutive parts that are identical but for their names share one."""
-    rows = []
-    for cells, members in groupby(parts(known), key=Row.cells):
-        rows.append([ranges([member.part for member in members]), *cells])
-    return rows
+def table(known: Facts) -> tuple[list[str], list[list[str]]]:
+    """Returns headings and rows of the table of parts; consecutive parts that are identical but for their names share
+    one row. Without ACM there is no column of MODCODs; with it, the queue's two numbers share one, as a terminal is
+    not wider."""
+    rows = [
+        [ranges([member.part for member in members]), *cells]
+        for cells, members in groupby(parts(known), key=Row.cells)
+    ]
+    if not any(row[-1] for row in rows):
+        return list(COLUMNS[:-1]), [row[:-1] for row in rows]
+    *numbers, queue, _, modcods = COLUMNS
+    return (
+        [*numbers, f"{queue},\nfull", modcods],
+        [[*row[:-3], "\n".join(row[-3:-1]), row[-1] or "-"] for row in rows],
+    )
 
 
 def cautions(scenario: Scenario, known: Facts) -> list[str]:
@@ -265,12 +281,33 @@ def _hop(hop: Hop) -> str:
     return ", ".join([*parts, *hop["notes"], *hop["queue"]["notes"], *changes])
 
 
-def _course(course: Course, text: Any) -> str:
-    if course["least"] == course["greatest"]:
-        return str(text(course["mean"]))
-    least, greatest = text(course["least"]), text(course["greatest"])
+def _course(course: Course, shown: Callable[[float], str]) -> str:
+    least, greatest = shown(course["least"]), shown(course["greatest"])
+    if least == greatest:
+        return shown(course["mean"])
     # The unit once, if both have the same.
-    return f"{least.split()[0] if least.split()[-1] == greatest.split()[-1] else least}-{greatest}"
+    text = f"{least.split()[0] if least.split()[-1] == greatest.split()[-1] else least}-{greatest}"
+    return text if len(text) <= _NARROW else text.replace("-", "-\n", 1)
+
+
+def _modcods(acms: Sequence[Acm]) -> str:
+    r"""Returns the MODCODs of all paths over a part, from the least to the most efficient, with their Es/N0; empty
+    without ACM.
+
+    >>> esn0 = {"start": 12.0, "mean": 9.0, "least": -3.0, "greatest": 12.0}
+    >>> bits = {"start": 2.967, "mean": 2.0, "least": 0.0, "greatest": 2.967}
+    >>> names = {"modcod": "16APSK 3/4", "least": None, "greatest": "16APSK 3/4"}
+    >>> _modcods([{**names, "efficiency": bits, "esn0_db": esn0}])
+    'outage-\n16APSK 3/4\n-3 to 12 dB'
+    """
+    if not acms:
+        return ""
+    worst = min(acms, key=lambda acm: acm["efficiency"]["least"])
+    best = max(acms, key=lambda acm: acm["efficiency"]["greatest"])
+    names = [name or "outage" for name in dict.fromkeys((worst["least"], best["greatest"]))]
+    least = number(min(acm["esn0_db"]["least"] for acm in acms))
+    greatest = number(max(acm["esn0_db"]["greatest"] for acm in acms))
+    return "-\n".join(names) + f"\n{least}{'' if least == greatest else f' to {greatest}'} dB"
 
 
 def queue_text(queue: Queue) -> str:

@@ -123,6 +123,21 @@ pub struct Dama {
     pub constant_bit_s: f64,
 }
 
+/// Adaptive coding and modulation on a hop.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Acm {
+    /// MODCOD at the start of the run; null in an outage.
+    pub modcod: Option<&'static str>,
+    /// The least efficient MODCOD of the run; null is an outage.
+    pub least: Option<&'static str>,
+    /// The most efficient MODCOD of the run; null is an outage.
+    pub greatest: Option<&'static str>,
+    /// Bits per symbol of the MODCOD; 0 in an outage.
+    pub efficiency: Course,
+    /// Es/N0 in dB that the sender is told of.
+    pub esn0_db: Course,
+}
+
 /// One hop of a path: from a node to the next over one link or network.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Hop {
@@ -138,6 +153,8 @@ pub struct Hop {
     pub queue: Queue,
     /// Demand assignment, if there is any.
     pub dama: Option<Dama>,
+    /// Adaptive coding and modulation, if there is any.
+    pub acm: Option<Acm>,
     /// What packets of several paths share: its name, and its rate in bit/s for packets of this size.
     pub shared: Vec<(String, f64)>,
     /// What happens to the packets and is in none of these numbers.

@@ -11,7 +11,7 @@ def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fals
     """Validate a scenario and summarise it."""
     from bentpipe import scenarios
     from bentpipe.facts import facts
-    from bentpipe.summary import COLUMNS, cautions, explain, table
+    from bentpipe.summary import cautions, explain, table
 
     from .output import print_json, print_note, print_table
 
@@ -31,8 +31,9 @@ def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fals
     known = facts(loaded)
     for line in explain(loaded, known):
         typer.echo(line)
-    if rows := table(known):
-        print_table(COLUMNS, rows)
+    columns, rows = table(known)
+    if rows:
+        print_table(columns, rows)
     for caution in cautions(loaded, known):
         print_note(f"note: {caution}")
     for warning in loaded.warnings:

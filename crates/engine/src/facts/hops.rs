@@ -76,6 +76,7 @@ fn unknown() -> Medium {
         loss: 0.0,
         queue: Queue::fifo("", None, None),
         dama: None,
+        acm: None,
         shared: Vec::new(),
         notes: Vec::new(),
     }

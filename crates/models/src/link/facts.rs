@@ -19,6 +19,7 @@ impl Config {
             loss: error.loss(framed, traffic.bytes, packets),
             queue: queue.facts(*rate, traffic.dscp),
             dama: None,
+            acm: None,
             shared: Vec::new(),
             notes: error.notes(),
         };

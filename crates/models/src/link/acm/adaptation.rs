@@ -52,6 +52,17 @@ impl Rule {
     }
 }
 
+/// A part of a run during which the sender knows the same signal.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Stretch {
+    /// The MODCOD in use; none in an outage.
+    pub modcod: Option<&'static Modcod>,
+    /// Es/N0 in dB that the sender was told of.
+    pub esn0_db: f64,
+    /// Length of the part.
+    pub seconds: f64,
+}
+
 /// A change of the MODCOD: its time, the Es/N0 and the MODCOD.
 type Changed = (Time, f64, Option<&'static Modcod>);
 
@@ -217,14 +228,15 @@ impl Adaptation {
         [carried / since.as_secs_f64(), outage.as_secs_f64(), changes as f64, lost as f64]
     }
 
-    /// The MODCODs of a run of this length, in order, each with its seconds.
-    pub fn course(mut self, run: Span) -> Vec<(Option<&'static Modcod>, f64)> {
+    /// The MODCODs of a run of this length, in order.
+    pub fn course(mut self, run: Span) -> Vec<Stretch> {
         let end = Time::ZERO + run;
         let (mut parts, mut at) = (Vec::new(), Time::ZERO);
         loop {
             let until = self.next().filter(|next| *next < end).unwrap_or(end);
             if until > at {
-                parts.push((self.current, until.since(at).as_secs_f64()));
+                let esn0_db = self.signal.at(self.heard);
+                parts.push(Stretch { modcod: self.current, esn0_db, seconds: until.since(at).as_secs_f64() });
             }
             if until == end {
                 return parts;
@@ -344,7 +356,7 @@ mod tests {
             prop_assert_eq!(names(&mut often, &[70.0]), names(&mut once, &[70.0]));
             once.count(at(80.0));
             let parts = adaptation(&series, rule).course(Span::from_secs(80));
-            let mean = parts.iter().map(|(modcod, time)| modcod.map_or(0.0, |one| one.efficiency) * time).sum::<f64>() / 80.0;
+            let mean = parts.iter().map(|part| part.modcod.map_or(0.0, |one| one.efficiency) * part.seconds).sum::<f64>() / 80.0;
             prop_assert!((mean - once.report()[0]).abs() < 1e-9);
         }
     }

@@ -21,11 +21,12 @@ pub mod budget;
 pub mod modcod;
 pub mod signal;
 
-pub use adaptation::{Adaptation, Rule};
+pub use adaptation::{Adaptation, Rule, Stretch};
 pub use modcod::{Modcod, Modcods};
 
 use self::budget::{Budget, Sheet};
 use self::signal::{Clear, Fade, Signal};
+use crate::facts::{self, Course};
 use crate::DropReason;
 use bentpipe_core::{Column, Probe, Problems, Real, Span, Table};
 use schemars::JsonSchema;
@@ -133,6 +134,20 @@ pub static REPORT: Table = Table {
         ),
     ],
 };
+
+/// The MODCODs of a run as facts; none if the run has no length.
+pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
+    let efficiency = |part: &&Stretch| part.modcod.map_or(0.0, |modcod| modcod.efficiency);
+    let name = |part: &Stretch| part.modcod.map(|modcod| modcod.name);
+    let by = |a: &&Stretch, b: &&Stretch| efficiency(a).total_cmp(&efficiency(b));
+    Some(facts::Acm {
+        modcod: name(parts.first()?),
+        least: name(parts.iter().min_by(by)?),
+        greatest: name(parts.iter().max_by(by)?),
+        efficiency: Course::of(parts.iter().map(|part| (efficiency(&part), part.seconds)))?,
+        esn0_db: Course::of(parts.iter().map(|part| (part.esn0_db, part.seconds)))?,
+    })
+}
 
 impl Config {
     /// The MODCODs.

@@ -66,12 +66,11 @@ impl Star<'_> {
         let mut notes = error.notes();
         notes.extend(coming_and_going(member));
         let symbols = rate.bits_per_second() as f64 * left.max(0.0);
-        let mut course = Course::constant(symbols);
-        if let Some(acm) = acm {
-            course = self.adapted(acm, (member, member.esn0_db.0), traffic, &mut notes, |modcod| {
-                symbols * modcod.efficiency
-            });
-        }
+        let of = |modcod: &Modcod| symbols * modcod.efficiency;
+        let (course, acm) = match acm {
+            None => (Course::constant(symbols), None),
+            Some(acm) => self.adapted(acm, (member, member.esn0_db.0), traffic, &mut notes, of),
+        };
         let rate_bit_s = course.mean;
         Hop {
             part: part.clone(),
@@ -80,6 +79,7 @@ impl Star<'_> {
             loss: error.loss(framed, traffic.bytes, packets),
             queue: queue.facts(*rate, traffic.dscp),
             dama: None,
+            acm,
             shared: vec![(part, rate_bit_s)],
             notes,
         }
@@ -115,8 +115,8 @@ impl Star<'_> {
             notes.push(format!("its class \"{}\" has slots of its own", class.name));
         }
         let of = |modcod: &Modcod| rate(slots) * f64::from(modcod.bytes()) / f64::from(member.slot_bytes);
-        let course = match acm {
-            None => Course::constant(rate(slots)),
+        let (course, acm) = match acm {
+            None => (Course::constant(rate(slots)), None),
             Some(acm) => self.adapted(acm, (member, member.esn0_db.1), traffic, &mut notes, of),
         };
         let (_, _, response) = self.config.response(&self.frame, self.members);
@@ -138,13 +138,14 @@ impl Star<'_> {
                 },
                 constant_bit_s: rate(member.constant) * framed.efficiency,
             }),
+            acm,
             shared: vec![(format!("{}.return", self.name), rate(all))],
             notes,
         }
         .within(framed.efficiency)
     }
 
-    /// The rate of a terminal in the course of a run with ACM, by the rate with each MODCOD.
+    /// The rate of a terminal in the course of a run with ACM, by the rate with each MODCOD, and its MODCODs.
     fn adapted(
         &self,
         acm: &acm::Config,
@@ -152,12 +153,11 @@ impl Star<'_> {
         traffic: Traffic,
         notes: &mut Vec<String>,
         rate: impl Fn(&Modcod) -> f64,
-    ) -> Course {
+    ) -> (Course, Option<facts::Acm>) {
         let names: Vec<&str> = member.names.iter().map(String::as_str).collect();
         let parts = acm.adaptation(own, &names, &self.config.gateway, None).course(traffic.run);
-        let outage: f64 =
-            parts.iter().filter(|(modcod, _)| modcod.is_none()).map(|(_, seconds)| seconds).sum();
-        let rates = parts.iter().map(|(modcod, seconds)| (modcod.map_or(0.0, &rate), *seconds));
+        let outage: f64 = parts.iter().filter(|part| part.modcod.is_none()).map(|part| part.seconds).sum();
+        let rates = parts.iter().map(|part| (part.modcod.map_or(0.0, &rate), part.seconds));
         let course = Course::of(rates).unwrap_or(Course::constant(0.0));
         if course.varies() {
             notes.push(format!("its fade varies the rate by ACM, of which this is the mean; packets are lost until the sender knows of it ({} acm)", member.name));
@@ -165,7 +165,7 @@ impl Star<'_> {
         if outage > 0.0 {
             notes.push(format!("{} is in an outage for {outage:.1} s of the run (acm)", member.name));
         }
-        course
+        (course, acm::described(&parts))
     }
 
     /// The most slots that a terminal can have in a frame, and those that all terminals share.

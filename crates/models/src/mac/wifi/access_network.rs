@@ -214,6 +214,7 @@ impl AccessNetwork for Config {
                 loss: loss.powi(limit as i32),
                 queue: self.queue.facts(slowest, crossing.traffic.dscp),
                 dama: None,
+                acm: None,
                 shared: vec![(name.to_owned(), rate_bit_s / attempts)],
                 notes,
             }

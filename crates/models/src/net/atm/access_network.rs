@@ -155,6 +155,7 @@ impl AccessNetwork for Config {
                 loss: self.loss(bytes),
                 queue: facts::Queue::fifo("cells", Some(packets), None),
                 dama: None,
+                acm: None,
                 notes: self.notes(contract),
             }
             .within(efficiency)

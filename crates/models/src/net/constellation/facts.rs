@@ -78,6 +78,7 @@ impl Config {
             loss: 1.0 - survive,
             queue,
             dama: None,
+            acm: None,
             shared: vec![
                 (format!("{name}.{}.up", crossing.from), up),
                 (format!("{name}.{}.down", crossing.to), down),

@@ -62,7 +62,8 @@ macro_rules! keys {
 
 keys! {
     /// Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for
-    /// the kernel's own. Default: reno, vegas in profile scps.
+    /// the kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if `bentpipe --allow-code` says
+    /// so (docs/congestion-recipe.md). Default: reno, vegas in profile scps.
     congestion: String,
     /// Parameters of the congestion control, by the names that it declares.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
