@@ -937,9 +937,11 @@ class TcpTransport(TypedDict):
             "linux-westwood",
             "linux-yeah",
         ]
+        | dict[str, object]
     ]
     """Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
-    kernel's own. Default: reno, vegas in profile scps."""
+    kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if `bentpipe --allow-code` says so
+    (docs/congestion-recipe.md). Default: reno, vegas in profile scps."""
     delayed_ack: NotRequired[bool]
     """Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
     section 4.2.3.2), instead of every segment at once. On in all profiles."""
@@ -3086,9 +3088,11 @@ class Tcp(TypedDict):
             "linux-westwood",
             "linux-yeah",
         ]
+        | dict[str, object]
     ]
     """Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
-    kernel's own. Default: reno, vegas in profile scps."""
+    kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if `bentpipe --allow-code` says so
+    (docs/congestion-recipe.md). Default: reno, vegas in profile scps."""
     delayed_ack: NotRequired[bool]
     """Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
     section 4.2.3.2), instead of every segment at once. On in all profiles."""

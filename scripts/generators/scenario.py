@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .markdown import GENERATED, page, table
-from .schema import ROOT, Schema, named, reference, references, variants, without_null
+from .schema import ROOT, Schema, named, reference, references, variants, without_null, written
 
 #: A page longer than this gives its larger subtrees pages of their own.
 LONG = 160
@@ -249,8 +249,10 @@ class _Writer:
             return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                return " or ".join(self.kind(part) for part in schema[key])
+                return " or ".join(self.kind(part) for part in written(schema[key]))
         kind = schema.get("type")
+        if kind == "object" and list(schema.get("properties", {})) == ["file"]:
+            return '`{ file = "PATH" }`'
         if kind == "array":
             return f"list of {self.kind(schema['items'])}"
         if kind == "object":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 Schema = dict[str, Any]
@@ -55,6 +55,12 @@ def without_null(schema: Schema) -> Schema:
         rest = {key: value for key, value in schema.items() if key != "anyOf"}
         return rest | (parts[0] if len(parts) == 1 else {"anyOf": parts})
     return schema
+
+
+def written(parts: Iterable[Schema]) -> list[Schema]:
+    """Returns the alternatives that people write: without the lines of a file, which only a resolved scenario holds,
+    and which would make any text one of a list of names."""
+    return [part for part in parts if part.get("pattern") != "\n"]
 
 
 def references(schema: Any) -> Iterator[str]:

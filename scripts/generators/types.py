@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import textwrap
 
-from .schema import ROOT, Schema, camel, named, reference, variants, without_null
+from .schema import ROOT, Schema, camel, named, reference, variants, without_null, written
 
 HEAD = '''"""A scenario as typed dictionaries, for ``bentpipe.simulate({...})`` in a typed program.
 
@@ -84,7 +84,7 @@ def _type(schema: Schema) -> str:
         return f"Literal[{', '.join(values)}]"
     for key in ("anyOf", "oneOf"):
         if key in schema:
-            return " | ".join(dict.fromkeys(_type(part) for part in schema[key]))
+            return " | ".join(dict.fromkeys(_type(part) for part in written(schema[key])))
     kind = schema.get("type")
     if isinstance(kind, list):
         return " | ".join(_type(schema | {"type": one}) for one in kind)

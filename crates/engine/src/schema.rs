@@ -16,46 +16,57 @@ pub fn of_scenario() -> Schema {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
     });
     let traces: Vec<_> = TRACES.iter().map(|table| table.name).collect();
-    restrict(object, "traces", "items", &json!(traces));
+    restrict(object, "traces", "items", &json!({"enum": traces}));
     let ours = bentpipe_congestion::variants().iter().map(|variant| variant.name);
     let congestion: Vec<_> = ours.chain(bentpipe_congestion::LINUX.iter().copied()).collect();
-    restrict(object, "congestion", "", &json!(congestion));
+    // Source in C has more than one line: a resolved scenario holds the text of the file.
+    let file = json!({
+        "type": "object",
+        "properties": {"file": {"type": "string"}},
+        "required": ["file"],
+        "additionalProperties": false,
+    });
+    let source = json!({"type": "string", "pattern": "\n"});
+    let named = json!({"type": "string", "enum": congestion});
+    restrict(object, "congestion", "", &json!({"anyOf": [named, file, source]}));
     schema
 }
 
-/// Restricts the property `key`, or its part `part`, to these names wherever it is defined.
+/// Restricts the property `key`, or its part `part`, wherever it is defined, by the words of `to`.
 ///
 /// # Panics
 /// If nothing has the property, so that a renamed key does not silently lose its list.
-fn restrict(root: &mut Map<String, Value>, key: &str, part: &str, names: &Value) {
+fn restrict(root: &mut Map<String, Value>, key: &str, part: &str, to: &Value) {
     assert!(
-        root.values_mut().any(|value| restricted(value, key, part, names)),
+        root.values_mut().any(|value| restricted(value, key, part, to)),
         "nothing has the property {key}"
     );
 }
 
-fn restricted(value: &mut Value, key: &str, part: &str, names: &Value) -> bool {
+fn restricted(value: &mut Value, key: &str, part: &str, to: &Value) -> bool {
     let mut found = false;
     if let Some(property) = value.get_mut("properties").and_then(|all| all.get_mut(key)) {
         let property = if part.is_empty() { property } else { &mut property[part] };
-        property["enum"] = names.clone();
+        let property = property.as_object_mut().expect("a property is an object");
         // A key that may be left out has the default null, which is none of the names and which TOML cannot say.
-        if property["default"].is_null() {
-            let property = property.as_object_mut().expect("a property is an object");
+        if property.get("default").is_none_or(Value::is_null) {
             property.remove("default");
             if property.get("type").is_some_and(Value::is_array) {
                 property.insert("type".to_owned(), json!("string"));
             }
         }
+        let words = to.as_object().expect("a schema is an object").clone();
+        if words.contains_key("anyOf") {
+            property.remove("type");
+        }
+        property.extend(words);
         found = true;
     }
     match value {
         Value::Object(fields) => {
-            fields.values_mut().for_each(|value| found |= restricted(value, key, part, names))
+            fields.values_mut().for_each(|value| found |= restricted(value, key, part, to))
         }
-        Value::Array(items) => {
-            items.iter_mut().for_each(|value| found |= restricted(value, key, part, names))
-        }
+        Value::Array(items) => items.iter_mut().for_each(|value| found |= restricted(value, key, part, to)),
         _ => {}
     }
     found
@@ -85,7 +96,9 @@ mod tests {
         let described = defined.get("oneOf").and_then(Value::as_array).into_iter().flatten();
         let described = described
             .flat_map(|one| one.get("const").into_iter().chain(one.pointer("/properties/kind/const")));
-        listed.into_iter().chain(described.cloned()).collect()
+        let either = defined.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+        let either = either.filter_map(|one| one.get("enum")?.as_array()).flatten();
+        listed.into_iter().chain(described.cloned()).chain(either.cloned()).collect()
     }
 
     #[test]
@@ -122,6 +135,7 @@ mod tests {
         let schema = serde_json::to_string(&of_scenario()).unwrap();
         assert!(schema.contains(r#""enum":["bbr","bbr3""#), "congestion controls");
         assert!(schema.contains(r#""tcp","delivery""#), "traces");
+        assert!(schema.contains(r#"["bbr","bbr3""#) && !schema.contains(r#""congestion":{"type""#));
     }
 
     #[test]

@@ -77,6 +77,7 @@ ELSEWHERE: Final[dict[str, str]] = {
     "flow.endpoints.model": "who stands at the ends of an emulation",
     "link.return.trace.samples.file": "the same samples in a file",
     "link.error.trace.outcomes.file": "the same outcomes in a file",
+    "flow.transport.tcp.congestion.file": "source that may do anything (test_prototypes.py)",
     "access.policy.signal.samples.file": "the same samples in a file",
     "network.constellation.routing.forwarding": "the paths of a file, which facts follow as a run does (View)",
     "network.constellation.routing.forwarding.file": "the paths of a file, which facts follow as a run does (View)",
