@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bentpipe.results import FAILURES
@@ -70,6 +73,25 @@ def test_help_of_every_command_fits_and_explains_every_option(place: Path, name:
     assert max(map(len, text.split("\n"))) <= 80
     assert ("--json" in text) != (name in PROGRAMS)
     assert ("--out" in text) == ("-o, --out" in text)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_in_words(name: str) -> None:
+    """No types and symbols of Python: ranges, defaults and choices are as a person writes them."""
+    from bentpipe.cli import app
+    from typer.main import get_command
+
+    def texts(command: Any, path: str) -> Iterator[str]:
+        context = command.make_context(path, [], resilient_parsing=True)
+        yield command.get_help(context)
+        for inner, sub in getattr(command, "commands", {}).items():
+            yield from texts(sub, f"{path} {inner}")
+
+    root: Any = get_command(app)
+    for text in texts(root.commands[name], f"bentpipe {name}"):
+        assert not re.search(
+            r"x[<>]=|<=x|<[a-z|]+>|\{|default: \(|INTEGER|FLOAT|TEXT\b|PATH\.\.\.|None\b", text
+        ), text
 
 
 def test_help_is_fast_because_nothing_heavy_is_imported(place: Path) -> None:
