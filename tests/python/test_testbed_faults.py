@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import threading
 import time
 from collections import defaultdict
@@ -22,12 +22,13 @@ pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 from bentpipe.testbed import queue
 from bentpipe.testbed.accounts import hashed, open_session
 from bentpipe.testbed.executor import run_executor
+from bentpipe.testbed.serving import Address, serve
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
 from bentpipe.testbed.tables import FINAL, Event, Run, User
 from httpx2 import Client, HTTPError
 from sqlalchemy import func, select, update
-from testbeds import BENTPIPE, SMALL, free_port, until
+from testbeds import SMALL, free_port, until
 
 
 def states(store: Store) -> dict[str, int]:
@@ -271,21 +272,26 @@ def kill_web_and_check(data: Path, kills: int, seed: int) -> None:
                 if ending.is_set():
                     return
 
-    command = [*BENTPIPE, "serve", "--data", str(data), "--part", "web", "--port", str(port)]
+    # Forks of a process that has imported everything, so that many can be started.
+    forks = multiprocessing.get_context("forkserver")
+    forks.set_forkserver_preload(["bentpipe.testbed.serving"])
     thread = threading.Thread(target=launch)
     thread.start()
-    for _ in range(kills):
-        before = len(answered)
-        web = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert web.stdout is not None
-        assert b"test bed is at" in web.stdout.readline()
-        until(lambda before=before: len(answered) > before)
-        time.sleep(chance.uniform(0.0, 0.5))
-        web.send_signal(signal.SIGKILL)
-        web.wait()
-        web.stdout.close()
-    ending.set()
-    thread.join()
+    try:
+        for _ in range(kills):
+            before = len(answered)
+            ready = forks.Event()
+            given = (Settings(data), Address("127.0.0.1", port), "web", ready.set)
+            web = forks.Process(target=serve, args=given)
+            web.start()
+            assert ready.wait(60)
+            until(lambda before=before: len(answered) > before)
+            time.sleep(chance.uniform(0.0, 0.5))
+            web.kill()
+            web.join()
+    finally:
+        ending.set()
+        thread.join()
     assert len(answered) >= kills
     with store.reading() as rows:
         counted: dict[str, int] = defaultdict(int)

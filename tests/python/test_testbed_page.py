@@ -127,7 +127,8 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     click("button", "Apply and launch")
     # 5. The report.
     page.get_by_role("link", name="report", exact=True).wait_for(timeout=120_000)
-    expect(page.get_by_role("row").filter(has_text="satellite").filter(has_text="Mbit")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Goodput (kbit/s)")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="satellite")).to_be_visible()
     report = page.frame_locator("iframe")
     expect(report.get_by_role("heading", name="Laboratory")).to_be_visible()
     page.reload()
@@ -135,6 +136,68 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     click("link", "plots", exact=True)
     expect(page.get_by_role("img", name="tcp.cwnd over time").locator("canvas")).to_be_visible()
     assert clicks <= 10
+
+
+def test_a_link_opens_the_whole_view(bed: Served, ada: Page, browser: Browser) -> None:
+    """Filters and chosen rows of a list, the quantities of plots and the part of the time that is shown are in the
+    address: in another window it opens the same."""
+    page = ada
+    page.goto(f"{bed.url}/#/runs")
+    page.get_by_label("Search").fill("labor")
+    page.get_by_label("State").select_option("done")
+    box = page.get_by_role("checkbox", name=re.compile("Choose run")).first
+    box.check()
+    expect(page).to_have_url(re.compile("search=labor&state=done&chosen="))
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, storage_state=ada.context.storage_state()
+    )
+    other = context.new_page()
+    other.goto(page.url)
+    expect(other.get_by_label("Search")).to_have_value("labor")
+    expect(other.get_by_label("State")).to_have_value("done")
+    expect(other.get_by_role("checkbox", name=re.compile("Choose run")).first).to_be_checked()
+    page.get_by_label("Search").fill("nothing like that")
+    expect(page.get_by_text("There are none like that")).to_be_visible()
+    run = page.request.get(f"{bed.url}/api/runs").json()[0]["id"]
+    page.goto(f"{bed.url}/#/runs/{run}/plots?show=tcp.cwnd")
+    plot = page.get_by_role("img", name="tcp.cwnd over time")
+    expect(plot.locator("canvas")).to_be_visible()
+    inner = plot.locator(".u-over").bounding_box()
+    assert inner is not None
+    y = inner["y"] + inner["height"] / 2
+    page.mouse.move(inner["x"] + 0.25 * inner["width"], y)
+    page.mouse.down()
+    page.mouse.move(inner["x"] + 0.5 * inner["width"], y, steps=5)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("time=[0-9.]+-[0-9.]+"))
+    other.goto(page.url)
+    expect(other.get_by_role("button", name="All of tcp.cwnd")).to_be_visible()
+    other.get_by_role("button", name="All of tcp.cwnd").click()
+    expect(other).not_to_have_url(re.compile("time="))
+    context.close()
+
+
+def test_a_group_of_flows_is_one_row_of_forms_and_results(bed: Served, ada: Page) -> None:
+    page = ada
+    page.goto(f"{bed.url}/#/")
+    page.get_by_label("From").select_option("blank")
+    page.get_by_label("Name").fill("grouped")
+    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Show TOML").click()
+    page.get_by_label("Scenario", exact=True).fill(SMALL.replace("20 s", "10 s"))
+    page.get_by_role("link", name="2 Connections").click()
+    page.get_by_role("button", name="Add a group of 5").click()
+    expect(page.get_by_role("row").filter(has_text="5 flows").filter(has_text="poisson, 1 s")).to_be_visible()
+    count = page.get_by_label("count", exact=True)
+    expect(count).to_have_value("5")
+    count.fill("7")
+    expect(page.get_by_role("row").filter(has_text="7 flows")).to_be_visible()
+    page.get_by_role("link", name="4 Launch").click()
+    page.get_by_role("button", name="Apply and launch").click()
+    page.get_by_role("link", name="report", exact=True).wait_for(timeout=120_000)
+    group = page.get_by_role("region", name=re.compile("Group group"))
+    expect(group).to_contain_text("7 flows")
+    expect(group.get_by_role("row").filter(has_text="goodput, kbit/s")).to_be_visible()
 
 
 def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Browser) -> None:

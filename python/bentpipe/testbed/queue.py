@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session as Transaction
+from sqlalchemy.orm import defer
 
 from .tables import ACTIVE, FINAL, Change, Event, Run
 
@@ -196,7 +197,7 @@ def plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
     rates = {instrument: rate(rows, instrument) for instrument in DEFAULT_RATE}
     now = time.time()
     free = []
-    for run in rows.scalars(select(Run).where(Run.state.in_(ACTIVE))):
+    for run in rows.scalars(select(Run).options(defer(Run.scenario)).where(Run.state.in_(ACTIVE))):
         passed = max(0.0, now - (run.started or now))
         # From what is done, as soon as that says something.
         whole = passed / run.progress if run.progress > 0.02 else max(passed, takes(_needs(run), rates))

@@ -100,6 +100,8 @@ class Run(Base):
         UniqueConstraint("owner_id", "once"),
         Index("run_queue", "state", "number"),
         Index("run_of_owner", "owner_id", "number"),
+        Index("run_turn", "owner_id", "started"),
+        Index("run_rate", "instrument", "state", "number"),
     )
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
     id: Mapped[str] = mapped_column(String(32), unique=True, default=identifier)

@@ -126,6 +126,13 @@ export interface Full {
   positions: Record<string, unknown>;
 }
 
+/** The flows of a group. */
+export interface Group {
+  name: string;
+  flows: number;
+  statistics: Statistics[];
+}
+
 /** The end of the link with which one person creates one account, to follow the page's address. */
 export interface Invitation {
   level: "guest" | "user" | "administrator";
@@ -244,9 +251,10 @@ export interface Reproduce {
   once?: string | null;
 }
 
-/** What a run measured: a row per flow, beside its prediction, and the quantities that can be plotted. */
+/** What a run measured: statistics per group of flows, a row per flow, beside its prediction, those of no group first, and the quantities that can be plotted. */
 export interface Results {
   complete: boolean;
+  groups: Group[];
   flows: (Record<string, unknown>)[];
   quantities: Record<string, string[]>;
   provenance: Record<string, unknown>;
@@ -302,6 +310,19 @@ export interface Site {
   latitude: number;
   mask: number;
   serving: number[];
+}
+
+/** A quantity over the flows of a group, in the unit that ``about`` names. */
+export interface Statistics {
+  about: string;
+  mean: number;
+  p05: number;
+  median: number;
+  p95: number;
+  best: number;
+  worst: number;
+  best_flow: string;
+  worst_flow: string;
 }
 
 /** A study and its tests. */

@@ -1,10 +1,10 @@
 // Runs side by side: only what differs, from a pinned baseline.
 
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import type { Compared, Entry } from "./api.gen";
 import { csv, Field, Notice, rounded, save, Title } from "./parts";
 import { Quantity } from "./run";
-import { go, useLoaded, usePlace } from "./state";
+import { go, useLoaded, usePlace, useValue } from "./state";
 
 interface Difference {
   key: string;
@@ -17,14 +17,20 @@ interface NumberDifference {
   a: number | null;
   b: number | null;
   relative: number | null;
+  /** The unit of display ("1" for a number), and its size in the unit of the values. */
+  unit: string;
+  size: number;
 }
+
+const quantityOf = (one: NumberDifference) => one.quantity.replaceAll("_", " ") + (one.unit === "1" ? "" : `, ${one.unit}`);
+const shown = (one: NumberDifference, value: number | null) => (typeof value === "number" ? value / one.size : value);
 
 export function Comparison() {
   const { values } = usePlace();
   const runs = (values.get("run") ?? "").split(",").filter(Boolean);
   const baseline = values.get("baseline") ?? "";
   const listed = useLoaded<Entry[]>("/runs?limit=200&state=done").value;
-  const [quantity, setQuantity] = useState(values.get("show") ?? "tcp.cwnd");
+  const [quantity, setQuantity] = useValue("show", "tcp.cwnd");
   const query = new URLSearchParams([...runs.map((one) => ["run", one]), ...(baseline ? [["baseline", baseline]] : [])] as [string, string][]);
   const { value, error } = useLoaded<Compared>(runs.length > 0 ? `/comparison?${query.toString()}` : "");
   const to = (next: string[], from = baseline) => go(["compare"], { run: next.join(","), baseline: from, show: quantity }, true);
@@ -151,9 +157,9 @@ function Differences({ scenario, flows, missing }: { scenario: Difference[]; flo
             {differing.map((one) => (
               <tr key={`${one.flow} ${one.quantity}`}>
                 <th scope="row">{one.flow}</th>
-                <td>{one.quantity.replaceAll("_", " ")}</td>
-                <td>{rounded(one.a)}</td>
-                <td>{rounded(one.b)}</td>
+                <td>{quantityOf(one)}</td>
+                <td>{rounded(shown(one, one.a))}</td>
+                <td>{rounded(shown(one, one.b))}</td>
                 <td>{one.relative === null ? "–" : `${one.relative > 0 ? "+" : ""}${(100 * one.relative).toFixed(1)} %`}</td>
               </tr>
             ))}
@@ -170,7 +176,9 @@ type Row = [string, string, string, string, string];
 
 function rows(value: Compared, name: (id: string) => string): Row[] {
   return value.others.flatMap((one) =>
-    (one.flows as NumberDifference[]).map((each): Row => [name(String(one.run)), each.flow, each.quantity, String(each.a ?? ""), String(each.b ?? "")]),
+    (one.flows as NumberDifference[]).map(
+      (each): Row => [name(String(one.run)), each.flow, quantityOf(each), String(shown(each, each.a) ?? ""), String(shown(each, each.b) ?? "")],
+    ),
   );
 }
 

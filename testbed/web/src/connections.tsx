@@ -2,9 +2,21 @@
 
 import type { Edit, View } from "./draft";
 import { Panel } from "./panel";
-import type { Change, Schema, Table } from "./schema";
+import { isTable, type Change, type Schema, type Table } from "./schema";
 import { useLoaded } from "./state";
 import { unused } from "./system";
+
+/** How many flows a table stands for, if more than one. */
+function members(flow: Table): string {
+  if (typeof flow.count === "number") return `${flow.count} flows`;
+  return [flow.from, flow.to].some((end) => String(end).includes("*")) ? "a flow per node" : "";
+}
+
+/** When the members of a group start. */
+function started(starts: unknown): string {
+  if (!isTable(starts)) return String(starts);
+  return `${String(starts.kind)}, ${String(starts.mean ?? starts.over ?? "")}`;
+}
 
 export function Connections({ view, edit, chosen, choose }: { view: View | null; edit?: Edit; chosen: string; choose: (path: string[]) => void }) {
   const schema = useLoaded<Schema>("/schema").value;
@@ -12,14 +24,13 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
   const nodes = (view?.picture.nodes ?? []).filter((one) => !["network", "group"].includes(one.kind)).map((one) => one.id);
   const name = chosen.startsWith("flow.") ? chosen.slice(5) : String(flows[0]?.name ?? "");
   const [from = "", to = ""] = flows[0] ? [String(flows[0].from), String(flows[0].to)] : nodes;
-  const add = (many: number) => {
-    const names = flows.map((one) => String(one.name));
-    const made: Change[] = [];
-    for (let count = 0; count < many; count++) {
-      const next = unused("flow", [...names, ...made.map((one) => one.path[1]!)]);
-      made.push({ path: ["flow", next], value: { from, to, app: { kind: "bulk" }, transport: { kind: "tcp", congestion: "cubic" } } });
-    }
-    void edit?.(made).then(() => choose(made[0]!.path));
+  // A group is one flow with a count: its members start by a process, and are one row of results.
+  const add = (group: boolean) => {
+    const path = ["flow", unused(group ? "group" : "flow", flows.map((one) => String(one.name)))];
+    const value: Table = { from, to, app: { kind: "bulk" }, transport: { kind: "tcp", congestion: "cubic" } };
+    if (group) Object.assign(value, { count: 5, starts: { kind: "poisson", mean: "1 s" } });
+    const made: Change[] = [{ path, value }];
+    void edit?.(made).then(() => choose(path));
   };
   return (
     <div className="columns">
@@ -42,6 +53,7 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
                     <button className="plain" aria-pressed={one.name === name} onClick={() => choose(["flow", String(one.name)])}>
                       {String(one.name)}
                     </button>
+                    {members(one) && <span className="badge">{members(one)}</span>}
                   </th>
                   <td>
                     {String(one.from)} → {String(one.to)}
@@ -50,7 +62,7 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
                   <td>
                     {String((one.transport as Table).kind)} {String((one.transport as Table).congestion ?? "")}
                   </td>
-                  <td>{String(one.start)}</td>
+                  <td>{one.starts ? started(one.starts) : String(one.start)}</td>
                 </tr>
               ))}
             </tbody>
@@ -59,8 +71,8 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
         {flows.length === 0 && <p className="soft">There are none yet.</p>}
         {edit && nodes.length > 1 && (
           <div className="row">
-            <button onClick={() => add(1)}>Add a connection</button>
-            <button onClick={() => add(5)}>Add a group of 5</button>
+            <button onClick={() => add(false)}>Add a connection</button>
+            <button onClick={() => add(true)}>Add a group of 5</button>
           </div>
         )}
       </section>

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { api, Refusal } from "./api";
 import type { Entry, Full, Who } from "./api.gen";
 import type { View } from "./draft";
-import { bits, duration, Notice, rounded } from "./parts";
+import { duration, Notice, rounded, scaled } from "./parts";
 import { go, message } from "./state";
 import { useInstruments } from "./trial";
 
@@ -86,8 +86,8 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
                 <thead>
                   <tr>
                     <th>Flow</th>
-                    <th>Goodput</th>
-                    <th>Round trip (mean)</th>
+                    <th>Goodput (kbit/s)</th>
+                    <th>Round trip, mean (ms)</th>
                     <th>Limited by</th>
                     <th>Note</th>
                   </tr>
@@ -96,8 +96,8 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
                   {view.predictions.map((one) => (
                     <tr key={one.flow}>
                       <th scope="row">{one.flow}</th>
-                      <td>{bits(one.prediction?.goodput_bit_s)}</td>
-                      <td>{one.prediction ? `${rounded(one.prediction.round_trip.mean_s * 1000)} ms` : "–"}</td>
+                      <td>{scaled(one.prediction?.goodput_bit_s, 1e-3)}</td>
+                      <td>{scaled(one.prediction?.round_trip.mean_s, 1e3)}</td>
                       <td>{one.prediction?.limited_by ?? "–"}</td>
                       <td className="text">{one.note}</td>
                     </tr>

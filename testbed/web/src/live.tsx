@@ -23,8 +23,8 @@ interface Shown {
 }
 
 const SHOWN: Shown[] = [
-  { title: "goodput", trace: "delivery", column: "delivered", unit: "Mbit/s", rate: true },
-  { title: "received", trace: "datagram", column: "received", unit: "Mbit/s", rate: true },
+  { title: "goodput", trace: "delivery", column: "delivered", unit: "kbit/s", rate: true },
+  { title: "received", trace: "datagram", column: "received", unit: "kbit/s", rate: true },
   { title: "RTT", trace: "tcp", column: "rtt", unit: "s" },
   { title: "congestion window", trace: "tcp", column: "cwnd", unit: "segments" },
   { title: "queue", trace: "link", column: "queue_packets", unit: "packets" },
@@ -130,7 +130,7 @@ function plotted(shown: Shown, rows: Rows, tables: Tables): { title: string; ser
   return { title: shown.title, series: [{ name: "", of: { quantity: shown.title, unit: shown.unit, thinned: false, lines } }] };
 }
 
-/** The rate of a count of bytes in Mbit/s, over at least a hundredth of what there is so far. */
+/** The rate of a count of bytes in kbit/s, over at least a hundredth of what there is so far. */
 function rates(time: number[], bytes: (number | null)[]): { time: number[]; value: (number | null)[] } {
   const window = Math.max(1e-3, ((time.at(-1) ?? 0) - (time[0] ?? 0)) / 100);
   const found = { time: [] as number[], value: [] as (number | null)[] };
@@ -139,7 +139,7 @@ function rates(time: number[], bytes: (number | null)[]): { time: number[]; valu
     const took = time[at]! - time[last]!;
     if (took < window) continue;
     found.time.push(time[at]!);
-    found.value.push((((bytes[at] ?? 0) - (bytes[last] ?? 0)) * 8) / took / 1e6);
+    found.value.push((((bytes[at] ?? 0) - (bytes[last] ?? 0)) * 8) / took / 1e3);
     last = at;
   }
   return found;

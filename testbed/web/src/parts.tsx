@@ -78,12 +78,9 @@ export function rounded(value: unknown): string {
   return String(Number(value.toPrecision(4)));
 }
 
-export function bits(value: unknown): string {
-  if (typeof value !== "number") return "–";
-  for (const [unit, factor] of [["Gbit/s", 1e9], ["Mbit/s", 1e6], ["kbit/s", 1e3]] as const) {
-    if (value >= factor) return `${rounded(value / factor)} ${unit}`;
-  }
-  return `${rounded(value)} bit/s`;
+/** A number in another unit, of which one is `1 / factor` of the value's. */
+export function scaled(value: unknown, factor: number): string {
+  return typeof value === "number" ? rounded(value * factor) : "–";
 }
 
 export function csv(rows: (string | number)[][]): string {

@@ -11,11 +11,22 @@ const MOST_REGIONS = 60;
 
 type Line = { label: string; data: [number[], (number | null)[]] };
 
-export function Plot({ series, title, regions = [], end }: { series: { name: string; of: Series }[]; title: string; regions?: Region[]; end?: number }) {
+interface Given {
+  series: { name: string; of: Series }[];
+  title: string;
+  regions?: Region[];
+  /** End of the time axis of a run in progress. */
+  end?: number;
+  /** The part of the time axis that is shown, and who is told when another one is chosen (none: the whole). */
+  part?: [number, number];
+  choose?: (part: [number, number] | undefined) => void;
+}
+
+export function Plot({ series, title, regions = [], end, part, choose }: Given) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
-  const drawn = useRef({ regions, end });
-  drawn.current = { regions, end };
+  const drawn = useRef({ regions, end, part, choose });
+  drawn.current = { regions, end, part, choose };
   const lines: Line[] = series.flatMap(({ name, of }) =>
     of.lines.map((line): Line => ({ label: [name, line.name].filter(Boolean).join(": "), data: [line.time, line.value] })),
   );
@@ -33,7 +44,18 @@ export function Plot({ series, title, regions = [], end }: { series: { name: str
       {
         width: element.clientWidth,
         height: 300,
-        scales: { x: { time: false, range: (_, least, most) => (drawn.current.end === undefined ? [least, most] : [0, drawn.current.end]) } },
+        scales: { x: { time: false, range: (_, least, most) => drawn.current.part ?? (drawn.current.end === undefined ? [least, most] : [0, drawn.current.end]) } },
+        // What is dragged over is told, and comes back as the part that is shown.
+        cursor: {
+          drag: { setScale: drawn.current.choose === undefined, x: true, y: false },
+          bind: {
+            dblclick: (_plot, _target, otherwise) => (event) => {
+              if (!drawn.current.choose) return otherwise(event);
+              drawn.current.choose(undefined);
+              return null;
+            },
+          },
+        },
         axes: [
           { ...axis, label: "time (s)" },
           { ...axis, label: unit ? `${title} (${unit})` : title, size: 70 },
@@ -42,7 +64,17 @@ export function Plot({ series, title, regions = [], end }: { series: { name: str
           { label: "time (s)" },
           ...latest.current.map((line, at) => ({ label: line.label, stroke: COLOURS[at % COLOURS.length], width: 1.5, spanGaps: true, points: { show: false } })),
         ],
-        hooks: { drawClear: [(of) => shade(of, drawn.current.regions.slice(0, MOST_REGIONS), ink)] },
+        hooks: {
+          setSelect: [
+            (of) => {
+              const { left, width } = of.select;
+              if (width < 4 || !drawn.current.choose) return;
+              drawn.current.choose([of.posToVal(left, "x"), of.posToVal(left + width, "x")]);
+              of.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            },
+          ],
+          drawClear: [(of) => shade(of, drawn.current.regions.slice(0, MOST_REGIONS), ink)],
+        },
       },
       joined(latest.current),
       element,
@@ -58,7 +90,8 @@ export function Plot({ series, title, regions = [], end }: { series: { name: str
   }, [labels, title, unit]);
   useEffect(() => {
     plot.current?.setData(joined(latest.current));
-  }, [series, regions, end]);
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [series, regions, end, part?.join()]);
   const thinned = series.some((one) => one.of.thinned);
   return (
     <figure className="plot">

@@ -2,13 +2,13 @@
 
 import { useEffect, useState } from "react";
 import { api } from "./api";
-import type { Changed, Entry, File, Region, Results, Scenario, Series } from "./api.gen";
+import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario, Series } from "./api.gen";
 import { MadeList } from "./controls";
 import { Live } from "./live";
-import { bits, csv, Notice, rounded, save, Title, when } from "./parts";
+import { csv, Notice, rounded, save, scaled, Title, when } from "./parts";
 import { Plot } from "./plot";
 import { FINAL, State } from "./runs";
-import { go, link, message, useEvents, useLoaded, usePlace } from "./state";
+import { go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
 
 const TABS = ["report", "plots", "files", "scenario"] as const;
 
@@ -88,29 +88,32 @@ function Report({ id, state, flows }: { id: string; state: string; flows: boolea
   if (!value) return <p aria-busy="true">Loading…</p>;
   return (
     <>
+      {value.groups.map((one) => (
+        <Group key={one.name} group={one} />
+      ))}
       {flows && (
         <div className="wide" role="region" aria-label="Table" tabIndex={0}>
         <table>
-          <caption>Flows</caption>
+          <caption>Flows{value.flows.length > MOST_FLOWS && `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}</caption>
           <thead>
             <tr>
               <th>Flow</th>
-              <th>Goodput</th>
-              <th>Predicted</th>
-              <th>RTT (mean)</th>
-              <th>Predicted</th>
+              <th>Goodput (kbit/s)</th>
+              <th>Predicted (kbit/s)</th>
+              <th>RTT, mean (ms)</th>
+              <th>Predicted (ms)</th>
               <th>Time-outs</th>
               <th>Retransmissions</th>
             </tr>
           </thead>
           <tbody>
-            {value.flows.map((one) => (
+            {value.flows.slice(0, MOST_FLOWS).map((one) => (
               <tr key={String(one.flow)}>
                 <th scope="row">{String(one.flow)}</th>
-                <td>{bits(one.goodput)}</td>
-                <td className="soft">{bits(one.predicted_goodput)}</td>
-                <td>{one.rtt_mean == null ? "–" : `${rounded(1000 * Number(one.rtt_mean))} ms`}</td>
-                <td className="soft">{one.predicted_rtt == null ? "–" : `${rounded(1000 * Number(one.predicted_rtt))} ms`}</td>
+                <td>{scaled(one.goodput, 1e-3)}</td>
+                <td className="soft">{scaled(one.predicted_goodput, 1e-3)}</td>
+                <td>{scaled(one.rtt_mean, 1e3)}</td>
+                <td className="soft">{scaled(one.predicted_rtt, 1e3)}</td>
                 <td>{rounded(one.timeouts)}</td>
                 <td>{rounded(one.retransmissions)}</td>
               </tr>
@@ -129,15 +132,49 @@ function Report({ id, state, flows }: { id: string; state: string; flows: boolea
   );
 }
 
+/** Rows of the table of flows. */
+const MOST_FLOWS = 50;
+
+/** The flows of a group as statistics, a row per quantity. */
+function Group({ group }: { group: GroupOfFlows }) {
+  return (
+    <div className="wide" role="region" aria-label={`Group ${group.name}`} tabIndex={0}>
+      <table>
+        <caption>
+          {group.name}: {group.flows} flows
+        </caption>
+        <thead>
+          <tr>
+            {["Quantity", "Mean", "5 %", "Median", "95 %", "Best", "Worst", "Worst flow"].map((one) => (
+              <th key={one}>{one}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {group.statistics.map((one) => (
+            <tr key={one.about}>
+              <th scope="row">{one.about}</th>
+              {[one.mean, one.p05, one.median, one.p95, one.best, one.worst].map((number, place) => (
+                <td key={place}>{rounded(number)}</td>
+              ))}
+              <td>{one.worst_flow}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 /** The quantities of the study's figure 17, and the round-trip time. */
 const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
 
 function Plots({ id }: { id: string }) {
   const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
-  const { values } = usePlace();
+  const [given, show] = useValue("show");
   const regions = useLoaded<Region[]>(`/runs/${id}/regions`).value;
   const known = Object.entries(value?.quantities ?? {}).flatMap(([trace, columns]) => columns.map((one) => `${trace}.${one}`));
-  const wanted = values.get("show")?.split(",") ?? FIRST;
+  const wanted = given ? given.split(",") : FIRST;
   const shown = known.filter((one) => wanted.includes(one));
   if (error) return <Notice text={error} />;
   return (
@@ -152,7 +189,7 @@ function Plots({ id }: { id: string }) {
                 type="checkbox"
                 checked={shown.includes(one)}
                 onChange={(event) =>
-                  go(["runs", id, "plots"], { show: (event.target.checked ? [...shown, one] : shown.filter((other) => other !== one)).join(",") || "none" }, true)
+                  show((event.target.checked ? [...shown, one] : shown.filter((other) => other !== one)).join(",") || "none")
                 }
               />
               {one}
@@ -170,6 +207,9 @@ function Plots({ id }: { id: string }) {
 
 /** One quantity of several runs in one plot. */
 export function Quantity({ runs, quantity, regions }: { runs: { id: string; name: string }[]; quantity: string; regions?: Region[] }) {
+  const [time, setTime] = useValue("time");
+  const [from, to] = time.split("-").map(Number);
+  const part: [number, number] | undefined = from !== undefined && to !== undefined && from < to ? [from, to] : undefined;
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
   const [trouble, setTrouble] = useState("");
   const key = runs.map((one) => one.id).join(",");
@@ -188,6 +228,11 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
     <section>
       <div className="heading">
         <h2>{quantity}</h2>
+        {part && (
+          <button onClick={() => setTime("")} aria-label={`All of ${quantity}`}>
+            Whole time
+          </button>
+        )}
         {series.length > 0 && (
           <button onClick={() => save(`${quantity}.csv`, data(series))} aria-label={`Data of ${quantity} as CSV`}>
             CSV
@@ -195,7 +240,15 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
         )}
       </div>
       <Notice text={trouble} kind="plain" />
-      {series.length > 0 && <Plot series={series} title={quantity} regions={regions} />}
+      {series.length > 0 && (
+        <Plot
+          series={series}
+          title={quantity}
+          regions={regions}
+          part={part}
+          choose={(next) => setTime(next ? next.map((one) => Math.max(0, one).toPrecision(6)).join("-") : "")}
+        />
+      )}
     </section>
   );
 }

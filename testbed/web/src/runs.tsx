@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { api } from "./api";
 import type { Entry, Queue } from "./api.gen";
 import { duration, Field, Notice, Progress, Title, when } from "./parts";
-import { go, link, message, useEvents, useLoaded, usePlace } from "./state";
+import { go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
 
 export function Runs() {
   const { values } = usePlace();
@@ -21,11 +21,13 @@ const STATES = ["queued", "running", ...FINAL];
 
 /** A list of runs: all that one may look at, those of a batch, or those of a configuration. */
 export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
-  const [search, setSearch] = useState("");
-  const [state, setState] = useState("");
+  // In the address, so that a link opens the same list.
+  const [search, setSearch] = useValue("search");
+  const [state, setState] = useValue("state");
+  const [picked, setPicked] = useValue("chosen");
+  const chosen = picked.split(",").filter(Boolean);
   const [rows, setRows] = useState<Entry[] | null>(null);
   const [more, setMore] = useState(false);
-  const [chosen, setChosen] = useState<string[]>([]);
   const [trouble, setTrouble] = useState("");
   const query = new URLSearchParams({ limit: "50", ...(search && { search }), ...(state && { state }), ...(batch && { batch }), ...(of && { configuration: of }) }).toString();
   const fetchRows = () =>
@@ -104,7 +106,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                       aria-label={`Choose run ${one.number}`}
                       disabled={one.state !== "done"}
                       checked={chosen.includes(one.id)}
-                      onChange={(event) => setChosen(event.target.checked ? [...chosen, one.id] : chosen.filter((other) => other !== one.id))}
+                      onChange={(event) => setPicked((event.target.checked ? [...chosen, one.id] : chosen.filter((other) => other !== one.id)).join(","))}
                     />
                   </td>
                   <th scope="row">

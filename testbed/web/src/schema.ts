@@ -28,11 +28,16 @@ export function isTable(value: unknown): value is Table {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The schema that a reference leads to, with what is said beside the reference, and without the null of an optional key. */
+/** Whether a value cannot be written here: the null of an optional key, a file, or the source that a file held. */
+function foreign(part: Schema): boolean {
+  return part.type === "null" || part.properties?.file !== undefined || part.pattern === "\n";
+}
+
+/** The schema that a reference leads to, with what is said beside the reference, and without what cannot be written here. */
 export function resolved(schema: Schema, root: Schema): Schema {
   let found = schema;
   for (let depth = 0; depth < 8; depth++) {
-    const parts = (found.anyOf ?? []).filter((part) => part.type !== "null");
+    const parts = (found.anyOf ?? []).filter((part) => !foreign(part));
     if (found.anyOf && parts.length === 1) {
       const { anyOf: _, ...rest } = found;
       found = { ...parts[0], ...rest };

@@ -49,6 +49,19 @@ export function go(path: string[], values: Record<string, string | undefined> = 
   }
 }
 
+/** A value of the view's address, and a way to change it, which leaves no entry for the back button. */
+export function useValue(name: string, otherwise = ""): [string, (value: string) => void] {
+  const { values } = usePlace();
+  const set = useCallback(
+    (value: string) => {
+      const now = parsed();
+      go(now.path, { ...Object.fromEntries(now.values), [name]: value === otherwise ? undefined : value }, true);
+    },
+    [name, otherwise],
+  );
+  return [values.get(name) ?? otherwise, set];
+}
+
 export function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

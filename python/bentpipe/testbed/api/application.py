@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -109,12 +110,25 @@ def _page(app: FastAPI) -> None:
         # Its name contains a hash of its content.
         return FileResponse(file, headers={"Cache-Control": "public, max-age=31536000, immutable"})
 
+    read: dict[tuple[float, int], tuple[bytes, str]] = {}
+
     @app.get("/", include_in_schema=False)
-    def index() -> Response:
-        file = PAGE / "index.html"
-        if not file.is_file():
+    async def index(request: Request) -> Response:
+        # From memory: it is small, and every tab asks for it. It is read again when it has been built again.
+        try:
+            about = (PAGE / "index.html").stat()
+        except OSError:
             return HTMLResponse(_UNBUILT, 503)
-        return FileResponse(file, headers={"Cache-Control": "no-cache"})
+        version = (about.st_mtime, about.st_size)
+        if version not in read:
+            content = (PAGE / "index.html").read_bytes()
+            read.clear()
+            read[version] = content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        content, tag = read[version]
+        headers = {"Cache-Control": "no-cache", "ETag": tag}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return HTMLResponse(content, headers=headers)
 
 
 def openapi() -> dict[str, Any]:

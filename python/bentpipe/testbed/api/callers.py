@@ -17,13 +17,13 @@ from .security import SAFE
 COOKIE: Final = "__Host-bentpipe"
 
 
-def store_of(request: Request) -> Store:
+async def store_of(request: Request) -> Store:  # without waiting: else each would take a thread
     """Returns the database."""
     store: Store = request.app.state.store
     return store
 
 
-def settings_of(request: Request) -> Settings:
+async def settings_of(request: Request) -> Settings:
     """Returns the settings."""
     settings: Settings = request.app.state.settings
     return settings
@@ -56,14 +56,14 @@ def caller(request: Request, store: Database) -> Caller:
     return found
 
 
-def user(found: Annotated[Caller, Depends(caller)]) -> Caller:
+async def user(found: Annotated[Caller, Depends(caller)]) -> Caller:
     """Returns the caller, who has to be at least a user."""
     if not found.is_at_least("user"):
         raise Refused(403, "guests only look; ask an administrator for an account of the level user")
     return found
 
 
-def administrator(found: Annotated[Caller, Depends(caller)]) -> Caller:
+async def administrator(found: Annotated[Caller, Depends(caller)]) -> Caller:
     """Returns the caller, who has to be an administrator by log-in, not by a token."""
     if not found.is_at_least("administrator"):
         raise Refused(403, "this is for administrators")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import select
 
 from bentpipe.comparison import compare
+from bentpipe.groups import by_group, summarise
 from bentpipe.results import flow_results
 from bentpipe.runs import Run
 from bentpipe.testbed import tables
@@ -59,10 +60,34 @@ class Series(BaseModel):
     lines: list[PlotLine]
 
 
+class Statistics(BaseModel):
+    """A quantity over the flows of a group, in the unit that ``about`` names."""
+
+    about: str
+    mean: float
+    p05: float
+    median: float
+    p95: float
+    best: float
+    worst: float
+    best_flow: str
+    worst_flow: str
+
+
+class Group(BaseModel):
+    """The flows of a group."""
+
+    name: str
+    flows: int
+    statistics: list[Statistics]
+
+
 class Results(BaseModel):
-    """What a run measured: a row per flow, beside its prediction, and the quantities that can be plotted."""
+    """What a run measured: statistics per group of flows, a row per flow, beside its prediction, those of no group
+    first, and the quantities that can be plotted."""
 
     complete: bool
+    groups: list[Group]
     flows: list[dict[str, Any]]
     quantities: dict[str, list[str]]
     provenance: dict[str, Any]
@@ -126,9 +151,13 @@ def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
             "events",
         )
     }
+    flows = flow_results(of) if (of.path / "flows.parquet").is_file() else []
+    groups, single = by_group(flows)
+    grouped = [one for members in groups.values() for one in members]
     return Results(
         complete=of.complete,
-        flows=[one.as_dict() for one in flow_results(of)] if (of.path / "flows.parquet").is_file() else [],
+        groups=[Group.model_validate(summarise(*one).as_dict()) for one in groups.items()],
+        flows=[one.as_dict() for one in [*single, *grouped]],
         quantities=of.traces,
         provenance=provenance,
         fidelity={key: of.fidelity[key] for key in ("verdict",) if key in of.fidelity},

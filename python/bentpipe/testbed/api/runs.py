@@ -6,13 +6,14 @@ import shutil
 import tomllib
 from collections.abc import Mapping
 from math import prod
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
+from sqlalchemy.orm import defer
 
 from bentpipe.campaign.variants import variations
 from bentpipe.facts import facts
@@ -30,6 +31,9 @@ from .drafts import Text
 from .sessions import Strict
 
 router = APIRouter(tags=["runs"])
+
+#: Rows of a list do not need the text of their scenario, which may be long.
+_SHORT: Final = defer(Run.scenario)
 
 Instrument = Literal["simulate", "kernel", "emulate"]
 State = Literal["queued", "leased", "running", "done", "failed", "cancelled", "incomplete"]
@@ -245,7 +249,7 @@ def listed(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> list[Entry]:
     """Return runs that one may look at, the newest first; ``before`` a number, for the next page."""
-    found = _seen(who).order_by(Run.number.desc()).limit(limit)
+    found = _seen(who).options(_SHORT).order_by(Run.number.desc()).limit(limit)
     if state is not None:
         found = found.where(Run.state == state)
     if search:
@@ -270,9 +274,11 @@ def the_queue(who: Anyone, store: Database, settings: Given) -> Queue:
     """Return the queue."""
     with store.reading() as rows:
         places = queue.plan(rows, settings.slots)
-        running = rows.scalars(select(Run).where(Run.state.in_(ACTIVE)).order_by(Run.started)).all()
+        running = rows.scalars(
+            select(Run).options(_SHORT).where(Run.state.in_(ACTIVE)).order_by(Run.started)
+        ).all()
         first = sorted(places, key=lambda run: places[run][0])[:100]
-        waiting = rows.scalars(select(Run).where(Run.id.in_(first))).all()
+        waiting = rows.scalars(select(Run).options(_SHORT).where(Run.id.in_(first))).all()
         ordered = [*running, *sorted(waiting, key=lambda run: places[run.id][0])]
         entries = [entry(one, who, places) for one in ordered]
         for one, run in zip(entries, ordered, strict=True):
