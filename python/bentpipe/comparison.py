@@ -7,8 +7,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from .quantities import display_unit
 from .results import FlowResult, flow_results
 from .runs import Run
+
+#: Units of the numbers of flows that are not plain numbers, by the beginning of their names.
+_BASES = {"goodput": "bit/s", **dict.fromkeys(("rtt", "delay", "transaction", "completed"), "s")}
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,13 @@ class NumberDifference:
     quantity: str
     a: float | None
     b: float | None
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """The unit in which the quantity is shown, "1" for a number, and its size in the unit of the values."""
+        bare = self.quantity.removeprefix("predicted_")
+        base = next((unit for start, unit in _BASES.items() if bare.startswith(start)), "1")
+        return display_unit(self.quantity, base)
 
     @property
     def relative(self) -> float | None:
@@ -57,7 +68,10 @@ class Comparison:
             "b": str(self.b.path),
             "equal": self.equal,
             "scenario": [vars(one) for one in self.scenario],
-            "flows": [vars(one) | {"relative": one.relative} for one in self.flows],
+            "flows": [
+                vars(one) | {"relative": one.relative, "unit": one.unit[0], "size": one.unit[1]}
+                for one in self.flows
+            ],
             "missing": self.missing,
         }
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from .quantities import display_unit
 from .results import FlowResult, flow_results
 
 if TYPE_CHECKING:
@@ -22,14 +23,23 @@ OTHERS: Final = "other flows"
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of flows: heading, field of :class:`bentpipe.results.FlowResult`, unit of display with its size in the
-    field's unit, and whether more of it is better."""
+    """A quantity of flows: heading, field of :class:`bentpipe.results.FlowResult` with its unit ("1" for a number), and
+    whether more of it is better."""
 
     name: str
     field: str
-    unit: str
-    size: float
+    base: str
     more_is_better: bool = False
+
+    @property
+    def unit(self) -> str:
+        """The unit of display; empty for a number."""
+        return display_unit(self.field, self.base)[0].removesuffix("1")
+
+    @property
+    def size(self) -> float:
+        """The size of the unit of display in the field's unit."""
+        return display_unit(self.field, self.base)[1]
 
     @property
     def about(self) -> str:
@@ -37,19 +47,19 @@ class Quantity:
         return f"{self.name}, {self.unit}" if self.unit else self.name
 
 
-#: The quantities of groups, in the order of tables. Everything that shows flows uses these units.
+#: The quantities of groups, in the order of tables.
 QUANTITIES: Final = (
-    Quantity("goodput", "goodput", "kbit/s", 1e3, more_is_better=True),
-    Quantity("loss", "loss", "%", 1e-2),
-    Quantity("delay mean", "delay_mean", "ms", 1e-3),
-    Quantity("delay 95 %", "delay_p95", "ms", 1e-3),
-    Quantity("RTT mean", "rtt_mean", "ms", 1e-3),
-    Quantity("RTT 95 %", "rtt_p95", "ms", 1e-3),
-    Quantity("transaction mean", "transaction_mean", "ms", 1e-3),
-    Quantity("transaction 95 %", "transaction_p95", "ms", 1e-3),
-    Quantity("completed", "completed", "s", 1.0),
-    Quantity("time-outs", "timeouts", "", 1.0),
-    Quantity("retransmissions", "retransmissions", "", 1.0),
+    Quantity("goodput", "goodput", "bit/s", more_is_better=True),
+    Quantity("loss", "loss", "1"),
+    Quantity("delay mean", "delay_mean", "s"),
+    Quantity("delay 95 %", "delay_p95", "s"),
+    Quantity("RTT mean", "rtt_mean", "s"),
+    Quantity("RTT 95 %", "rtt_p95", "s"),
+    Quantity("transaction mean", "transaction_mean", "s"),
+    Quantity("transaction 95 %", "transaction_p95", "s"),
+    Quantity("completed", "completed", "s"),
+    Quantity("time-outs", "timeouts", "1"),
+    Quantity("retransmissions", "retransmissions", "1"),
 )
 
 

@@ -121,6 +121,36 @@ def readable_unit(greatest: float, unit: str) -> tuple[str, float]:
     return next(((name, size) for name, size in units if abs(greatest) >= size), units[-1])
 
 
+#: Quantities of flows, by the beginning of their names -> base unit, unit of display, and its size in the base unit.
+_OF_FLOWS: Final = {
+    "goodput": ("bit/s", "kbit/s", 1e3),
+    "throughput": ("bit/s", "kbit/s", 1e3),
+    "transaction_rate": ("bit/s", "kbit/s", 1e3),
+    "rtt": ("s", "ms", 1e-3),
+    "delay": ("s", "ms", 1e-3),
+    "jitter": ("s", "ms", 1e-3),
+    "transaction": ("s", "ms", 1e-3),
+    "completed": ("s", "s", 1.0),
+    "loss": ("1", "%", 1e-2),
+}
+
+
+def display_unit(name: str, base: str, greatest: float = 0.0) -> tuple[str, float]:
+    """Returns the unit in which tables, figures, reports and exports show a quantity, and its size in the base unit.
+    Quantities of flows have one unit everywhere; others have the most readable for values up to ``greatest``.
+
+    >>> display_unit("goodput", "bit/s", 8.2e6), display_unit("predicted_rtt", "s")
+    (('kbit/s', 1000.0), ('ms', 0.001))
+    >>> display_unit("capacity", "bit/s", 8.2e6)
+    ('Mbit/s', 1000000.0)
+    """
+    bare = name.removeprefix("predicted_")
+    for start, (known, unit, size) in _OF_FLOWS.items():
+        if known == base and bare.startswith(start):
+            return unit, size
+    return readable_unit(greatest, base)
+
+
 def _scaled(value: float | None, base: str) -> str:
     if value is None or math.isnan(value):
         return "-"

@@ -48,8 +48,18 @@ class Run:
         """The run and its flows as a table, for notebooks."""
         from html import escape
 
-        wanted = ["flow", "from", "to", "congestion", "goodput", "rtt_mean", "delay_mean", "timeouts"]
-        table = self.flows.select([name for name in wanted if name in self.flows.columns])
+        import polars as pl
+
+        from .quantities import display_unit
+
+        wanted = {"goodput": "bit/s", "rtt_mean": "s", "delay_mean": "s"}
+        shown = []
+        for name in ("flow", "from", "to", "congestion", *wanted, "timeouts"):
+            if name in self.flows.columns:
+                unit, size = display_unit(name, wanted.get(name, "1"))
+                column = pl.col(name)
+                shown.append(column if unit == "1" else (column / size).alias(f"{name} ({unit})"))
+        table = self.flows.select(shown)
         about = escape(f"{self.name} ({self.clock}): {self!r}")
         return f"<p>{about}</p>{table._repr_html_()}"
 

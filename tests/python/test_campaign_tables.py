@@ -44,15 +44,15 @@ def test_means_are_students_over_replications(store: Path) -> None:
 
 def test_tables_and_files_say_the_same(store: Path, tmp_path: Path) -> None:
     shown = call("table", store, "--metric", "goodput", "--metric", "rtt_mean", folder=tmp_path)
-    assert max(map(len, shown.split("\n"))) <= 80 and "Mbit/s" in shown and shown.count("cubic") == 6
+    assert max(map(len, shown.split("\n"))) <= 80 and "kbit/s" in shown and shown.count("cubic") == 6
     found = json.loads(call("table", store, "--json", "--by", "congestion", folder=tmp_path))["goodput"]
     call("export", store, "means.csv", "--by", "congestion", folder=tmp_path)
     with (tmp_path / "means.csv").open() as file:
         rows = list(csv.DictReader(file))
     # The units are those of the table.
     assert [row["congestion"] for row in rows] == [row["flow.down.transport.congestion"] for row in found]
-    means = [float(row["goodput (Mbit/s)"]) for row in rows]
-    assert means == pytest.approx([row["mean"] / 1e6 for row in found])
+    means = [float(row["goodput (kbit/s)"]) for row in rows]
+    assert means == pytest.approx([row["mean"] / 1e3 for row in found])
     call("export", store, "all.csv", "--rows", "link", folder=tmp_path)
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + 12 * 4 * 2
     assert "allowed: .csv, .parquet, .xlsx, .tex" in refused("export", store, "means.txt")
@@ -75,7 +75,7 @@ def spreadsheet(path: Path) -> pl.DataFrame:
 def test_latex_is_standard_latex(store: Path, tmp_path: Path) -> None:
     call("export", store, "means.tex", "--metric", "goodput", "--metric", "rtt_mean", folder=tmp_path)
     table = (tmp_path / "means.tex").read_text()
-    assert table.count(r" \\") == 13 and table.count(r" \pm ") == 24 and "goodput (Mbit/s)" in table
+    assert table.count(r" \\") == 13 and table.count(r" \pm ") == 24 and "goodput (kbit/s)" in table
     if not shutil.which("pdflatex"):
         return
     page = r"\documentclass{article}\begin{document}\input{means.tex}\end{document}"
@@ -92,7 +92,7 @@ def test_every_kind_of_figure_is_drawn_from_the_means(store: Path, tmp_path: Pat
     assert [line.get_label() for line in one.get_lines()] == ["reno", "cubic"] and len(one.collections) == 2
     assert np.asarray(one.get_lines()[0].get_xdata()).tolist() == [50, 100, 200]
     shown = plots.campaign_map(campaign, x="delay", y="congestion").axes[0].get_images()[0].get_array()
-    assert shown is not None and float(shown[0, 1]) == pytest.approx(by.row(1, named=True)["mean"] / 1e6)
+    assert shown is not None and float(shown[0, 1]) == pytest.approx(by.row(1, named=True)["mean"] / 1e3)
     curves = plots.campaign_cdf(campaign, by=["congestion"]).axes[0].get_lines()
     assert [np.size(curve.get_xdata()) for curve in curves] == [1 + 24, 1 + 24]
     for kind in ("lines", "multiples", "heat-map", "cdf"):

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from bentpipe import InputError, open_run, plots
-from bentpipe.plots.data import rate, superframes, thin
+from bentpipe import InputError, open_run, plots, simulate
+from bentpipe.groups import summarise
+from bentpipe.plots.data import rate as rate_over
+from bentpipe.plots.data import superframes, thin
 from bentpipe.report import page
 from bentpipe.results import flow_results
 from folders import write_run
@@ -34,7 +36,7 @@ def test_rates_add_up_to_what_was_delivered(deliveries: list[tuple[float, int]],
     deliveries.sort()
     times = np.array([time for time, _ in deliveries])
     total = np.cumsum([count for _, count in deliveries])
-    _, rates = rate(times, total, bin_s, 105.0)
+    _, rates = rate_over(times, total, bin_s, 105.0)
     assert rates.sum() * bin_s / 8 == pytest.approx(total[-1])
 
 
@@ -112,3 +114,18 @@ def test_the_report_stands_alone_and_escapes_what_it_shows(tmp_path: Path) -> No
     outside = re.findall(r'(?:src|href)="(?!#)[^"]*"|url\((?!#)[^)]*\)|@import', text)
     assert outside == []
     assert "Reno would do" in text
+
+
+@pytest.mark.parametrize("rate", ["400 kbit/s", "40 Mbit/s"])
+def test_goodput_has_one_unit_whatever_its_size(tmp_path: Path, rate: str) -> None:
+    link = {"name": "sat", "from": "a", "to": "b", "rate": rate, "delay": "20 ms"}
+    flow = {"name": "f", "from": "a", "to": "b", "app": "bulk", "transport": "tcp"}
+    run = simulate({"name": "x", "duration": "3 s", "link": [link], "flow": [flow]}, out=tmp_path / "run")
+    (axes,) = plots.throughput(run).axes
+    assert axes.get_ylabel() == "delivered in order (kbit/s)"
+    goodput = run.flows["goodput"][0] / 1e3
+    assert np.nanmax(np.asarray(axes.lines[0].get_ydata())) > 0.9 * goodput
+    (bars, *_) = plots.comparison({"run": flow_results(run)}).axes
+    assert bars.get_title(loc="left") == "Goodput (kbit/s)"
+    assert summarise("f", flow_results(run)).statistics[0].about == "goodput, kbit/s"
+    assert "kbit/s" in page([run]) and "delivered in order (Mbit/s)" not in page([run])

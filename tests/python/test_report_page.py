@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -121,3 +122,72 @@ def test_a_part_of_a_figure_is_enlarged_and_the_whole_comes_back(
     panel.dblclick(force=True)
     assert ticks.count() == 0 and figure.locator("g[transform^='matrix(']").count() == 0
     page.close()
+
+
+def test_fingers_enlarge_and_move_a_figure(browser: Browser, pages: dict[int, Path]) -> None:
+    context = browser.new_context(viewport={"width": 1000, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(pages[25].as_uri())
+    figure = page.locator("figure").last
+    whole = figure.get_by_role("button", name="Show the whole figure")
+    panel = figure.locator('g[id*="axes_1"] g[id*="patch_"] path').first
+    panel.scroll_into_view_if_needed()
+    box = panel.bounding_box()
+    assert box is not None and not whole.is_visible()
+    session = context.new_cdp_session(page)
+
+    def touch(kind: str, *shares: float) -> None:
+        points = [
+            {"x": box["x"] + share * box["width"], "y": box["y"] + box["height"] / 2, "id": place}
+            for place, share in enumerate(shares)
+        ]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        # Moves arrive with the next frame.
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def times() -> list[float]:
+        """Returns the labels of the time axis, which is that of the lowest panel."""
+        texts = figure.locator('text.tick[text-anchor="middle"]').all_text_contents()
+        return [float(text) for text in texts]
+
+    # Two fingers part by three times their distance.
+    touch("touchStart", 0.3)
+    touch("touchStart", 0.3, 0.5)
+    for step in (0.25, 0.5, 0.75, 1.0):
+        touch("touchMove", 0.3 - 0.2 * step, 0.5 + 0.2 * step)
+    touch("touchEnd")
+    # 0.3 and 0.5 of the axis are at 0.1 and 0.7 of what is seen.
+    start, end, _ = json.loads(figure.locator("svg").get_attribute("data-axes") or "")[-1]["x"]
+    assert start == 0 and 3 <= end < 3.3
+    least, most = end * (0.3 - 0.1 / 3), end * (0.3 - 0.1 / 3 + 1 / 3)
+    found = times()
+    assert len(found) >= 3 and least <= min(found) and max(found) <= most, found
+    # One finger moves it to the left by half of what is seen.
+    touch("touchStart", 0.75)
+    for share in (0.6, 0.4, 0.25):
+        touch("touchMove", share)
+    touch("touchEnd")
+    least, most, moved = least + end / 6, most + end / 6, times()
+    assert len(moved) >= 3 and least <= min(moved) and max(moved) <= most, moved
+    whole.tap()
+    assert times() == [] and not whole.is_visible()
+    context.close()
+
+
+def test_one_finger_scrolls_the_page_over_a_figure_that_is_whole(
+    browser: Browser, pages: dict[int, Path]
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(pages[25].as_uri())
+    figure = page.locator("figure svg").first
+    page.evaluate("document.querySelector('figure').scrollIntoView()")
+    box = figure.bounding_box()
+    assert box is not None
+    session = context.new_cdp_session(page)
+    before = page.evaluate("scrollY")
+    options = {"x": 150, "y": box["y"] + 150, "yDistance": -200, "speed": 1200, "gestureSourceType": "touch"}
+    session.send("Input.synthesizeScrollGesture", options)
+    page.wait_for_function(f"scrollY > {before} + 100")
+    assert page.locator("figure g[transform^='matrix(']").count() == 0
+    context.close()

@@ -68,3 +68,25 @@ def test_the_results_of_a_flow_have_its_terminals_efficiency_and_its_prediction(
 def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
     run = open_run(write_run(tmp_path / "stopped", status="incomplete"))
     assert not run.complete and "incomplete" in repr(run)
+
+
+def test_a_notebook_finds_what_it_needs_at_once(tmp_path: Path) -> None:
+    """dir() shows the interface and nothing else, overrides are a dictionary of typed values, a run shows itself as
+    HTML, and a report is one call."""
+    import bentpipe as bp
+
+    assert set(dir(bp)) == {*bp.__all__, "__doc__", "__version__"}
+    assert all(getattr(bp, name) is not None for name in dir(bp))
+    changes = {
+        "duration": "3 s",
+        "seed": 5,
+        "link.sat.error": {"kind": "packet", "probability": 0.001},
+        "flow.download.transport.delayed_ack": False,
+    }
+    loaded = bp.load("examples/geo-bulk.toml", changes)
+    assert loaded.data["seed"] == 5 and loaded.flows[0]["transport"]["delayed_ack"] is False
+    run = bp.simulate("examples/geo-bulk.toml", overrides=changes, out=tmp_path / "run")
+    assert run.scenario["link"][0]["error"]["probability"] == 0.001
+    shown = run._repr_html_()
+    assert "<table" in shown and "download" in shown and "kbit/s" in shown
+    assert bp.report.write_report([run], tmp_path / "report.html").stat().st_size > 10_000

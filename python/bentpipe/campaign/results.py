@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import InputError, unknown
-from bentpipe.quantities import readable_unit
+from bentpipe.quantities import display_unit
 from bentpipe.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.variation import short_names
@@ -115,9 +115,11 @@ class Campaign:
 
     def shown_unit(self, metric: str) -> tuple[str, float]:
         """Returns the unit in which tables, figures and exports show a metric, and its size in the unit of the values:
-        the most readable for the greatest value of the campaign, so that all show the same numbers."""
+        that of every other table for a quantity of flows, or else the most readable for the greatest value of the
+        campaign."""
         values = self.values(metric)["value"].drop_nulls().drop_nans()
-        return readable_unit(float(values.abs().max() or 0.0), self.unit(metric))  # type: ignore[arg-type]
+        greatest = float(values.abs().max() or 0.0)  # type: ignore[arg-type]
+        return display_unit(Metric(metric).column, self.unit(metric), greatest)
 
     def means(self, metric: str, of: str | None = None, by: Sequence[str] | None = None) -> pl.DataFrame:
         """Returns means over replications: the varied keys (or only ``by``), ``entity``, ``count`` (of replications),

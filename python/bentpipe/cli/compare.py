@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bentpipe.quantities import number, rate_text, span_text
+from bentpipe.quantities import number
 
 from .common import Json
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from bentpipe.comparison import Comparison, NumberDifference
     from bentpipe.runs import Run
-
-_RATES = ("goodput", "predicted_goodput")
-_TIMES = ("rtt_mean", "rtt_p95", "predicted_rtt", "completed")
 
 
 def compare(
@@ -78,24 +75,19 @@ def _print(both: Comparison, names: tuple[str, str]) -> None:
         typer.echo("all numbers of all flows are equal")
         return
     several = len({one.flow for one in both.flows}) > 1
-    rows = [
-        [*([one.flow] if several else []), one.quantity.replace("_", " "), *_values(one)]
-        for one in both.flows
-    ]
+    rows = [[*([one.flow] if several else []), *_cells(one)] for one in both.flows]
     words = [*(["flow"] if several else []), "quantity"]
     print_table([*words, *names, "difference"], rows, text_columns=len(words))
 
 
-def _values(one: NumberDifference) -> list[str]:
+def _cells(one: NumberDifference) -> list[str]:
+    """Returns a quantity with its unit, its values in both runs and their relative difference."""
+    unit, size = one.unit
     relative = one.relative
     difference = "-" if relative is None else "0" if relative == 0 else f"{100 * relative:+.1f} %"
-    return [_text(one.quantity, one.a), _text(one.quantity, one.b), difference]
-
-
-def _text(quantity: str, value: float | None) -> str:
-    if quantity in _RATES:
-        return rate_text(value)
-    return span_text(value) if quantity in _TIMES else number(value)
+    about = one.quantity.replace("_", " ") + ("" if unit == "1" else f", {unit}")
+    values = (None if value is None else value / size for value in (one.a, one.b))
+    return [about, *map(number, values), difference]
 
 
 def _short(value: object) -> str:

@@ -22,7 +22,7 @@ from .contacts import contact_plan
 from .course import constellation_course
 from .distributions import cdf
 from .lines import MOST_LINES
-from .series import dama, efficiency, overview, queue, rtt, side_by_side, throughput, window
+from .series import dama, efficiency, overview, queue, rtt, sent, side_by_side, throughput, window
 from .style import COLOURS, save, styled, to_svg
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "queue",
     "rtt",
     "save",
+    "sent",
     "side_by_side",
     "styled",
     "throughput",

@@ -89,6 +89,9 @@ def _draw(axes: Axes, panel: _Panel, lines: Sequence[tuple[str, FloatArray]], pl
     if is_wide(np.concatenate([values for _, values in lines])):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
+    else:
+        # Labels of large numbers do not touch.
+        axes.locator_params(axis="x", nbins=5)
     for label, values in lines:
         ranked = np.sort(values)
         shares = np.arange(1, len(ranked) + 1) / len(ranked)

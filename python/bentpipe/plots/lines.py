@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -116,6 +117,8 @@ def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
         traces = [trace for quantity in quantities for trace in trace_of(run, quantity).items()]
         if traces and "delivery.delivered" in quantities:
             traces += _starved(run, {entity for entity, _ in traces})
+        if "tcp.sent" in quantities:
+            traces = [(one, (time_s, sent / segment_bytes(run, one))) for one, (time_s, sent) in traces]
         starts = dict(run.flows.select("flow", "start").iter_rows())
         groups = dict(run.flows.select("flow", "group").iter_rows()) if "group" in run.flows.columns else {}
         for entity, (time_s, values) in traces:
@@ -123,13 +126,32 @@ def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
             known = predict_run(run).get(entity)
             yield Line(
                 label,
-                ", ".join(filter(None, (name, groups.get(entity)))),
+                ", ".join(filter(None, (name, groups.get(entity) or groups.get(flow_of(entity))))),
                 time_s,
                 values,
                 end_s=duration_s(run),
                 start_s=starts.get(entity) or 0.0,
                 prediction=None if known is None else known.prediction,
             )
+
+
+def flow_of(connection: str) -> str:
+    """Returns the flow of a connection: an application may open further ones, which have its name and a number.
+
+    >>> flow_of("web1"), flow_of("web1.2"), flow_of("web1.2.reverse")
+    ('web1', 'web1', 'web1.reverse')
+    """
+    return re.sub(r"\.\d+(?=\.reverse$|$)", "", connection)
+
+
+def segment_bytes(run: Run, flow: str) -> int:
+    """Returns the payload of a full segment of a TCP flow, or of a member of a group."""
+    groups = dict(run.flows.select("flow", "group").iter_rows()) if "group" in run.flows.columns else {}
+    transports = {one["name"]: one["transport"] for one in run.scenario.get("flow", [])}
+    own = flow_of(flow)
+    names = (own, own.removesuffix(".reverse"), (groups.get(own) or "").removesuffix(".reverse"))
+    found: Any = next((transports[name] for name in names if name in transports), {})
+    return int(found.get("segment_size", 1460)) if isinstance(found, Mapping) else 1460
 
 
 def _starved(run: Run, recorded: set[str]) -> Iterator[tuple[str, tuple[FloatArray, FloatArray]]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from bentpipe.errors import InputError
+from bentpipe.quantities import display_unit
 
 from .data import POINTS, FloatArray, bin_for, duration_s, quantiles, rate, spread, superframes, trace_of
 from .lines import Line, Runs, draw_lines, named_runs
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from bentpipe.predict import GrowthCurve
     from bentpipe.runs import Run
+
+#: Up to this number of flows, windows have their slow-start thresholds, and an overview the segments that were sent.
+FEW = 3
 
 #: A function that draws one quantity of runs into axes.
 Draw: TypeAlias = Callable[[Any, Any], None]
@@ -39,7 +43,7 @@ def rtt(runs: Runs, *, predictions: bool = True) -> Figure:
 
 @figure_function
 def throughput(runs: Runs, *, bin_s: float | None = None, predictions: bool = True) -> Figure:
-    """Draws payload delivered per time, in kbit/s or Mbit/s, over bins of ``bin_s`` seconds; predicted growth is
+    """Draws payload delivered per time, in kbit/s, over bins of ``bin_s`` seconds; predicted growth is
     dashed.
 
     By default, a bin is about a two-hundredth of the run. What is counted is delivered in order: after a repair, the
@@ -52,9 +56,18 @@ def throughput(runs: Runs, *, bin_s: float | None = None, predictions: bool = Tr
 
 @figure_function
 def window(runs: Runs, *, predictions: bool = True) -> Figure:
-    """Draws the congestion window in segments; the predicted growth is dashed."""
+    """Draws the congestion window in segments, and of up to three flows the slow-start threshold (dotted); the
+    predicted growth is dashed."""
     figure, (axes,) = panels([2.6])
     draw_window(axes, runs, predictions=predictions)
+    return _finish(figure, axes)
+
+
+@figure_function
+def sent(runs: Runs) -> Figure:
+    """Draws the segments that TCP has sent so far, each once."""
+    figure, (axes,) = panels([2.6])
+    draw_sent(axes, runs)
     return _finish(figure, axes)
 
 
@@ -97,15 +110,11 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
     """Draws one small panel per run, all on one scale, each with its prediction."""
     figure, axes = grid(len(runs))
     draw = {"throughput": draw_throughput, "rtt": draw_rtt, "window": draw_window}[quantity]
-    unit = _rate_unit(runs) if quantity == "throughput" else None
     tops = []
     for index, (one, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
         # The panels share their axis, and each sets the axis limits to its own data.
         one.autoscale(axis="y")
-        if unit is None:
-            draw(one, run)
-        else:
-            draw_throughput(one, run, unit=unit)
+        draw(one, run)
         tops.append(one.get_ylim()[1])
         one.set_title(name)
         one.label_outer()
@@ -122,9 +131,12 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
 
 @figure_function
 def overview(run: Run, *, predictions: bool = True) -> Figure:
-    """Draws everything recorded of one run: throughput, round-trip time, window, queues, slots."""
+    """Draws everything recorded of one run: throughput, segments sent (of few flows), round-trip time, window, queues,
+    slots."""
+    few = len(trace_of(run, "tcp.sent")) <= FEW
     shown = _with_data(
         (partial(draw_throughput, predictions=predictions), *_VOLUMES),
+        *([(draw_sent, "tcp.sent")] if few else []),
         (partial(draw_rtt, predictions=predictions), "rtt"),
         (partial(draw_window, predictions=predictions), "cwnd"),
         (draw_link_queue, "link.queue_packets"),
@@ -158,16 +170,13 @@ def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True) -> None:
     legend(axes)
 
 
-def draw_throughput(
-    axes: Axes, runs: Runs, *, bin_s: float | None = None, predictions: bool = True, unit: str | None = None
-) -> None:
-    """Draw throughput into axes, in ``unit`` or in the most readable unit."""
+def draw_throughput(axes: Axes, runs: Runs, *, bin_s: float | None = None, predictions: bool = True) -> None:
+    """Draw throughput into axes."""
     axes.set_title("Throughput")
-    unit = unit or _rate_unit(runs)
-    factor = {"kbit/s": 1e-3, "Mbit/s": 1e-6}[unit]
-    for colour, lines in draw_lines(axes, runs, *_VOLUMES, factor=factor, rate_bin_s=bin_s or 0.0):
+    unit, size = display_unit("goodput", "bit/s")
+    for colour, lines in draw_lines(axes, runs, *_VOLUMES, factor=1 / size, rate_bin_s=bin_s or 0.0):
         if predictions:
-            _draw_growth(axes, lines, colour, lambda curve: curve.goodput_bit_s * factor)
+            _draw_growth(axes, lines, colour, lambda curve: curve.goodput_bit_s / size)
     axes.set_ylabel(f"delivered in order ({unit})")
     axes.set_ylim(bottom=0)
     legend(axes)
@@ -177,9 +186,38 @@ def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True) -> None:
     """Draw congestion windows into axes."""
     axes.set_title("Congestion window")
     axes.set_ylabel("cwnd (segments)")
-    for colour, lines in draw_lines(axes, runs, "cwnd"):
+    drawn = draw_lines(axes, runs, "cwnd")
+    for colour, lines in drawn:
         if predictions:
             _draw_growth(axes, lines, colour, lambda curve: curve.window_segments)
+    if len(drawn) <= FEW:
+        _draw_thresholds(axes, runs, [colour for colour, _ in drawn])
+    axes.set_ylim(bottom=0)
+    legend(axes)
+
+
+def _draw_thresholds(axes: Axes, runs: Runs, colours: Sequence[str]) -> None:
+    """Draw slow-start thresholds in the colours of the windows. They are steps: each holds until the next sample."""
+    thresholds = [
+        (times, values)
+        for _, run in named_runs(runs)
+        for times, values in trace_of(run, "tcp.ssthresh").values()
+    ]
+    if len(thresholds) != len(colours):
+        return
+    for index, ((times, values), colour) in enumerate(zip(thresholds, colours, strict=True)):
+        # While it is infinite there is no line.
+        changed = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
+        label = None if index else "slow-start threshold"
+        ends = np.append(times[changed], times[-1:]), np.append(values[changed], values[-1:])
+        axes.plot(*ends, color=colour, linestyle=":", drawstyle="steps-post", label=label)
+
+
+def draw_sent(axes: Axes, runs: Runs) -> None:
+    """Draw the segments that TCP has sent so far into axes."""
+    axes.set_title("Segments sent")
+    axes.set_ylabel("sent (segments)")
+    draw_lines(axes, runs, "tcp.sent")
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -249,11 +287,6 @@ def draw_efficiency(axes: Axes, runs: Runs, *, bin_s: float | None = None) -> No
         axes.plot(used[0], 100 * share, label=name or "all terminals", **line(index))
     axes.set_ylim(0, 103)
     legend(axes)
-
-
-def _rate_unit(runs: Runs) -> str:
-    goodputs = [value for _, run in named_runs(runs) for value in run.flows["goodput"] if value is not None]
-    return "Mbit/s" if max(goodputs, default=0.0) >= 5e6 else "kbit/s"
 
 
 def _draw_growth(

@@ -114,15 +114,33 @@ def legend(axes: Axes) -> None:
     """Adds a legend in rows above the axes, where it hides nothing: labels of the lines, and dashes for predictions. A
     single line, which the title names, gets no legend."""
     handles = _handles(axes)
-    if len(handles) > 1:
-        axes.legend(
-            list(handles.values()),
-            list(handles),
-            loc="lower right",
-            bbox_to_anchor=(1, 1),
-            ncols=4,
-            borderaxespad=0.2,
-        )
+    if len(handles) < 2:
+        return
+    widths = [_width(label) for label in handles]
+    fit = len(widths) if sum(widths) <= _WIDTH else int(_WIDTH / max(widths))
+    columns = max(1, min(4, fit))
+    rows = [list(handles)[start : start + columns] for start in range(0, len(handles), columns)]
+    beside = _TITLE * len(axes.get_title(loc="left")) + sum(map(_width, rows[0]))
+    if len(rows) > 1 or beside > _WIDTH:
+        # It has rows of its own, between the title and the panel.
+        axes.set_title(axes.get_title(loc="left"), pad=6 + 14 * len(rows))
+    axes.legend(
+        list(handles.values()),
+        list(handles),
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=columns,
+        borderaxespad=0.2,
+    )
+
+
+#: Inches of a panel, of a title's character, and of a label with its handle.
+_WIDTH: Final = 6.2
+_TITLE: Final = 0.085
+
+
+def _width(label: str) -> float:
+    return 0.6 + 0.066 * len(label)
 
 
 def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
