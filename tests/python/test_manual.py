@@ -24,8 +24,14 @@ SEEN = (
     "gallery",
     "gallery/web-page",
     "concepts/dama",
+    "how-to/install",
+    "signals",
+    "studies",
     "performance",
+    "performance/simulation",
     "reference/scenario/transport",
+    "reference/results/reports",
+    "reference/command-line/describe-a-network",
 )
 
 
