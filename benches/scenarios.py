@@ -195,7 +195,7 @@ transport = {{ kind = "tcp", congestion = "reno" }}
 def saturated_wifi(seconds: float, stations: int) -> str:
     """Stations of 802.11a at 54 Mbit/s, each with more to send than its share; packets as long on the air as in ns3."""
     return f"""\
-name = "{stations} saturated stations at 54 Mbit/s"
+name = "{stations} saturated stations"
 duration = "{seconds:g} s"
 
 [network.wlan]

@@ -23,6 +23,7 @@
 // Sources: ns-3 manual and model library, release 3.37, chapters
 // "PointToPoint NetDevice", "Queues", "TCP models in ns-3" and "Applications".
 
+#include "usage.h"
 #include "watch.h"
 
 #include "ns3/applications-module.h"
@@ -31,14 +32,11 @@
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <string>
@@ -80,34 +78,6 @@ uint32_t
 SegmentBytes(const Options& options)
 {
     return kPacketBytes - kHeaderBytes - (options.timestamps ? kTimestampBytes : 0);
-}
-
-double
-CpuSeconds()
-{
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    auto seconds = [](const timeval& t) { return t.tv_sec + t.tv_usec * 1e-6; };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-// VmHWM restarts with the program; the maxrss of getrusage would include the
-// parent's memory at the fork.
-uint64_t
-PeakRssBytes()
-{
-    std::ifstream status("/proc/self/status");
-    std::string word;
-    uint64_t kilobytes = 0;
-    while (status >> word)
-    {
-        if (word == "VmHWM:")
-        {
-            status >> kilobytes;
-            break;
-        }
-    }
-    return kilobytes * 1024;
 }
 
 // Both directions together: the window that fills the pipe.

@@ -7,16 +7,15 @@
 //
 // Sources: ns-3 model library, release 3.37, chapter "Wi-Fi Module", and the manual.
 
+#include "usage.h"
+
 #include "ns3/core-module.h"
 #include "ns3/mobility-module.h"
 #include "ns3/network-module.h"
 #include "ns3/wifi-module.h"
 
-#include <sys/resource.h>
-
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <string>
 
 using namespace ns3;
@@ -36,32 +35,6 @@ Receive(Ptr<Socket> socket)
         ++g_packets;
         g_bytes += packet->GetSize();
     }
-}
-
-double
-CpuSeconds()
-{
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    auto seconds = [](const timeval& t) { return t.tv_sec + t.tv_usec * 1e-6; };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-uint64_t
-PeakRssBytes()
-{
-    std::ifstream status("/proc/self/status");
-    std::string word;
-    uint64_t kilobytes = 0;
-    while (status >> word)
-    {
-        if (word == "VmHWM:")
-        {
-            status >> kilobytes;
-            break;
-        }
-    }
-    return kilobytes * 1024;
 }
 
 } // namespace

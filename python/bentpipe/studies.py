@@ -10,7 +10,7 @@ which runs one test of the study (or all), writes runs and figures below ``out``
 :class:`bentpipe.InputError` for a test that the study does not have. Other files of the folder are imported as
 ``from .name import ...``. A study that can run on other clocks also takes an argument ``clock`` and names its clocks in
 ``CLOCKS`` (by default virtual and real), and a study that is a campaign takes ``replications``, the number of runs per
-point.
+point; one that is driven by traces of frames takes ``traces``, a folder with those of the user.
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation, suspected``. The tolerance is in the unit of the value or, with a percent sign, a part
@@ -325,6 +325,7 @@ def run(
     json: bool,
     clock: Clock = "virtual",
     replications: int | None = None,
+    traces: Path | None = None,
 ) -> Reproduction:
     """Reproduce the study in a folder. Raises what its ``reproduce`` raises, and :class:`bentpipe.InputError` for a
     clock that it does not support and for ``replications`` if the study does not take them."""
@@ -344,6 +345,10 @@ def run(
                 f"the study {name_of(folder)} decides itself how often it runs what: leave --replications out"
             )
         more["replications"] = replications
+    if traces is not None:
+        if "traces" not in takes:
+            raise InputError(f"the study {name_of(folder)} has no traces of frames: leave --traces out")
+        more["traces"] = traces
     reproduction = reproduce(test, out, json, **more)
     if not isinstance(reproduction, Reproduction):
         raise TypeError(f"{folder / 'study.py'}: reproduce must return a Reproduction, not {reproduction!r}")

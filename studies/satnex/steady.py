@@ -77,34 +77,39 @@ QUANTITIES: Final = ("goodput", "goodput-median", "rtt", "rtt-median", "cwnd", "
 
 @dataclass(frozen=True)
 class Setup:
-    """What Table I leaves open: the capacity on demand in kbit/s (2112 is all of the channel), lost frames per loss
-    event and whether they are lost in a row, the initial ssthresh in segments, and the queue in packets."""
+    """What Table I leaves open: the capacity on demand in kbit/s (2112 is all of the channel), the mean number of
+    frames that the air loses in a row, how often a frame is sent, the initial ssthresh in segments, and the queue in
+    packets."""
 
     name: str = "as in the study"
     capacity_kbit_s: int = 1408
-    frames_per_event: int = 10
-    in_a_row: bool = False
+    burst: float = 10
+    transmissions: int = 8
     ssthresh: int | None = 60
     queue: int = 400
 
-    def error(self, frame_errors: float) -> str:
-        """The error process of a flow's hop."""
-        if self.in_a_row:
-            return f'{{ kind = "gilbert", probability = {frame_errors}, burst = {float(self.frames_per_event)} }}'
-        return f'{{ kind = "packet", probability = {frame_errors / self.frames_per_event:.3g} }}'
+    def station(self, laptop: str, frame_errors: float) -> str:
+        """A laptop with the error process of its frames on the air; a mean burst of one frame is that of independent
+        losses."""
+        if self.burst > 1:
+            error = f'kind = "gilbert", probability = {frame_errors}, burst = {float(self.burst)}'
+        else:
+            error = f'kind = "packet", probability = {frame_errors}'
+        return f'{{ name = "{laptop}", error = {{ {error} }} }}'
 
 
 STUDY: Final = Setup()
 
-#: One assumption changed each; the last is the set-up of the study's first edition.
+#: One assumption changed each.
 SETUPS: Final = (
     STUDY,
     replace(STUDY, name="all of the channel, 2112 kbit/s", capacity_kbit_s=2112),
-    replace(STUDY, name="each lost frame an event", frames_per_event=1),
-    replace(STUDY, name="ten frames lost in a row", in_a_row=True),
+    replace(STUDY, name="frames lost independently, 7 retransmissions", burst=1),
+    replace(STUDY, name="bursts of 5 frames", burst=5),
+    replace(STUDY, name="bursts of 20 frames", burst=20),
+    replace(STUDY, name="frames lost independently, no retransmissions", burst=1, transmissions=1),
     replace(STUDY, name="no initial ssthresh", ssthresh=None),
     replace(STUDY, name="queue of 700 packets", queue=700),
-    Setup("2112 kbit/s, each lost frame an event, no initial ssthresh", 2112, 1, ssthresh=None),
 )
 
 Outcome = Mapping[tuple[int, int], Mapping[str, Mean]]
@@ -114,16 +119,20 @@ def simulate(setup: Setup, name: str, out: Path, json: bool, seeds: int = SEEDS)
     """Every trial with several seeds: means by trial and flow."""
     jobs = {}
     for trial, flows in TRIALS.items():
+        stations = ", ".join(
+            setup.station(f"laptop{number}", flow.frame_errors) for number, flow in enumerate(flows, 1)
+        )
         changes = [
             f'network.sat.terminals=[{{ name = "st1", max = "{setup.capacity_kbit_s} kbit/s" }}]',
             f"network.sat.return.queue.packets={setup.queue}",
+            f"network.wlan.stations=[{stations}]",
+            f"network.wlan.short_retry_limit={setup.transmissions}",
         ]
         for number, flow in enumerate(flows):
             transport = f"flow.{('first', 'second')[number]}.transport"
             changes += [
                 f"{transport}.congestion={flow.congestion}",
                 f"{transport}.recovery={flow.recovery}",
-                f"link.wlan{number + 1}.error={setup.error(flow.frame_errors)}",
             ]
             if setup.ssthresh is not None:
                 changes.append(f"{transport}.initial_ssthresh={setup.ssthresh}")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from bentpipe.errors import unknown
-from bentpipe.studies import Reproduction, Statement, read_published
+from bentpipe.studies import Reproduction, read_published
 
-from . import eggs, impulse, quickstart, startup, steady, voip
+from . import eggs, impulse, quickstart, startup, steady, voip, wichmo
 
 HERE: Final = Path(__file__).parent
 
 #: What each test does with its statements: runs and figures go below the folder; the flag keeps standard output clean.
-TESTS: Final[dict[str, Callable[[Sequence[Statement], Path, bool], Reproduction]]] = {
+TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "eggs-tcp": eggs.reproduce,
     "voip": voip.reproduce,
     "voip-causes": voip.explain,
@@ -25,16 +25,26 @@ TESTS: Final[dict[str, Callable[[Sequence[Statement], Path, bool], Reproduction]
     "votos-quickstart-causes": quickstart.explain,
     "votos-steady": steady.reproduce,
     "votos-steady-causes": steady.explain,
+    "wichmo": wichmo.reproduce,
 }
 
 
-def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
-    """Reproduce a test, or all, and judge every statement of it."""
+def reproduce(
+    test: str | None,
+    out: Path,
+    json: bool,
+    replications: int | None = None,
+    traces: Path | None = None,
+) -> Reproduction:
+    """Reproduce a test, or all, and judge every statement of it; replications and traces are those of ``wichmo``."""
+    more = {"replications": replications, "traces": traces}
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))
     statements = read_published(HERE / "published.csv")
     parts = [
-        TESTS[name]([one for one in statements if one.test == name], out, json)
+        TESTS[name](
+            [one for one in statements if one.test == name], out, json, **(more if name == "wichmo" else {})
+        )
         for name in (TESTS if test is None else (test,))
     ]
     return Reproduction(

@@ -47,6 +47,14 @@ def reproduce(
             show_default="the study's",
         ),
     ] = None,
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Your own traces of lost frames (CSV or Parquet, see bentpipe fit) for satnex --test wichmo.",
+            show_default="a declared model",
+        ),
+    ] = None,
     record: Annotated[bool, typer.Option(help="Write the verdicts into the study's README.md.")] = False,
     clock: Annotated[
         str,
@@ -82,6 +90,7 @@ def reproduce(
         json=json,
         clock=studies.clock_of(clock),
         replications=replications,
+        traces=traces,
     )
     if record:
         readme = folder / "README.md"

@@ -1,0 +1,402 @@
+"""WICHMO: Wi-Fi errors behind a satellite. Burst and gap lengths (figure 10), goodput of a TCP connection with error
+processes fitted to traces and with the traces themselves (figure 11), and bursts under rate adaptation (figure 13)."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from bentpipe import frames, plots
+from bentpipe.errors import InputError
+from bentpipe.frames.outcomes import survival
+from bentpipe.jobs import Job, run_all
+from bentpipe.plots.data import trace_of
+from bentpipe.plots.style import COLOURS, INK, figure_function, line
+from bentpipe.statistics import mean_of
+from bentpipe.studies import Reproduction, Statement, Table, bar, judge
+
+if TYPE_CHECKING:
+    from bentpipe.frames import Outcomes
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+
+#: Frames of a trace: 1000 bytes every 5 ms for 2000 s.
+FRAMES: Final = 400_000
+INTERVAL_S: Final = 0.005
+FRAME_BYTES: Final = 1000
+#: Replications of each point, and their length.
+REPLICATIONS: Final = 10
+DURATION_S: Final = 2000
+
+DECLARED: Final = (
+    "The traces are not measured: no public 802.11 trace of this kind is at hand. They are drawn from a declared "
+    "physical model; --traces FOLDER puts your own in their place."
+)
+
+#: Mean ratio of signal to noise at each position, in dB, chosen before any run.
+POSITIONS_DB: Final = (30, 26, 23, 20, 17, 15, 13)
+
+#: Processes of figure 11 by their letters.
+PROCESSES: Final[Mapping[str, str]] = {
+    "a": "Bernoulli, FER",
+    "b": "Bernoulli, burst",
+    "c": "Bernoulli, gap",
+    "d": "bistable",
+    "e": "trace",
+}
+
+#: States of the received signal for figure 13, from the strongest on, with a step every 5 ms.
+STATES: Final[dict[str, Any]] = {
+    "kind": "snr-states",
+    "step": "5 ms",
+    "rates": ["1 Mbit/s", "2 Mbit/s", "5.5 Mbit/s", "11 Mbit/s"],
+    "loss": [[0.0, 0.0, 0.001, 0.002], [0.001, 0.002, 0.02, 0.1], [0.01, 0.05, 0.4, 0.85]],
+    "transitions": [[0.995, 0.005, 0.0], [0.005, 0.99, 0.005], [0.0, 0.02, 0.98]],
+}
+ADAPTATIONS: Final = {
+    "none": '{ kind = "fixed", rate = "11 Mbit/s" }',
+    "ARF": '"arf"',
+    "LD-ARF": '"ld-arf"',
+}
+
+#: Beyond the paper: congestion controls, and a proxy at the ship that splits the connection.
+BEYOND: Final[Mapping[str, tuple[str, ...]]] = {
+    **{
+        name: (f'flow.download.transport={{ congestion = "{name}", profile = "linux" }}',)
+        for name in ("reno", "cubic", "bbr", "hybla", "westwood")
+    },
+    "cubic, split at the ship": (
+        'flow.download.transport={ congestion = "cubic", profile = "linux" }',
+        'proxy=[{ name = "pep", node = "ship", mechanism = { kind = "split", buffer = "1 MB" } }]',
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place of the receiver, with the trace that was recorded there."""
+
+    name: str
+    trace: Outcomes
+
+    def error(self, letter: str) -> dict[str, Any]:
+        """The error process of this letter in figure 11."""
+        trace = self.trace
+        burst, gap = trace.mean_burst, trace.mean_gap
+        match letter:
+            case "a":
+                return {"kind": "packet", "probability": trace.loss}
+            case "b":
+                # Independent losses have bursts of 1 / (1 - p) frames.
+                return {"kind": "packet", "probability": 1 - 1 / burst}
+            case "c":
+                # And gaps of 1 / p frames.
+                return {"kind": "packet", "probability": 1 / gap}
+            case "d":
+                return {"kind": "gilbert", "probability": burst / (burst + gap), "burst": burst}
+            case _:
+                return {"kind": "trace", "outcomes": as_text(trace)}
+
+
+def as_text(trace: Outcomes) -> str:
+    """The runs of a trace as a table."""
+    lost = (np.arange(len(trace.lengths)) + int(trace.lost_first)) % 2
+    rows = (f"{one},{length}" for one, length in zip(lost.tolist(), trace.lengths.tolist(), strict=True))
+    return "\n".join(["lost,frames", *rows])
+
+
+def model(snr_db: float) -> dict[str, Any]:
+    """The declared model: no line of sight, people who walk slowly, and their shadows."""
+    return {
+        "kind": "snr",
+        "snr_db": snr_db,
+        "fading": "rayleigh",
+        "speed": "0.5 m/s",
+        "shadowing": {"deviation_db": 4, "distance": "3 m"},
+        "mode": "cck-11",
+    }
+
+
+def positions(traces: Path | None) -> list[Position]:
+    """The traces: those of a folder, or drawn from the declared model at each position."""
+    if traces is None:
+        return [
+            Position(
+                f"{snr_db} dB",
+                frames.draw(
+                    model(snr_db), FRAMES, interval_s=INTERVAL_S, frame_bytes=FRAME_BYTES, seed=number
+                ),
+            )
+            for number, snr_db in enumerate(POSITIONS_DB, 1)
+        ]
+    files = sorted(file for file in traces.glob("*") if file.suffix in (".csv", ".parquet"))
+    if len(files) < 3:
+        raise InputError(f"{traces} has {len(files)} traces; allowed: at least 3 files .csv or .parquet")
+    return [Position(file.stem, frames.read(file)) for file in files]
+
+
+def inline(error: Mapping[str, Any]) -> str:
+    """An error process as TOML."""
+    return "{ " + ", ".join(f"{key} = {_toml(value)}" for key, value in error.items()) + " }"
+
+
+def _toml(value: Any) -> str:
+    return inline(value) if isinstance(value, dict) else json_format.dumps(value)
+
+
+def goodputs(
+    places: Sequence[Position], out: Path, json: bool, replications: int, duration_s: int
+) -> dict[tuple[int, str], list[float]]:
+    """Goodput in bit/s by position and process, of every replication."""
+    jobs = {
+        (place, letter, seed): Job(
+            f"wichmo-{place}-{letter}-{seed}",
+            HERE / "wichmo.toml",
+            (f'duration="{duration_s} s"', f"network.wlan.error={inline(position.error(letter))}"),
+            seed,
+        )
+        for place, position in enumerate(places)
+        for letter in PROCESSES
+        for seed in range(1, replications + 1)
+    }
+    with bar("figure 11", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    found: dict[tuple[int, str], list[float]] = {}
+    for (place, letter, _), job in jobs.items():
+        found.setdefault((place, letter), []).append(float(runs[job].flows["goodput"][0]))
+    return found
+
+
+def convexity(fer: Sequence[float], goodput: Sequence[float]) -> float:
+    """Mean height of the inner points over the chord from the first to the last, relative to the largest goodput:
+    negative for a convex curve."""
+    order = np.argsort(fer)
+    x, y = np.array(fer)[order], np.array(goodput)[order]
+    chord = np.interp(x, [x[0], x[-1]], [y[0], y[-1]])
+    return float(np.mean((y - chord)[1:-1]) / y.max())
+
+
+def adaptations(out: Path, json: bool, duration_s: int) -> dict[str, tuple[Outcomes, float]]:
+    """What became of frames on the air with each rate adaptation, and the goodput in bit/s."""
+    jobs = {
+        name: Job(
+            f"wichmo-{name.lower()}",
+            HERE / "wichmo.toml",
+            (
+                f'duration="{duration_s} s"',
+                f"network.wlan.adaptation={adaptation}",
+                f"network.wlan.error={inline(STATES)}",
+                'record.traces=["wifi"]',
+            ),
+        )
+        for name, adaptation in ADAPTATIONS.items()
+    }
+    with bar("figure 13", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    found = {}
+    for name, job in jobs.items():
+        acknowledged = trace_of(runs[job], "wifi.acknowledged")
+        _, values = acknowledged["wlan.ship"]
+        found[name] = (
+            frames.Outcomes.of((values == 0).astype(np.uint8)),
+            float(runs[job].flows["goodput"][0]),
+        )
+    return found
+
+
+def beyond(position: Position, out: Path, json: bool, replications: int, duration_s: int) -> Table:
+    """Goodput of other congestion controls and of a split connection over the trace of a position."""
+    jobs = {
+        (name, seed): Job(
+            f"wichmo-beyond-{number}-{seed}",
+            HERE / "wichmo.toml",
+            (
+                f'duration="{duration_s} s"',
+                f"network.wlan.error={inline(position.error('e'))}",
+                *changes,
+            ),
+            seed,
+        )
+        for number, (name, changes) in enumerate(BEYOND.items())
+        for seed in range(1, replications + 1)
+    }
+    with bar("beyond the paper", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    rows = []
+    for name in BEYOND:
+        of = [runs[job] for (other, _), job in jobs.items() if other == name]
+        rates = [float(run.flows["goodput"][0]) / 1e6 for run in of]
+        mean = mean_of(rates)
+        rows.append(
+            [name, f"{mean.value:.3f} ± {mean.half_width:.3f}", f"{min(rates):.3f}", f"{max(rates):.3f}"]
+        )
+    title = f"Beyond the paper: goodput in Mbit/s over the trace of {position.name}, Linux' TCP"
+    return Table(title, ["congestion control", "mean", "min", "max"], rows)
+
+
+def reproduce(
+    statements: Sequence[Statement],
+    out: Path,
+    json: bool,
+    replications: int | None = None,
+    traces: Path | None = None,
+) -> Reproduction:
+    """Draw or read the traces, simulate, and judge."""
+    count, duration_s = replications or REPLICATIONS, DURATION_S
+    places = positions(traces)
+    found = goodputs(places, out, json, count, duration_s)
+    fer = [place.trace.loss for place in places]
+    means = {
+        letter: [float(np.mean(found[place, letter])) for place in range(len(places))] for letter in PROCESSES
+    }
+    errors = {
+        letter: float(np.mean([abs(ours / true - 1) for ours, true in zip(of, means["e"], strict=True)]))
+        for letter, of in means.items()
+        if letter != "e"
+    }
+    ranks = {letter: rank for rank, letter in enumerate(sorted(errors, key=errors.__getitem__), 1)}
+    adapted = adaptations(out, json, duration_s)
+    gaps = {name: outcomes.mean_gap for name, (outcomes, _) in adapted.items()}
+    ours: dict[str, float | None] = {
+        "wichmo-bursts": min(place.trace.mean_burst * (1 - place.trace.loss) for place in places),
+        "wichmo-gaps": min(place.trace.mean_gap * place.trace.loss for place in places),
+        "wichmo-best": float(ranks["d"]),
+        "wichmo-farthest": float(ranks["c"]),
+        "wichmo-convex-a": convexity(fer, means["a"]),
+        "wichmo-convex-b": convexity(fer, means["b"]),
+        "wichmo-convex-e": convexity(fer, means["e"]),
+        "wichmo-arf": gaps["ARF"] / gaps["none"],
+        "wichmo-ld-arf": gaps["LD-ARF"] / gaps["ARF"],
+    }
+    files = []
+    for name, figure in (
+        ("figure-10", draw_lengths(places)),
+        ("figure-11", draw_goodput(fer, found)),
+        ("figure-13", draw_adaptations({name: outcomes for name, (outcomes, _) in adapted.items()})),
+    ):
+        files += [
+            plots.save(figure, out / "figures" / f"wichmo-{name}.{ending}")
+            for ending in ("png", "svg", "pdf")
+        ]
+    middle = min(range(len(places)), key=lambda place: abs(fer[place] - 0.05))
+    first = DECLARED if traces is None else f"The traces are those in {traces}."
+    tables = [
+        Table(
+            f"{first}\nTraces: frame error rate, burst and gap (frames), and those of independent losses",
+            ["position", "FER", "burst", "Bernoulli", "gap", "Bernoulli"],
+            [
+                [
+                    place.name,
+                    f"{place.trace.loss:.4f}",
+                    f"{place.trace.mean_burst:.2f}",
+                    f"{1 / (1 - place.trace.loss):.2f}",
+                    f"{place.trace.mean_gap:.1f}",
+                    f"{1 / place.trace.loss:.1f}",
+                ]
+                for place in places
+            ],
+        ),
+        Table(
+            f"Goodput in Mbit/s of {count} runs of {duration_s} s",
+            ["position", "process", "mean", "min", "max"],
+            [
+                [
+                    place.name,
+                    f"({letter}) {name}",
+                    *(f"{of / 1e6:.3f}" for of in (np.mean(all_of), min(all_of), max(all_of))),
+                ]
+                for number, place in enumerate(places)
+                for letter, name in PROCESSES.items()
+                for all_of in [found[number, letter]]
+            ],
+        ),
+        Table(
+            "Mean relative difference of goodput from (e)",
+            ["process", "difference"],
+            [[f"({letter}) {PROCESSES[letter]}", f"{error:.3f}"] for letter, error in errors.items()],
+        ),
+        Table(
+            "Frames on the air under rate adaptation",
+            ["adaptation", "lost", "burst", "gap", "goodput Mbit/s"],
+            [
+                [
+                    name,
+                    f"{outcomes.loss:.4f}",
+                    f"{outcomes.mean_burst:.2f}",
+                    f"{outcomes.mean_gap:.1f}",
+                    f"{goodput / 1e6:.3f}",
+                ]
+                for name, (outcomes, goodput) in adapted.items()
+            ],
+        ),
+        beyond(places[middle], out, json, count, duration_s),
+    ]
+    return Reproduction(judge(statements, ours), figures=files, notes=[first], tables=tables)
+
+
+@figure_function
+def draw_lengths(places: Sequence[Position]) -> Figure:
+    """Mean lengths of bursts and gaps against the frame error rate (figure 10), with those of independent losses."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
+    fer = np.array([place.trace.loss for place in places])
+    grid = np.geomspace(fer.min() / 1.3, min(0.9, fer.max() * 1.3), 100)
+    for axes, values, curve, label in zip(
+        figure.subplots(1, 2),
+        ([place.trace.mean_burst for place in places], [place.trace.mean_gap for place in places]),
+        (1 / (1 - grid), 1 / grid),
+        ("mean burst (frames)", "mean gap (frames)"),
+        strict=True,
+    ):
+        axes.loglog(fer, values, "o", color=COLOURS[0], label="traces")
+        axes.loglog(grid, curve, color=INK, linestyle=(0, (4, 2)), label="independent losses")
+        axes.set_xlabel("frame error rate")
+        axes.set_ylabel(label)
+        axes.legend()
+    return figure
+
+
+@figure_function
+def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[float]]) -> Figure:
+    """Goodput against the frame error rate of the trace, mean with minimum and maximum (figure 11)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    axes = figure.subplots()
+    order = np.argsort(fer)
+    for number, (letter, name) in enumerate(PROCESSES.items()):
+        of = [np.array(found[int(place), letter]) / 1e6 for place in order]
+        mean = np.array([one.mean() for one in of])
+        spread = [mean - [one.min() for one in of], [one.max() for one in of] - mean]
+        style = {"color": INK, "linewidth": 1.8} if letter == "e" else line(number)
+        axes.errorbar(np.array(fer)[order], mean, spread, capsize=2, label=f"({letter}) {name}", **style)
+    axes.set_xscale("log")
+    axes.set_xlabel("frame error rate of the trace")
+    axes.set_ylabel("goodput (Mbit/s)")
+    axes.set_ylim(0, None)
+    axes.legend()
+    return figure
+
+
+@figure_function
+def draw_adaptations(adapted: Mapping[str, Outcomes]) -> Figure:
+    """Distributions of error bursts and of success bursts on the air with each rate adaptation (figure 13)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
+    both = figure.subplots(1, 2)
+    for number, (name, outcomes) in enumerate(adapted.items()):
+        for axes, lengths in zip(both, (outcomes.bursts, outcomes.gaps), strict=True):
+            values, part = survival(lengths)
+            axes.loglog(values, part, label=name, **line(number))
+    for axes, label in zip(both, ("error burst (frames)", "success burst (frames)"), strict=True):
+        axes.set_xlabel(label)
+        axes.set_ylabel("part at least as long")
+    both[0].legend()
+    return figure
