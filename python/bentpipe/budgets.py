@@ -48,10 +48,10 @@ def of(source: ScenarioLike, overrides: Overrides = (), *, margin_db: float = 1.
     found = json.loads(_native.budgets(file, text, override_texts(overrides)))
     if not found:
         raise InputError(
-            f"{file or 'the scenario'} has no link budget; allowed: network.NAME.forward.acm.budget or "
-            "network.NAME.return.acm.budget"
+            f"{file or 'the scenario'} has no link budget; allowed: link.NAME.acm.budget, "
+            "network.NAME.forward.acm.budget or network.NAME.return.acm.budget"
         )
-    return [_budget(f"{one['network']}, {one['direction']} link", one["budget"]) for one in found]
+    return [_budget(one["name"], one["budget"]) for one in found]
 
 
 def _of_file(file: Path, margin_db: float) -> Budget:

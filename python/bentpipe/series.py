@@ -1,8 +1,8 @@
 """Time series of a link's rate, delay and loss: reads and writes comma-separated values, Parquet and mahimahi traces.
 
-A scenario takes them as comma-separated values (``trace = { samples = { file = "lte.csv" } }``), with the columns
-``time`` (s), ``rate`` (bit/s), ``delay`` (s, one way) and ``loss`` (probability of a packet); all but the first are
-optional.
+A scenario takes them as comma-separated values or Parquet (``trace = { samples = { file = "lte.csv" } }``), with the
+columns ``time`` (s), ``rate`` (bit/s), ``delay`` (s, one way) and ``loss`` (probability of a packet); all but the first
+are optional.
 
 A trace of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", 2015) has a line per opportunity
 to deliver a packet of 1500 bytes: its time in whole milliseconds. The trace restarts after the last line. Here it
@@ -66,6 +66,24 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
                 f'{file}: {name} of sample {row + 1} is "{frame[name][row] or ""}"; allowed: a number'
             )
     return numbers
+
+
+def text_of_parquet(file: str | Path) -> str:
+    """Returns the table in a Parquet file as comma-separated text whose first line names the columns.
+
+    The engine calls it for ``{ file = "NAME.parquet" }`` in a scenario. Raises :class:`bentpipe.InputError` if the file
+    is not a table of numbers.
+    """
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(file)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError("is not a Parquet table that can be read") from error
+    strange = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
+    if strange:
+        raise InputError(f'column "{strange[0]}" is of type {frame.schema[strange[0]]}; allowed: numbers')
+    return frame.write_csv()
 
 
 def _milliseconds(file: Path) -> list[int]:

@@ -258,6 +258,21 @@ def test_set_changes_a_network_that_is_up(bentpipe: Bentpipe) -> None:
     assert "link.sat.delay" in bentpipe("set", "link.sat.delay=fifty", code=2)
 
 
+def test_set_takes_a_network_into_an_outage_and_back(bentpipe: Bentpipe) -> None:
+    """The signal of a star with ACM that is up; every packet is delivered, dropped or still inside."""
+    bentpipe("up", "ka-hub", "--set", "network.sat.forward.acm.delay=200 ms")
+    ping = ["exec", "st1", "--", "ping", "-c", "4", "-i", "0.2", "-W", "2", "gw"]
+    assert len(rtts_ms(bentpipe(*ping))) == 4
+    bentpipe("set", "network.sat.forward.acm.esn0_db=-20")
+    assert rtts_ms(bentpipe.done(*ping).stdout) == []
+    bentpipe("set", "network.sat.forward.acm.esn0_db=3.0")
+    until(lambda: rtts_ms(bentpipe.done(*ping).stdout) != [])
+    packets = json.loads(bentpipe("watch", "--once", "--json"))["packets"]
+    assert packets["dropped"] >= 4
+    assert packets["created"] == packets["consumed"] + packets["dropped"] + packets["held"]
+    assert "-50 to 60" in bentpipe("set", "network.sat.forward.acm.esn0_db=70", code=2)
+
+
 @pytest.mark.parametrize("family", ["-4", "-6"])
 def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> None:
     """Packets of 9000 bytes pass whole; longer ones, and those of a small interface, in fragments."""

@@ -60,6 +60,17 @@ def test_rain_attenuation_of_p618() -> None:
     assert len(table) > 50
 
 
+def test_scintillation_of_p618() -> None:
+    """At 14.25 GHz. The rows for 29 GHz are 18 % below the equations of P.618-13 (2.4.1) with their own wet term."""
+    table = [row for row in rows("ITURP618-13_A_rain.csv") if row[3] == 14.25]
+    calculate = library().models.itu618.scintillation_attenuation
+    for latitude, longitude, _, frequency, elevation, _, percent, *_, scintillation, _ in table:
+        diameter, efficiency = 1.0, 0.65
+        found = calculate(latitude, longitude, frequency, elevation, percent, diameter, eta=efficiency)
+        assert number(found) == pytest.approx(scintillation, rel=0.01)
+    assert len(table) == 32
+
+
 def test_outside_the_range_of_the_recommendation_nothing_is_calculated() -> None:
     site = Site("x", 41.9, 12.5)
     for frequency, elevation, word in ((0.5, 40, "1 to 55"), (60, 40, "1 to 55"), (20, 3, "5 to 90")):

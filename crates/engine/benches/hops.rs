@@ -68,6 +68,7 @@ fn chain(delay: Span) -> u64 {
         reorder: false,
         quick_start: None,
         trace: None,
+        acm: None,
         rate: Rate::from_bits_per_second(100_000_000),
         delay,
         queue: queue::Config::default(),

@@ -194,10 +194,14 @@ struct Direction {
 }
 
 fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
-    let both = [(pair.name.clone(), pair.forward()), (LinkPair::back_name(&pair.name), pair.back())];
-    both.map(|(name, config)| {
+    let both = [
+        (pair.name.clone(), pair.forward(), pair.ends()),
+        (LinkPair::back_name(&pair.name), pair.back(), pair.back_ends()),
+    ];
+    both.map(|(name, config, ends)| {
         let (stream, probe) = (builder.stream(&name), builder.probe(&link::TRACE, &name));
-        let link = Link::new(&name, &config, stream, probe);
+        let changes = config.acm.as_ref().and_then(|_| builder.probe(&link::acm::TRACE, &name));
+        let link = Link::new(&name, &config, stream, probe).adapting(&config, ends, changes);
         Direction { name, config, link }
     })
 }

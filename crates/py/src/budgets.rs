@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-/// The link budgets of a scenario's networks: network, direction, and the budget as it is printed.
+/// The link budgets of a scenario: of what they are, and the budgets as they are printed.
 #[pyfunction]
 pub fn budgets(
     py: Python<'_>,
@@ -14,14 +14,15 @@ pub fn budgets(
     text: Option<&str>,
     overrides: Vec<crate::Given>,
 ) -> PyResult<String> {
-    let loaded = crate::read(py, source, text, &overrides)?;
-    let of = |(name, network): (&String, &bentpipe_engine::scenario::NetworkKind)| {
-        let sheets = network.budgets().into_iter();
-        sheets
-            .map(|(direction, sheet)| json!({"network": name, "direction": direction, "budget": sheet}))
-            .collect::<Vec<_>>()
-    };
-    Ok(json!(loaded.value.network.iter().flat_map(of).collect::<Vec<_>>()).to_string())
+    let scenario = crate::read(py, source, text, &overrides)?.value;
+    let links = scenario.link.iter().flat_map(bentpipe_engine::scenario::LinkPair::budgets);
+    let links = links.map(|(name, sheet)| (format!("link {name}"), sheet));
+    let networks = scenario.network.iter().flat_map(|(name, network)| {
+        let named = |(direction, sheet)| (format!("{name}, {direction} link"), sheet);
+        network.budgets().into_iter().map(named).collect::<Vec<_>>()
+    });
+    let all = links.chain(networks).map(|(name, sheet)| json!({"name": name, "budget": sheet}));
+    Ok(json!(all.collect::<Vec<_>>()).to_string())
 }
 
 /// A link budget of comma-separated rows, with the margin in dB that the link needs above the most robust MODCOD of DVB-S2.

@@ -12,6 +12,7 @@ mod lists;
 mod live;
 mod machine;
 mod orbits;
+mod parquet;
 mod pep;
 mod telephone;
 mod voice;
@@ -237,6 +238,7 @@ fn version() -> &'static str {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Source of scenarios is refused with what to do about it until it is allowed.
     bentpipe_compile::allow(false);
+    bentpipe_scenario::read_parquet_by(parquet::text);
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
     module.add_function(wrap_pyfunction!(congestion::allow_code, module)?)?;

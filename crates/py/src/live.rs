@@ -173,6 +173,7 @@ impl Network {
         let answer = py.detach(|| {
             handle.ask(|bridge, now| {
                 let network = bridge.network();
+                let held = network.held().packets;
                 let mut report = network.report(now);
                 bridge.streams().report(&mut report);
                 let rows: Vec<Value> = report
@@ -191,6 +192,7 @@ impl Network {
                     "created": totals.created.packets,
                     "consumed": totals.consumed.packets,
                     "dropped": dropped,
+                    "held": held,
                 });
                 let late = bridge.lateness();
                 json!({

@@ -2,15 +2,26 @@
 //! The path is relative to the folder of the file that contains it, or to the current folder for presets and
 //! overrides.
 //!
-//! The text becomes part of the scenario, so that a run's resolved scenario needs no other file.
+//! The text becomes part of the scenario, so that a run's resolved scenario needs no other file. A Parquet file stands for the
+//! comma-separated text of its table; whoever loads scenarios may say what reads it ([`read_parquet_by`]).
 
 use crate::error::{Problem, ScenarioError};
 use crate::read;
 use crate::value::{address, path_text, Node, Origin, Text, Value};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const FILE: &str = "file";
+
+/// Turns a Parquet file into comma-separated text whose first line names the columns, or says why it cannot.
+pub type ParquetReader = fn(&Path) -> Result<String, String>;
+
+static PARQUET: OnceLock<ParquetReader> = OnceLock::new();
+
+/// Sets what reads Parquet files, for the whole process; without it they are refused. Only the first call has an effect.
+pub fn read_parquet_by(reader: ParquetReader) {
+    let _only_once = PARQUET.set(reader);
+}
 
 /// Replaces the tables by the texts.
 pub(crate) fn files(root: &mut Value) -> Result<(), ScenarioError> {
@@ -62,6 +73,9 @@ fn include(value: &mut Value, path: &mut Vec<String>, problems: &mut Vec<Problem
     }
 }
 
+/// The first bytes of every Parquet file.
+const PARQUET_BEGINS: &[u8] = b"PAR1";
+
 fn text(name: &str, origin: &Origin) -> Result<Arc<Text>, String> {
     let folder = Path::new(origin.file()).parent().filter(|_| origin.position().is_some());
     let path = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
@@ -70,6 +84,16 @@ fn text(name: &str, origin: &Origin) -> Result<Arc<Text>, String> {
         let messages: Vec<_> = error.problems.into_iter().map(|problem| problem.message).collect();
         format!("{shown}: {}", messages.join("; "))
     })?;
-    let content = String::from_utf8(bytes).map_err(|_| format!("{shown}: is not UTF-8 text"))?;
+    let content = if bytes.starts_with(PARQUET_BEGINS) {
+        let reader = PARQUET.get().ok_or_else(|| {
+            format!("{shown}: is a Parquet file, which nothing reads here; allowed: comma-separated text")
+        })?;
+        reader(&path).map_err(|message| format!("{shown}: {message}"))?
+    } else {
+        String::from_utf8(bytes).map_err(|_| format!("{shown}: is neither UTF-8 text nor a Parquet file"))?
+    };
+    if content.len() as u64 > read::SIZE_LIMIT {
+        return Err(format!("{shown}: as text it {}", read::too_large(&format!("{} bytes", content.len()))));
+    }
     Ok(Arc::new(Text { name: shown, content, has_lines: true }))
 }

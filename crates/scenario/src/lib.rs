@@ -54,6 +54,7 @@ mod variant;
 
 pub use change::{assignment, changed, refused, Set};
 pub use error::{Problem, ScenarioError};
+pub use include::{read_parquet_by, ParquetReader};
 pub use merge::Presets;
 pub use overrides::Given;
 pub use parse::parse_bytes;

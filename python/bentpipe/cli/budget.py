@@ -34,8 +34,8 @@ def budget(
 ) -> None:
     """Print link budgets line by line.
 
-    A scenario has them under forward.acm.budget and return.acm.budget of a star network. A warning is printed when
-    the margin is gone.
+    A scenario has them under acm.budget of a link, and under forward.acm.budget and return.acm.budget of a star
+    network. A warning is printed when the margin is gone.
     """
     from bentpipe import budgets
 

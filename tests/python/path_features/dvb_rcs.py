@@ -83,36 +83,28 @@ ROWS: Final[tuple[Row, ...]] = (
         "return.carriers return.carriers.rate return.carriers.count",
         'return.carriers=[{rate="1024 kbit/s",count=2}]',
     ),
-    _star(
-        "return.acm forward.acm.burst forward.acm.esn0_db forward.acm.margin_db",
-        "return.acm={burst=536,esn0_db=12.0,margin_db=1.0}",
+    Row(
+        "network.dvb-rcs.return.acm link.acm.burst",
+        STAR,
+        ("network.sat.return.acm={burst=536,esn0_db=12.0,margin_db=1.0}",),
     ),
     _star(
-        "forward.acm.hysteresis_db forward.acm.delay forward.acm.feeder_esn0_db",
+        "return.acm",
         'return.acm={burst=536,esn0_db=12.0,hysteresis_db=2.0,delay="2 s",feeder_esn0_db=15.0}',
     ),
     _star(
-        "forward.acm.fade forward.acm.fade.samples forward.acm.fade.samples.file forward.acm.fade.quantity "
-        "forward.acm.fade.quantity.attenuation forward.acm.fade.quantity.esn0 forward.acm.fade.repeat",
+        "return.acm",
         'return.acm={burst=536,esn0_db=12.0,fade={samples="time,st\\n0,12\\n20,3\\n",quantity="esn0",repeat="60 s"}}',
         "fade",
     ),
     _star(
-        "forward.acm.budget forward.acm.budget.file forward.acm.budget.symbol_rate forward.acm.budget.up "
-        "forward.acm.budget.down forward.acm.budget.interference_db forward.acm.budget.implementation_db "
-        "forward.acm.budget.required_esn0_db forward.acm.budget.down.frequency forward.acm.budget.down.distance "
-        "forward.acm.budget.down.eirp_dbw forward.acm.budget.down.power_dbw forward.acm.budget.down.gt_db_k "
-        "forward.acm.budget.down.noise_k forward.acm.budget.down.losses_db forward.acm.budget.down.transmit "
-        "forward.acm.budget.down.receive forward.acm.budget.down.receive.gain_dbi "
-        "forward.acm.budget.down.receive.diameter forward.acm.budget.down.receive.efficiency "
-        "forward.acm.budget.down.receive.pointing_error",
+        "return.acm",
         'return.acm={burst=536,budget={symbol_rate="1 MBd",implementation_db=1.0,up={frequency="29.5 GHz",'
         'distance="37500 km",power_dbw=3.0,transmit={diameter="0.75 m"},gt_db_k=12.0,losses_db={atmosphere=0.5}},'
         "interference_db={adjacent=25.0}}}",
     ),
-    _star("forward.acm forward.acm.modcods", "forward.acm={esn0_db=10.0}"),
-    _star("forward.acm.modcods.dvb-s2", 'forward.acm={esn0_db=10.0,modcods="dvb-s2"}'),
-    _star("forward.acm.modcods.dvb-s2x", 'forward.acm={esn0_db=10.0,modcods="dvb-s2x"}'),
+    _star("forward.acm", "forward.acm={esn0_db=10.0}"),
+    _star("forward.acm", "forward.acm={esn0_db=10.0};forward.framing=gse"),
     _star(
         "terminals.forward_esn0_db", 'forward.acm={esn0_db=10.0};terminals=[{name="st",forward_esn0_db=5.0}]'
     ),

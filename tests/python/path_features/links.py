@@ -84,4 +84,52 @@ ROWS: Final[tuple[Row, ...]] = (
         ('link.w.jitter={kind="uniform",most="5 ms"}', "link.w.reorder=true"),
         "reorders",
     ),
+    Row(
+        "link.acm link.acm.esn0_db link.acm.margin_db link.acm.hysteresis_db link.acm.delay link.acm.feeder_esn0_db",
+        LINK,
+        (
+            "link.w.rate=1 Mbit/s",
+            'link.w.acm={esn0_db=12.0,margin_db=1.0,hysteresis_db=2.0,delay="2 s",feeder_esn0_db=15.0}',
+        ),
+    ),
+    Row("link.acm", LINK, ("link.w.rate=1 Mbit/s", "link.w.framing=gse", "link.w.acm={esn0_db=9.0}")),
+    Row(
+        "link.acm.modcods link.acm.modcods.dvb-s2", LINK, ("link.w.rate=1 Mbit/s", "link.w.acm={esn0_db=9.0}")
+    ),
+    Row(
+        "link.acm.modcods.dvb-s2x",
+        LINK,
+        ("link.w.rate=1 Mbit/s", 'link.w.acm={esn0_db=9.0,modcods="dvb-s2x"}'),
+    ),
+    Row(
+        "link.acm.fade link.acm.fade.samples link.acm.fade.samples.file link.acm.fade.quantity "
+        "link.acm.fade.quantity.attenuation link.acm.fade.quantity.esn0 link.acm.fade.repeat",
+        LINK,
+        (
+            "link.w.rate=1 Mbit/s",
+            'link.w.acm={esn0_db=12.0,fade={samples="time,b\\n0,12\\n20,6\\n",quantity="esn0",repeat="60 s"}}',
+        ),
+        "fade",
+    ),
+    Row(
+        "link.acm.budget link.acm.budget.file link.acm.budget.symbol_rate link.acm.budget.up link.acm.budget.down "
+        "link.acm.budget.interference_db link.acm.budget.implementation_db link.acm.budget.required_esn0_db "
+        "link.acm.budget.down.frequency link.acm.budget.down.distance link.acm.budget.down.eirp_dbw "
+        "link.acm.budget.down.power_dbw link.acm.budget.down.gt_db_k link.acm.budget.down.noise_k "
+        "link.acm.budget.down.losses_db link.acm.budget.down.transmit link.acm.budget.down.receive "
+        "link.acm.budget.down.receive.gain_dbi link.acm.budget.down.receive.diameter "
+        "link.acm.budget.down.receive.efficiency link.acm.budget.down.receive.pointing_error",
+        LINK,
+        (
+            "link.w.rate=1 Mbit/s",
+            'link.w.acm={budget={symbol_rate="1 MBd",implementation_db=1.0,down={frequency="19.7 GHz",'
+            'distance="37500 km",eirp_dbw=38.0,noise_k=150.0,receive={diameter="0.75 m"},losses_db={atmosphere=0.5}},'
+            "interference_db={adjacent=25.0}}}",
+        ),
+    ),
+    Row(
+        "link.return.acm",
+        LINK,
+        ('link.w.return={rate="1 Mbit/s",delay="50 ms",acm={esn0_db=9.0}}',),
+    ),
 )

@@ -25,6 +25,13 @@ ROWS: Final[tuple[Row, ...]] = (
     _queue("red", "packets min max probability", "packets=60,min=4,max=12,probability=0.2", "red"),
     _queue("red", "typical weight ecn", 'typical="500 B",weight=0.01,ecn=false', "red"),
     _queue(
+        "red-bytes",
+        "limit min max probability typical burst",
+        'limit="75 kB",min="7500 B",max="22500 B",probability=0.1,typical="1500 B",burst=12',
+        "red-bytes",
+    ),
+    _queue("red-bytes", "bandwidth ecn", 'bandwidth="10 Mbit/s",ecn=true', "red-bytes"),
+    _queue(
         "gentle-red", "packets min max probability", "packets=60,min=4,max=12,probability=0.2", "gentle-red"
     ),
     _queue("gentle-red", "typical weight ecn", 'typical="500 B",weight=0.01,ecn=false', "gentle-red"),

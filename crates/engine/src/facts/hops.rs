@@ -111,8 +111,8 @@ fn describe(scenario: &Scenario, name: &str, crossings: &[(String, String, Traff
 
 pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Medium {
     match forward {
-        true => pair.forward().facts(&pair.name, traffic),
-        false => pair.back().facts(&LinkPair::back_name(&pair.name), traffic),
+        true => pair.forward().facts(&pair.name, pair.ends(), traffic),
+        false => pair.back().facts(&LinkPair::back_name(&pair.name), pair.back_ends(), traffic),
     }
 }
 

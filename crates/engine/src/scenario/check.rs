@@ -89,6 +89,11 @@ impl Scenario {
     /// Warnings about settings that are allowed but probably not intended, of a valid scenario.
     pub fn remarks(&self) -> Problems {
         let mut remarks = Problems::default();
+        remarks.within("link", |remarks| {
+            for link in &self.link {
+                remarks.within(&link.name, |remarks| link.remark(remarks));
+            }
+        });
         remarks.within("network", |remarks| {
             for (name, network) in &self.network {
                 remarks.within(name, |remarks| network.remark(self.duration, remarks));

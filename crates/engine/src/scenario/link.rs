@@ -1,6 +1,7 @@
 //! A link between two nodes: two directions, identical unless the return direction is given.
 
 use bentpipe_core::{Count, Fraction, Problems, Rate, Span};
+use bentpipe_models::link::acm::budget::Sheet;
 use bentpipe_models::network::RatedLink;
 use bentpipe_models::{channel, link, queue};
 use schemars::JsonSchema;
@@ -63,6 +64,11 @@ pub struct LinkPair {
     /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<link::series::Config>,
+    /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
+    /// symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset, all
+    /// packets are sent at `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acm: Option<link::acm::Config>,
     /// The direction from `to` to `from`. If unset, it is identical to the other one.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
     pub back: Option<link::Config>,
@@ -81,6 +87,7 @@ impl LinkPair {
             error: self.error.clone(),
             quick_start: self.quick_start,
             trace: self.trace.clone(),
+            acm: self.acm.clone(),
         }
     }
 
@@ -89,15 +96,42 @@ impl LinkPair {
         self.back.clone().unwrap_or_else(|| self.forward())
     }
 
+    /// Adds a remark for each direction whose link budget has no margin left.
+    pub fn remark(&self, remarks: &mut Problems) {
+        if let Some(acm) = &self.acm {
+            remarks.within("acm", |remarks| acm.remark(remarks));
+        }
+        if let Some(acm) = self.back.as_ref().and_then(|back| back.acm.as_ref()) {
+            remarks.within("return", |remarks| remarks.within("acm", |remarks| acm.remark(remarks)));
+        }
+    }
+
+    /// The link budgets of its directions, by the name of the direction.
+    pub fn budgets(&self) -> Vec<(String, Sheet)> {
+        let back = self.back.as_ref().and_then(|back| back.acm.as_ref());
+        let both = [(self.name.clone(), self.acm.as_ref()), (LinkPair::back_name(&self.name), back)];
+        both.into_iter().filter_map(|(name, acm)| Some((name, acm?.sheet()?))).collect()
+    }
+
+    /// The ends of the direction from `from` to `to`.
+    pub fn ends(&self) -> link::Ends<'_> {
+        link::Ends { from: &self.from, to: &self.to }
+    }
+
+    /// The ends of the direction from `to` to `from`.
+    pub fn back_ends(&self) -> link::Ends<'_> {
+        link::Ends { from: &self.to, to: &self.from }
+    }
+
     /// Both directions as links whose rate an emulation checks.
     pub fn rated(&self) -> [RatedLink; 2] {
         let both = [(self.name.clone(), self.forward()), (LinkPair::back_name(&self.name), self.back())];
-        both.map(|(name, link::Config { rate, delay, error, trace, .. })| RatedLink {
+        both.map(|(name, link::Config { rate, delay, error, trace, acm, .. })| RatedLink {
             name,
             rate,
             delay,
             error,
-            traced: trace.is_some(),
+            traced: trace.is_some() || acm.is_some(),
         })
     }
 
@@ -113,9 +147,9 @@ impl bentpipe_scenario::Check for LinkPair {
             problems
                 .add("to", format!("\"{}\" is also the link's other end; allowed: another node", self.to));
         }
-        self.forward().check(problems);
+        self.forward().check(self.ends(), problems);
         if let Some(back) = &self.back {
-            problems.within("return", |problems| back.check(problems));
+            problems.within("return", |problems| back.check(self.back_ends(), problems));
         }
     }
 }

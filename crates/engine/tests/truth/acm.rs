@@ -1,12 +1,14 @@
-//! ACM in a star: rates follow the signal in both directions, what is sent too boldly is lost, an outage ends, and no byte
-//! disappears.
+//! ACM in a star and on a link: rates follow the signal in both directions, what is sent too boldly is lost, an outage ends, packets
+//! share baseband frames, and no byte disappears.
 
+use crate::bad_scenarios::loaded;
 use crate::run::{scenario, value, Run};
 use bentpipe_core::{Span, Time};
 use proptest::prelude::*;
 
-/// A flow of datagrams of 1000 bytes in each direction, more than the link carries in the rain.
-fn star(forward: &str, back: &str, framing: &str, scheme: &str) -> String {
+/// A flow of datagrams of 1000 bytes in each direction, more than the link carries in the rain, with these keys of ACM and framings
+/// of both directions.
+fn star([forward, back]: [&str; 2], [frames, framing]: [&str; 2], scheme: &str) -> String {
     format!(
         r#"
 name = "rain"
@@ -17,7 +19,7 @@ kind = "dvb-rcs"
 propagation = "125 ms"
 terminals = ["st", {{ prefix = "other", count = 2 }}]
 gateway = "gw"
-forward = {{ rate = "1 Mbit/s", queue = {{ kind = "drop-tail", packets = 20 }}, acm = {{ {forward} }} }}
+forward = {{ rate = "1 Mbit/s", framing = "{frames}", queue = {{ kind = "drop-tail", packets = 20 }}, acm = {{ {forward} }} }}
 
 [network.sat.return]
 rate = "2048 kbit/s"
@@ -69,7 +71,7 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
     // Clear sky to 10 s, rain to 30 s, an outage to 40 s. Margin 1 dB, hysteresis 0, delay 1 s.
     let fade = r#"margin_db = 1.0, hysteresis_db = 0.0, delay = "1 s", esn0_db = 11.3, fade = { samples = "time,st\n0,0\n10,6\n30,20\n40,0\n" }"#;
     let scenario = scenario(
-        &star(fade, fade, "none", "\"cra\"")
+        &star([fade, fade], ["none", "none"], "\"cra\"")
             .replace("[\"st\", { prefix = \"other\", count = 2 }]", "[\"st\"]"),
     );
     let mut run = Run::new(&scenario, 1, 0);
@@ -116,7 +118,7 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
 fn another_terminal_is_not_slowed_down_by_the_return_link_of_one_in_the_rain() {
     let fade = |level: f64| format!(r#"esn0_db = 12.0, fade = {{ samples = "time,st\n0,{level}\n" }}"#);
     let with = |level: f64| {
-        let text = star(&fade(level), &fade(level), "rle", "\"cra\"");
+        let text = star([&fade(level), &fade(level)], ["none", "rle"], "\"cra\"");
         let text = format!("{text}\n[[flow]]\nname = \"other\"\nfrom = \"other1\"\nto = \"gw\"\napp = {{ kind = \"cbr\", rate = \"1 Mbit/s\" }}\ntransport = \"udp\"\n");
         let mut run = Run::new(&scenario(&text), 1, 0);
         let found = delivered(&mut run, ["up", "other"], 1, 50);
@@ -129,20 +131,160 @@ fn another_terminal_is_not_slowed_down_by_the_return_link_of_one_in_the_rain() {
     assert_eq!((clear[1], clear[1]), (rain[1], outage[1]));
 }
 
+/// Two nodes, a flow of datagrams of 1000 bytes in each direction, and these keys of the link and of its return direction.
+fn link(forward: &str, back: &str) -> String {
+    format!(
+        r#"
+name = "rain"
+duration = "60 s"
+
+[[link]]
+name = "sat"
+from = "hub"
+to = "site"
+delay = "250 ms"
+{forward}
+return = {{ delay = "250 ms", {back} }}
+
+[[flow]]
+name = "down"
+from = "hub"
+to = "site"
+app = {{ kind = "cbr", rate = "4 Mbit/s", datagram = "1000 B" }}
+transport = "udp"
+
+[[flow]]
+name = "up"
+from = "site"
+to = "hub"
+app = {{ kind = "cbr", rate = "3 Mbit/s", datagram = "1000 B" }}
+transport = "udp"
+"#
+    )
+}
+
+#[test]
+fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
+    // As above; the return direction has half the symbol rate, and its own column is the hub's.
+    let fade = |name: &str| {
+        format!(
+            r#"acm = {{ margin_db = 1.0, hysteresis_db = 0.0, delay = "1 s", esn0_db = 11.3, fade = {{ samples = "time,{name}\n0,0\n10,6\n30,20\n40,0\n" }} }}"#
+        )
+    };
+    let queue = r#"queue = { kind = "drop-tail", packets = 100 }"#;
+    let text = link(
+        &format!("rate = \"1 Mbit/s\"\n{queue}\n{}", fade("site")),
+        &format!("rate = \"500 kbit/s\", {queue}, {}", fade("hub")),
+    );
+    let mut run = Run::new(&scenario(&text), 1, 0);
+    for (from, to, efficiency) in [(2, 9, 2.967), (14, 29, 1.487), (44, 59, 2.967)] {
+        let found = delivered(&mut run, ["down", "up"], from, to);
+        for (found, symbols) in found.into_iter().zip([1e6, 0.5e6]) {
+            let expected = symbols * efficiency * 1000.0 / 1028.0;
+            // A packet more or less at the ends.
+            assert!((found / expected - 1.0).abs() < 0.003, "from {from} s: {found}, expected {expected}");
+        }
+    }
+    conserves(&mut run);
+    let totals = run.network.out().totals().clone();
+    let dropped = |reason: &str| {
+        let of = totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
+        of.map(|(_, held)| held.packets).sum::<u64>()
+    };
+    assert_eq!(dropped("outage"), 0, "packets wait in the queue");
+    // Lost is what arrives while the sender does not know: 1 s and the 250 ms that packets fly, at 1.5 times 2.967 and 1.487 Mbit/s, that
+    // is 1.25 s * (541.2 + 271.2) packets/s = 1015.5; at each of four ends one more or less.
+    let lost = dropped("signal below the threshold of the MODCOD");
+    assert!((1011..=1020).contains(&lost), "{lost}");
+    let report = run.finished();
+    let mut network = report.network;
+    network.finish(report.end);
+    let report = network.report(report.end);
+    for name in ["sat", "sat.return"] {
+        let of = |column: &str| value(&report, "acm", name, column);
+        assert!((of("outage") - 10.0).abs() < 1e-9, "{name}: {}", of("outage"));
+        assert_eq!(of("changes"), 3.0, "{name}");
+    }
+}
+
+#[test]
+fn packets_of_one_modcod_share_baseband_frames() {
+    // A packet of 1028 B takes 4 B of GSE; where a frame ends in it, its two fragments take 7, 3 and 4 B. With 16APSK 3/4 a frame has
+    // 48 600 - 192 - 80 bits, that is 6041 B, and with QPSK 3/4 the same.
+    let share = (6041.0 - 10.0) / 6041.0 * 1000.0 / 1032.0;
+    let acm = r#"margin_db = 1.0, hysteresis_db = 0.0, esn0_db = 11.3, fade = { samples = "time,st,other1\n0,0,0\n20,0,6\n" }"#;
+    let text = star([acm, "esn0_db = 12.0"], ["gse", "none"], "\"cra\"");
+    let other = "\n[[flow]]\nname = \"other\"\nfrom = \"gw\"\nto = \"other1\"\napp = { kind = \"cbr\", rate = \"4 Mbit/s\", datagram = \"1000 B\" }\ntransport = \"udp\"\n";
+    let mut run = Run::new(&scenario(&format!("{text}{other}")), 1, 0);
+    // Plans take a frame of QPSK 1/4 each 94 ms, 32 490 symbols of 94 000.
+    let plans = 1.0 - 8.0 * 1991.0 / 490e3 / 94e-3;
+    let found = delivered(&mut run, ["down", "other"], 2, 19);
+    let expected = 2.967e6 * share * plans;
+    assert!(((found[0] + found[1]) / expected - 1.0).abs() < 0.01, "{found:?}, expected {expected}");
+    // From 20 s on two MODCODs share the link in time, packet by packet; a frame takes the time of its bits.
+    let found = delivered(&mut run, ["down", "other"], 22, 59);
+    let expected = share * plans * 2.0 / (1.0 / 2.967e6 + 1.0 / 1.487e6);
+    assert!(((found[0] + found[1]) / expected - 1.0).abs() < 0.02, "{found:?}, expected {expected}");
+    assert!((found[0] / found[1] - 1.0).abs() < 0.1, "{found:?}");
+    conserves(&mut run);
+    // Without load a packet does not wait for others to fill its frame: 250 ms of propagation and 6041 B at 2.967 Mbit/s.
+    let text = text.replace("4 Mbit/s", "10 kbit/s").replace("3 Mbit/s", "10 kbit/s");
+    let mut run = Run::new(&scenario(&text), 1, 0);
+    run.network.run_until(Time::ZERO + Span::from_secs(19));
+    let report = run.network.report(Time::ZERO + Span::from_secs(19));
+    let delay = value(&report, "flow_destination", "down", "delay_p95");
+    let frame = 8.0 * 6041.0 / 2.967e6;
+    // A plan may be in the way: its frame takes 32.5 ms.
+    assert!((0.125 + frame..0.125 + frame + 0.034).contains(&delay), "{delay}");
+}
+
+#[test]
+fn what_a_link_with_acm_cannot_be_is_refused() {
+    let refused = |forward: &str| loaded(&link(forward, "rate = \"1 Mbit/s\"")).map(drop).unwrap_err();
+    let with = |acm: &str| refused(&format!("rate = \"1 Mbit/s\"\nacm = {{ {acm} }}"));
+    for (acm, words) in [
+        ("", "needs the Es/N0 in clear sky"),
+        ("esn0_db = 9.0, burst = 536", "has no bursts"),
+        (r#"esn0_db = 9.0, fade = { samples = "time,elsewhere\n0,1\n" }"#, "allowed: time, site, hub"),
+        (
+            r#"esn0_db = 9.0, fade = { quantity = "esn0", samples = "time,site,hub\n0,9,20\n" }"#,
+            "feeder_esn0_db",
+        ),
+    ] {
+        let message = with(acm);
+        assert!(message.contains(words) && message.contains("link.sat.acm"), "{acm}: {message}");
+    }
+    let both = refused(
+        "rate = \"1 Mbit/s\"\nacm = { esn0_db = 9.0 }\ntrace = { samples = \"time,rate\\n0,1e6\\n\" }",
+    );
+    assert!(both.contains("one of acm and a trace with rates"), "{both}");
+    // A series may have columns of other sites, as for a group of links.
+    let many = r#"acm = { esn0_db = 9.0, fade = { samples = "time,site,other\n0,1,2\n" } }"#;
+    assert!(loaded(&link(&format!("rate = \"1 Mbit/s\"\n{many}"), "rate = \"1 Mbit/s\"")).is_ok());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn no_byte_disappears_whatever_the_weather(
         levels in prop::collection::vec(0.0f64..22.0, 2..40), feeder in 0.0f64..8.0, delay in 0u64..3000,
+        frames in prop::sample::select(&["none", "ule", "gse"]),
         framing in prop::sample::select(&["none", "rle", "gse"]),
+        queue in prop::sample::select(&["{ kind = \"drop-tail\", packets = 20 }", "\"codel\"", "\"fq-codel\""]),
         scheme in prop::sample::select(&["\"cra\"", "\"rbdc\"", "\"vbdc\"", "\"avbdc\"", "\"fca\"", "{ kind = \"rbdc\", estimator = \"predictive\" }"]),
     ) {
         let samples: String = levels.iter().enumerate().map(|(at, level)| format!("{},{level},{feeder}\\n", at as f64 * 1.3)).collect();
-        let acm = format!(r#"esn0_db = 14.0, delay = "{delay} ms", fade = {{ samples = "time,st,gw\n{samples}", repeat = "60 s" }}"#);
-        let mut run = Run::new(&scenario(&star(&acm, &acm, framing, scheme)), 1, 0);
-        for second in 1..60 {
-            run.network.run_until(Time::ZERO + Span::from_secs(second));
-            conserves(&mut run);
+        let acm = |names: &str| format!(r#"esn0_db = 14.0, delay = "{delay} ms", fade = {{ samples = "time,{names}\n{samples}", repeat = "60 s" }}"#);
+        let direction = |names: &str, between: &str| {
+            [r#"rate = "1 Mbit/s""#.to_owned(), format!("framing = \"{frames}\""), format!("queue = {queue}"), format!("acm = {{ {} }}", acm(names))].join(between)
+        };
+        let star = star([&acm("st,gw"), &acm("st,gw")], [frames, framing], scheme);
+        for text in [star, link(&direction("site,hub", "\n"), &direction("hub,site", ", "))] {
+            let mut run = Run::new(&scenario(&text), 1, 0);
+            for second in 1..60 {
+                run.network.run_until(Time::ZERO + Span::from_secs(second));
+                conserves(&mut run);
+            }
         }
     }
 }

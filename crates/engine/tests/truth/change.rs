@@ -74,6 +74,14 @@ const OTHERS: &[(&str, &str)] = &[
     ("link.NAME.return.delay", "\"1 ms\""),
     ("link.NAME.return.queue", "{ packets = 2 }"),
     ("link.NAME.return.error", "{ kind = \"bit\", rate = 1e-4 }"),
+    ("link.NAME.acm.esn0_db", "3.0"),
+    ("link.NAME.acm.feeder_esn0_db", "5.0"),
+    ("link.NAME.acm.hysteresis_db", "0.0"),
+    ("link.NAME.acm.margin_db", "5.0"),
+    ("link.NAME.return.acm.esn0_db", "3.0"),
+    ("link.NAME.return.acm.feeder_esn0_db", "5.0"),
+    ("link.NAME.return.acm.hysteresis_db", "0.0"),
+    ("link.NAME.return.acm.margin_db", "5.0"),
     (
         "network.NAME.legs",
         "[{ rate = \"1500 kbit/s\", delay = \"30 ms\", error = { kind = \"bit\", rate = 1e-5 } }]",
@@ -132,18 +140,30 @@ app = { kind = "cbr", rate = "1 Mbit/s", on = "1 s", off = "2 s" }
 transport = "udp"
 "#;
 
-/// [`BUSY`] with ACM in both directions, and signals that fade and recover by less than the hysteresis.
+/// [`BUSY`] with ACM in both directions of both, and signals that fade and recover by less than the hysteresis.
 fn adaptive() -> String {
-    let acm = |more: &str| {
+    let of = |names: &str, more: &str| {
         format!(
-            r#"acm = {{ esn0_db = 9.5, feeder_esn0_db = 25.0, hysteresis_db = 2.0{more}, fade = {{ samples = "time,st1,st2\n0,0,0\n5,3,3\n6,0.4,0.4\n8,0.3,0.3\n9,0.2,0.2\n" }} }}"#
+            r#"acm = {{ esn0_db = 9.5, feeder_esn0_db = 25.0, hysteresis_db = 2.0{more}, fade = {{ samples = "time,{names}\n0,0,0\n5,3,3\n6,0.4,0.4\n8,0.3,0.3\n9,0.2,0.2\n" }} }}"#
         )
     };
+    let acm = |more: &str| of("st1,st2", more);
+    let wire = of("gw,server", "");
     let forward = format!(r#"forward = {{ rate = "400 kBIT", {} }}"#, acm("")).replace("kBIT", "kbit/s");
-    BUSY.replace(r#"forward = { rate = "1 Mbit/s" }"#, &forward).replace(
-        r#"error = { kind = "packet", probability = 0.02 }, dama"#,
-        &format!("{}, dama", acm(", burst = 536")),
-    )
+    BUSY.replace(r#"forward = { rate = "1 Mbit/s" }"#, &forward)
+        .replace(
+            r#"error = { kind = "packet", probability = 0.02 }, dama"#,
+            &format!("{}, dama", acm(", burst = 536")),
+        )
+        .replace(
+            r#"rate = "1 Mbit/s"
+delay = "20 ms""#,
+            &format!("rate = \"400 kbit/s\"\n{wire}\ndelay = \"20 ms\""),
+        )
+        .replace(
+            r#"return = { rate = "2 Mbit/s", delay"#,
+            &format!("return = {{ rate = \"100 kbit/s\", {wire}, delay"),
+        )
 }
 
 /// [`BUSY`], with a mix where the key is a mix's; for the keys of an ATM network [`CELLS`].

@@ -1,16 +1,19 @@
 //! What a link in one direction is, in numbers.
 
+use super::acm::{self, Modcod};
 use super::series::{self, Playback};
-use super::Config;
+use super::{Config, Ends};
 use crate::facts::{Course, Hop, Traffic};
 use bentpipe_core::{Span, Time};
 
 impl Config {
-    /// The hop over the direction that results call `part`.
-    pub fn facts(&self, part: &str, traffic: Traffic) -> Hop {
+    /// The hop over the direction between these ends that results call `part`.
+    pub fn facts(&self, part: &str, ends: Ends<'_>, traffic: Traffic) -> Hop {
         // Quick-Start changes how a flow starts, which is the flow's to say.
-        let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, trace } = self;
-        let framed = framing.framed(None, traffic.bytes);
+        let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, trace, acm } = self;
+        let frames = acm.as_ref().filter(|_| framing.has_frames());
+        let clear = frames.map(|acm| acm.in_clear_sky(None).unwrap_or(acm.most_robust()));
+        let framed = framing.framed(clear.map(Modcod::frame_bytes), traffic.bytes);
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
         let mut hop = Hop {
             part: part.to_owned(),
@@ -26,6 +29,15 @@ impl Config {
         if let Some(trace) = trace {
             follow(trace.build(*rate, *delay), trace, traffic.run, &mut hop);
         }
+        if let Some(acm) = acm {
+            let symbols = rate.bits_per_second() as f64;
+            let of = |modcod: &Modcod| {
+                symbols * modcod.efficiency * acm::frames::efficiency(framing, modcod, traffic.bytes)
+            };
+            let played = acm.course(None, &[ends.to], ends.from, traffic.run, of);
+            (hop.rate_bit_s, hop.acm) = (played.rate, played.acm);
+            hop.notes.extend(played.notes);
+        }
         if jitter.mean() > 0.0 {
             // The level of a queue's order is not known; what keeps the order adds a little to the mean.
             hop.delay_s = hop.delay_s.map(|delay| delay + jitter.mean());
@@ -39,7 +51,7 @@ impl Config {
             hop.notes.push(format!("packets of {} B are longer than the framing carries", traffic.bytes));
         }
         hop.shared.push((part.to_owned(), hop.rate_bit_s.mean));
-        hop.within(framed.efficiency)
+        hop.within(if frames.is_some() { 1.0 } else { framed.efficiency })
     }
 }
 

@@ -15,9 +15,12 @@
 //! - Errors act on what arrives from t on, the queue's limits on what enters the queue from t on: a change
 //!   drops nothing that waits. The discipline and the error process restart when their own keys change.
 //!
+//! With ACM a packet takes its bits divided by the rate of the MODCOD that the signal allows when its transmission starts (`adaptive`).
+//!
 //! Transmission times are rounded down to the nanosecond.
 
 pub mod acm;
+mod adaptive;
 mod facts;
 pub mod framing;
 pub mod jitter;
@@ -26,7 +29,10 @@ pub mod series;
 mod tests;
 pub mod transmitter;
 
-use self::framing::{Added, Verdicts, TOO_LONG};
+pub use adaptive::Ends;
+
+use self::adaptive::{Adaptive, Begun};
+use self::framing::{Added, Unit, Verdicts, TOO_LONG};
 use self::series::Playback;
 use self::transmitter::Transmitter;
 use crate::channel::{self, Errors, Fate, SPOILED};
@@ -74,6 +80,11 @@ pub struct Config {
     /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<series::Config>,
+    /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
+    /// symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset, all
+    /// packets are sent at `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acm: Option<acm::Config>,
 }
 
 fn is_steady(jitter: &jitter::Config) -> bool {
@@ -85,8 +96,9 @@ fn is_none(framing: &framing::Config) -> bool {
 }
 
 impl Config {
-    /// Adds the problems of this configuration.
-    pub fn check(&self, problems: &mut Problems) {
+    /// Adds the problems of this configuration of a link between these ends.
+    pub fn check(&self, ends: Ends<'_>, problems: &mut Problems) {
+        self.check_acm(ends, problems);
         problems.within("queue", |problems| self.queue.check(problems));
         problems.within("error", |problems| self.error.check(problems));
         problems.within("jitter", |problems| self.jitter.check(problems));
@@ -169,10 +181,13 @@ pub struct Link {
     error_drops: u64,
     /// Packets that wait for the end of their extra delay, if there is jitter.
     jitter: Option<Box<jitter::Line>>,
+    /// What adapts to the signal, with ACM.
+    adaptive: Option<Box<Adaptive>>,
 }
 
 impl Link {
-    /// Creates a link under the name that results use, with its own random stream.
+    /// Creates a link under the name that results use, with its own random stream. Of a link with ACM, [`adapting`](Self::adapting)
+    /// tells the ends.
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
         let framer = config.framing.build(None);
         let mut transmitter =
@@ -193,7 +208,17 @@ impl Link {
             flying: VecDeque::new(),
             error_drops: 0,
             jitter: jitter::Line::new(&config.jitter, config.reorder),
+            adaptive: None,
         }
+    }
+
+    /// Lets the link adapt to the signal between its ends, if its configuration has ACM. The probe is one on [`acm::TRACE`].
+    pub fn adapting(mut self, config: &Config, ends: Ends<'_>, probe: Option<Probe>) -> Link {
+        self.adaptive = Adaptive::new(config, ends, probe);
+        if self.adaptive.is_some() {
+            self.transmitter.hold();
+        }
+        self
     }
 
     /// Makes the link part of another stage, which delivers by output port `exit`.
@@ -228,6 +253,13 @@ impl Link {
 
     /// Applies a new rate and delay to everything that has not been sent yet.
     fn retime(&mut self, now: Time, rate: Rate, delay: Span) {
+        if let Some(adaptive) = &mut self.adaptive {
+            // What is in transmission is sent to its end as it was begun.
+            (adaptive.symbols, self.delay) = (rate, delay);
+            self.elsewhere.1 = self.elsewhere.1.max(now);
+            self.not_before = self.flying.back().map_or(self.not_before, |last| last.delivery);
+            return;
+        }
         let ends = self.transmitter.set_rate(now, rate);
         let sent = self.flying.len() - ends.len();
         self.delay = delay;
@@ -243,18 +275,21 @@ impl Link {
 impl Link {
     /// Stops sending and returns what waits, the packet in transmission included. What has been sent arrives.
     pub fn cut(&mut self, now: Time) -> Vec<Packet> {
-        let sent = self.flying.len() - self.transmitter.unsent(now);
+        let unsent = self.in_transmission(now);
+        let sent = self.flying.len() - unsent;
         let mut waiting: Vec<Packet> =
             self.flying.drain(sent..).map(|flying| flying.packet.into_inner()).collect();
         self.frames.truncate(sent);
         self.transmitter.withdraw(now, &waiting, now);
+        waiting.extend(self.adaptive.as_mut().map_or(Vec::new(), |adaptive| adaptive.cut(unsent)));
         waiting.extend(self.transmitter.drain());
         waiting
     }
 
     /// Removes what has been sent and has not arrived.
     pub fn lose(&mut self, now: Time) -> Vec<Packet> {
-        let sent = self.flying.len() - self.transmitter.unsent(now);
+        let sent = self.flying.len() - self.in_transmission(now);
+        self.adaptive.iter_mut().for_each(|adaptive| adaptive.lose(sent));
         self.frames.drain(..sent.min(self.frames.len()));
         self.not_before = now;
         let late = self.jitter.as_mut().map_or(Vec::new(), |line| line.drain());
@@ -270,14 +305,38 @@ impl Link {
         }
     }
 
+    /// Number of packets in flight that have not been sent completely.
+    fn in_transmission(&self, now: Time) -> usize {
+        match &self.adaptive {
+            Some(adaptive) => adaptive.unsent(now, &self.transmitter),
+            None => self.transmitter.unsent(now),
+        }
+    }
+
     /// The number of waiting packets, the one in transmission included.
     pub fn unsent(&self, now: Time) -> usize {
-        self.transmitter.unsent(now) + self.transmitter.buffered().packets as usize
+        let framed = self.adaptive.as_ref().map_or(0, |adaptive| adaptive.held().packets as usize);
+        self.in_transmission(now) + framed + self.transmitter.buffered().packets as usize
+    }
+
+    /// Starts the next transmission of a link that adapts to the signal.
+    fn begin_adapted(&mut self, now: Time, out: &mut Outbox) {
+        let Some(adaptive) = &mut self.adaptive else { return };
+        for Begun { packet, sent, added } in adaptive.begin(now, &mut self.transmitter, out) {
+            self.frames.extend(added);
+            let (packet, delivery) = (Whole::new(packet), self.not_before.max(sent + self.delay));
+            self.flying.push_back(Flying { packet, delivery });
+        }
     }
 
     /// Puts a packet into the queue.
     #[inline(always)]
     fn take(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
+        if self.adaptive.is_some() {
+            self.transmitter.keep(now, packet, out);
+            self.begin_adapted(now, out);
+            return self.transmitter.observe(now, out);
+        }
         if self.transmitter.is_buffered() {
             if let Some((packet, sent)) = self.transmitter.accept(now, packet, out) {
                 self.fly(packet, sent);
@@ -304,8 +363,17 @@ impl Link {
     fn deliver_first(&mut self, out: &mut Outbox) {
         let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
         let mut packet = packet.into_inner();
-        if let Some(added) = self.frames.pop_front() {
-            return self.deliver_framed(delivery, added, packet, out);
+        let (mut unit, mut heard) = (None, true);
+        if let Some(adaptive) = &mut self.adaptive {
+            let (modcod, decoded) = adaptive.arrives(delivery);
+            (unit, heard) = (modcod.and_then(|modcod| adaptive.unit(modcod)), decoded);
+        }
+        let added = self.frames.pop_front();
+        if !heard {
+            return out.drop(packet, acm::FADED);
+        }
+        if let Some(added) = added {
+            return self.deliver_framed(delivery, unit, added, packet, out);
         }
         let fate = match &mut self.errors {
             Some(errors) => errors.meet(delivery, &mut packet, &mut self.transmitter.stream),
@@ -320,11 +388,18 @@ impl Link {
     }
 
     /// Delivers a packet unless a unit of its frame is corrupted.
-    fn deliver_framed(&mut self, delivery: Time, added: Added, mut packet: Packet, out: &mut Outbox) {
+    fn deliver_framed(
+        &mut self,
+        delivery: Time,
+        unit: Option<Unit>,
+        added: Added,
+        mut packet: Packet,
+        out: &mut Outbox,
+    ) {
         let fate = match &mut self.errors {
             None => Fate::Intact,
             Some(errors) => {
-                let unit = self.transmitter.unit();
+                let unit = unit.unwrap_or_else(|| self.transmitter.unit());
                 let stream = &mut self.transmitter.stream;
                 self.verdicts.meet(unit, added, errors, delivery, &mut packet, stream)
             }
@@ -347,11 +422,14 @@ impl Stage for Link {
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.play(now);
-        if let Some((packet, sent)) = self.transmitter.begin(now, out) {
+        if self.adaptive.is_some() {
+            self.begin_adapted(now, out);
+        } else if let Some((packet, sent)) = self.transmitter.begin(now, out) {
             self.fly(packet, sent);
         }
         while self.flying.front().is_some_and(|first| self.leaves(first.delivery) <= now) {
-            if self.errors.is_none() && self.frames.is_empty() && self.jitter.is_none() {
+            let plain = self.errors.is_none() && self.frames.is_empty();
+            if plain && self.jitter.is_none() && self.adaptive.is_none() {
                 let flying = &mut self.flying;
                 out.send_with(self.exit, || flying.pop_front().expect("it was looked at").packet);
             } else {
@@ -371,7 +449,11 @@ impl Stage for Link {
         }
         let playback = self.playback.as_ref().and_then(|playback| playback.next());
         let jitter = self.jitter.as_ref().and_then(|line| line.next());
-        [first, playback, self.transmitter.next_begin(), jitter].into_iter().flatten().min()
+        let begin = match &self.adaptive {
+            Some(adaptive) => adaptive.next_begin(&self.transmitter),
+            None => self.transmitter.next_begin(),
+        };
+        [first, playback, begin, jitter].into_iter().flatten().min()
     }
 
     fn hasten(&mut self, now: Time, by: Span) -> Span {
@@ -385,9 +467,16 @@ impl Stage for Link {
             self.retime(now, after.rate, after.delay);
         }
         if before.queue != after.queue {
-            for packet in self.transmitter.set_queue(after.queue.build(after.rate)) {
+            let waiting = self.transmitter.set_queue(after.queue.build(after.rate));
+            if self.adaptive.is_some() {
+                self.transmitter.hold();
+            }
+            for packet in waiting {
                 self.take(now, packet, out);
             }
+        }
+        if let (Some(adaptive), Some(acm), true) = (&mut self.adaptive, &after.acm, before.acm != after.acm) {
+            adaptive.adaptation.change(now, acm.rule(), acm.clear(None));
         }
         if before.error != after.error {
             self.errors = after.error.errors();
@@ -403,14 +492,22 @@ impl Stage for Link {
     fn held(&self) -> Held {
         let (flying, waiting) = (held(self.flying.iter()), self.transmitter.buffered());
         let late = self.jitter.as_ref().map_or(Held::default(), |line| line.held());
+        let framed = self.adaptive.as_ref().map_or(Held::default(), |adaptive| adaptive.held());
         Held {
-            packets: flying.packets + waiting.packets + late.packets,
-            bytes: flying.bytes + waiting.bytes + late.bytes,
+            packets: flying.packets + waiting.packets + late.packets + framed.packets,
+            bytes: flying.bytes + waiting.bytes + late.bytes + framed.bytes,
         }
     }
 
+    fn finish(&mut self, now: Time, out: &mut Outbox) {
+        self.adaptive.iter_mut().for_each(|adaptive| adaptive.adaptation.finish(now, out));
+    }
+
     fn report(&self, now: Time, report: &mut Report) {
-        let pending = held(self.flying.iter().rev().take(self.transmitter.unsent(now)));
+        let pending = held(self.flying.iter().rev().take(self.in_transmission(now)));
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
+        if let Some(adaptive) = &self.adaptive {
+            report.row(&acm::REPORT, &self.name, &adaptive.adaptation.report());
+        }
     }
 }

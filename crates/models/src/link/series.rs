@@ -11,7 +11,8 @@
 //! the first sample, keep the values of the link's own keys. A rate of 0 is treated as 1 bit/s, at which
 //! nothing gets through either: waiting packets resume when the rate comes back.
 //!
-//! `bentpipe trace` converts Parquet files and mahimahi traces to such tables.
+//! A Parquet file with these columns stands for such a table. `bentpipe trace` converts both to each other, and mahimahi traces to
+//! either.
 
 use crate::channel;
 use bentpipe_core::{Fraction, Problems, Rate, Span, Time};
@@ -52,8 +53,8 @@ impl Config {
             for (name, most) in [("rate", RATE), ("delay", DELAY), ("loss", 1.0)] {
                 for (row, value) in self.samples.column(name).unwrap_or_default().iter().enumerate() {
                     if !(0.0..=most).contains(value) {
-                        let at = self.samples.times[row].as_secs_f64();
-                        let message = format!("{name} is {value} at {at} s; allowed: 0 to {most}");
+                        let line = self.samples.line(row);
+                        let message = format!("line {line}: {name} is {value}; allowed: 0 to {most}");
                         return problems.add("", message);
                     }
                 }
@@ -157,6 +158,8 @@ pub struct Table {
     text: String,
     times: Vec<Time>,
     names: Vec<String>,
+    /// Line of the names in the text, from 1.
+    head: u32,
     /// Values of each column, in the order of time.
     values: Vec<Vec<f64>>,
     /// Line of each sample in the text, from 1.
@@ -174,7 +177,8 @@ impl Table {
     pub fn parse(text: &str) -> Result<Table, String> {
         let mut lines = (1..).zip(text.lines().map(str::trim));
         let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let (_, head) = lines.next().ok_or("is empty; allowed: a line of column names, then samples")?;
+        let (head_line, head) =
+            lines.next().ok_or("is empty; allowed: a line of column names, then samples")?;
         let names: Vec<String> = head.split(',').map(|name| name.trim().to_owned()).collect();
         if names[0] != "time" || names.len() < 2 {
             return Err(format!("starts with \"{head}\"; allowed: a line of column names, time first"));
@@ -182,6 +186,7 @@ impl Table {
         let mut table = Table {
             text: text.to_owned(),
             times: Vec::new(),
+            head: head_line,
             values: vec![Vec::new(); names.len() - 1],
             lines: Vec::new(),
             names: names[1..].to_vec(),
@@ -224,6 +229,11 @@ impl Table {
     /// The times of the samples.
     pub fn times(&self) -> &[Time] {
         &self.times
+    }
+
+    /// The line of the names of columns in the text, from 1.
+    pub fn head(&self) -> u32 {
+        self.head
     }
 
     /// The line of a sample in the text, from 1.

@@ -27,6 +27,7 @@ fn config() -> Config {
         reorder: false,
         quick_start: None,
         trace: None,
+        acm: None,
         rate: Rate::from_bits_per_second(12_000_000),
         delay: Span::from_millis(250),
         queue: queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(2)), bytes: None }),

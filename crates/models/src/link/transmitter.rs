@@ -231,11 +231,11 @@ impl Transmitter {
         now: Time,
         out: &mut Outbox,
         reason: DropReason,
-        rate: &mut dyn FnMut(&Packet) -> Option<Rate>,
+        rate: &mut dyn FnMut(&Packet, &mut Outbox) -> Option<Rate>,
     ) -> Option<(Packet, Time)> {
         while self.next_begin()? <= now {
             let Some(packet) = self.dequeue(now, out) else { continue };
-            let Some(rate) = rate(&packet) else {
+            let Some(rate) = rate(&packet, out) else {
                 out.drop(packet, reason);
                 continue;
             };
@@ -243,6 +243,41 @@ impl Transmitter {
             return Some(self.transmit(now, packet));
         }
         None
+    }
+
+    /// Whether everything admitted so far has been sent.
+    #[inline]
+    pub fn is_free(&self, now: Time) -> bool {
+        self.free_at <= now
+    }
+
+    /// When everything admitted so far will have been sent.
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// Takes the buffer's next packet without transmitting it, if one is ready.
+    pub fn pull(&mut self, now: Time, out: &mut Outbox) -> Option<Packet> {
+        while self.ready? <= now {
+            let packet = self.dequeue(now, out);
+            if packet.is_some() {
+                return packet;
+            }
+        }
+        None
+    }
+
+    /// Starts transmitting a frame of `bytes` in which packets of these sizes end. Returns when it will have been sent.
+    pub fn send_frame(&mut self, now: Time, bytes: u32, sizes: impl Iterator<Item = u32>) -> Time {
+        let time = self.rate.span_of(u64::from(bytes));
+        self.busy += time;
+        self.free_at = now + time;
+        for size in sizes {
+            self.sent.packets += 1;
+            self.sent.bytes += u64::from(size);
+        }
+        self.free_at
     }
 
     /// Sends at another rate from the next packet on; what is in transmission keeps its own.

@@ -40,8 +40,9 @@
 //! gateway = "gw"
 //! ```
 
-use super::dama::config::{Carrier, Forward, Planning, Propagation, Return, Terminals};
+use super::dama::config::{Carrier, Forward, Planning, Propagation, Return};
 use super::dama::scheme::{self, cra, rbdc};
+use super::dama::terminals::Terminals;
 use super::dama::{self, config::Dama};
 use crate::facts::{Crossing, Hop};
 use crate::link::framing;

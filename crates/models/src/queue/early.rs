@@ -48,7 +48,7 @@ pub const EARLY: DropReason = DropReason::new("early drop");
 /// Dropped because the average queue was above the thresholds.
 pub const FORCED: DropReason = DropReason::new("average queue too long");
 
-/// Exponentially weighted moving average of the number of waiting packets.
+/// Exponentially weighted moving average of the queue, in packets or in bytes.
 #[derive(Clone, Debug)]
 pub struct Average {
     weight: f64,
@@ -63,12 +63,12 @@ impl Average {
         Average { weight: weight.value(), packet: rate.span_of(typical.bytes()), value: 0.0 }
     }
 
-    /// Updates the average for an arriving packet that finds `packets` of those that are counted. Returns the
-    /// new average.
+    /// Updates the average for an arriving packet that finds a queue of this length, of those packets that are
+    /// counted. Returns the new average.
     #[inline]
-    pub fn update(&mut self, now: Time, packets: u64, backlog: Backlog) -> f64 {
-        if packets > 0 {
-            self.value += self.weight * (packets as f64 - self.value);
+    pub fn update(&mut self, now: Time, length: u64, backlog: Backlog) -> f64 {
+        if length > 0 {
+            self.value += self.weight * (length as f64 - self.value);
         } else if backlog.packets > 0 {
             // Other packets are waiting, so the link was not idle: this arrival counts as one typical packet.
             self.value *= 1.0 - self.weight;
@@ -79,7 +79,7 @@ impl Average {
         self.value
     }
 
-    /// The present average, in packets.
+    /// The present average.
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -99,9 +99,9 @@ impl Average {
 /// `max`, and 1 beyond. If `gentle`, it rises further from `most` at `max` to 1 at twice `max`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Curve {
-    /// Lower threshold of the average in packets (min_th).
+    /// Lower threshold of the average (min_th), in its unit.
     pub min: f64,
-    /// Upper threshold of the average in packets (max_th).
+    /// Upper threshold of the average (max_th), in its unit.
     pub max: f64,
     /// max_p, the probability just below `max`.
     pub most: f64,

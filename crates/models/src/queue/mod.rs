@@ -21,6 +21,7 @@ pub mod limit;
 pub mod pie;
 pub mod priority;
 pub mod red;
+pub mod red_bytes;
 pub mod shaper;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ kinds! {
         "drop-tail" => DropTail(drop_tail::Config),
         "drop-front" => DropFront(drop_front::Config),
         "red" => Red(red::Config),
+        "red-bytes" => RedBytes(red_bytes::Config),
         "gentle-red" => GentleRed(gentle_red::Config),
         "ared" => Ared(ared::Config),
         "wred" => Wred(wred::Config),

@@ -14,7 +14,6 @@
 
 use super::modcod::Modcod;
 use super::signal::{Clear, Signal};
-use super::TRACE;
 use crate::Outbox;
 use bentpipe_core::{Probe, Span, Time};
 
@@ -162,6 +161,11 @@ impl Adaptation {
         }
     }
 
+    /// The MODCOD that the sender used when it was last asked.
+    pub fn current(&self) -> Option<&'static Modcod> {
+        self.current
+    }
+
     /// The next time at which the sender may use another MODCOD, as far as is known now.
     pub fn next(&self) -> Option<Time> {
         (self.next != Time::MAX).then_some(self.next)
@@ -195,7 +199,7 @@ impl Adaptation {
         self.counters.lost += 1;
     }
 
-    /// Goes on by another rule and another Es/N0 in clear sky.
+    /// Continues by another rule and another Es/N0 in clear sky.
     pub fn change(&mut self, now: Time, rule: Rule, clear: Clear) {
         self.at(now);
         self.signal.set_clear(now, clear);
@@ -206,7 +210,7 @@ impl Adaptation {
         self.look_ahead();
     }
 
-    /// Writes the rows of [`TRACE`] for the changes up to `now`.
+    /// Writes the rows of [`super::TRACE`] for the changes up to `now`.
     pub fn record(&mut self, now: Time, out: &mut Outbox) {
         self.at(now);
         let Some((probe, log)) = &mut self.log else { return };
@@ -246,9 +250,6 @@ impl Adaptation {
         }
     }
 }
-
-/// The table that loops write to.
-pub static TABLE: &bentpipe_core::Table = &TRACE;
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@
 //! | [`modcod`] | the MODCODs of DVB-S2, DVB-S2X and DVB-RCS2, with thresholds and efficiencies |
 //! | [`signal`] | the Es/N0 of a receiver over time: clear sky, fades, feeder link |
 //! | [`adaptation`] | the loop that chooses a MODCOD, with margin, hysteresis and delay |
+//! | [`frames`] | baseband frames that packets of several receivers share |
 //! | [`budget`] | the Es/N0 in clear sky as a link budget gives it |
 //!
 //! ```toml
@@ -18,6 +19,7 @@
 
 pub mod adaptation;
 pub mod budget;
+pub mod frames;
 pub mod modcod;
 pub mod signal;
 
@@ -25,7 +27,7 @@ pub use adaptation::{Adaptation, Rule, Stretch};
 pub use modcod::{Modcod, Modcods};
 
 use self::budget::{Budget, Sheet};
-use self::signal::{Clear, Fade, Signal};
+use self::signal::{Clear, Columns, Fade, Signal};
 use crate::facts::{self, Course};
 use crate::DropReason;
 use bentpipe_core::{Column, Probe, Problems, Real, Span, Table};
@@ -43,17 +45,17 @@ pub const FADED: DropReason = DropReason::new("signal below the threshold of the
 /// The receiver's signal is known to be too weak for every MODCOD.
 pub const OUTAGE: DropReason = DropReason::new("outage");
 
-/// Adaptive coding and modulation (ACM): the MODCOD for each terminal follows its signal, with a margin, a
+/// Adaptive coding and modulation (ACM): the MODCOD for each receiver follows its signal, with a margin, a
 /// hysteresis and a delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Acm")]
 pub struct Config {
     /// Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms are then the
-    /// linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). The forward link has no bursts.
+    /// linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). Links and forward links have no bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<u16>,
-    /// MODCODs of the forward link: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those of EN 302
+    /// MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those of EN 302
     /// 307-2).
     #[serde(default)]
     pub modcods: Modcods,
@@ -105,7 +107,8 @@ fn report() -> Span {
 pub static TRACE: Table = Table {
     name: "acm",
     entity: "terminal direction",
-    about: "when the sender starts to use another MODCOD for a terminal (TERMINAL.forward, TERMINAL.return), and at the start",
+    about: "when the sender starts to use another MODCOD for a terminal (TERMINAL.forward, TERMINAL.return) or on a link (LINK, \
+            LINK.return), and at the start",
     columns: &[
         Column::real("esn0", "dB", "Es/N0 that the sender was told of"),
         Column::whole("modcod", "1", "number of the MODCOD in its standard; 0 in an outage, and for those of DVB-S2X"),
@@ -118,7 +121,8 @@ pub static REPORT: Table = Table {
     name: "acm",
     entity: "terminal direction",
     about:
-        "at the end of the run, for each terminal and direction with ACM (TERMINAL.forward, TERMINAL.return)",
+        "at the end of the run, for each terminal and direction with ACM (TERMINAL.forward, TERMINAL.return), and for each \
+         direction of a link with ACM (LINK, LINK.return)",
     columns: &[
         Column::real(
             "efficiency",
@@ -149,10 +153,27 @@ pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
     })
 }
 
+/// What a loop does in the course of a run, in numbers.
+pub struct Played {
+    /// The rate; 0 in an outage.
+    pub rate: Course,
+    /// MODCODs and signal.
+    pub acm: Option<facts::Acm>,
+    /// What there is to note about it.
+    pub notes: Vec<String>,
+}
+
 impl Config {
     /// The MODCODs.
     pub fn list(&self) -> Vec<&'static Modcod> {
         self.burst.map_or_else(|| self.modcods.list(), modcod::waveforms)
+    }
+
+    /// The most robust MODCOD, which signalling uses.
+    pub fn most_robust(&self) -> &'static Modcod {
+        let list = self.list().into_iter();
+        list.min_by(|a, b| a.threshold_db.total_cmp(&b.threshold_db))
+            .expect("the configuration has been checked")
     }
 
     /// The settings of the loop.
@@ -179,7 +200,7 @@ impl Config {
         )
     }
 
-    /// The loop of a terminal with this Es/N0 of its own, whose column in the fade is the first of `names` that there is.
+    /// The loop of a receiver with this Es/N0 of its own, whose column in the fade is the first existing one of `names`.
     pub fn adaptation(
         &self,
         own: Option<Decibel>,
@@ -191,7 +212,31 @@ impl Config {
         Adaptation::new(self.list(), self.rule(), signal, probe)
     }
 
-    /// The link budget, if there is one, as it is printed.
+    /// What the loop of a receiver does in the course of a run, by the rate with each MODCOD. The first three arguments are those
+    /// of [`adaptation`](Self::adaptation).
+    pub fn course(
+        &self,
+        own: Option<Decibel>,
+        names: &[&str],
+        gateway: &str,
+        run: Span,
+        rate: impl Fn(&Modcod) -> f64,
+    ) -> Played {
+        let parts = self.adaptation(own, names, gateway, None).course(run);
+        let outage: f64 = parts.iter().filter(|part| part.modcod.is_none()).map(|part| part.seconds).sum();
+        let rates = parts.iter().map(|part| (part.modcod.map_or(0.0, &rate), part.seconds));
+        let rate = Course::of(rates).unwrap_or(Course::constant(0.0));
+        let (name, mut notes) = (names.first().copied().unwrap_or_default(), Vec::new());
+        if rate.varies() {
+            notes.push(format!("its fade varies the rate by ACM, of which this is the mean; packets are lost until the sender knows of it ({name} acm)"));
+        }
+        if outage > 0.0 {
+            notes.push(format!("{name} is in an outage for {outage:.1} s of the run (acm)"));
+        }
+        Played { rate, acm: described(&parts), notes }
+    }
+
+    /// The link budget, if any, as it is printed.
     pub fn sheet(&self) -> Option<Sheet> {
         self.budget.as_ref().map(|budget| budget.sheet(&self.list(), self.rule()))
     }
@@ -203,8 +248,17 @@ impl Config {
         }
     }
 
+    /// Adds the problem of a burst length on a link that has no bursts.
+    pub fn check_without_bursts(&self, problems: &mut Problems) {
+        if let Some(burst) = self.burst {
+            let message =
+                format!("{burst} symbols, but this link has no bursts; allowed: in the acm of a return link");
+            problems.add("burst", message);
+        }
+    }
+
     /// Adds the problems of this configuration; `columns` are the names of a fade's columns.
-    pub fn check(&self, columns: &[&str], problems: &mut Problems) {
+    pub fn check(&self, columns: Columns<'_>, problems: &mut Problems) {
         if self.esn0_db.is_none() && self.budget.is_none() {
             problems
                 .add("", "needs the Es/N0 in clear sky; allowed: esn0_db, or a budget from which it follows");
@@ -218,7 +272,8 @@ impl Config {
             problems.within("budget", |problems| budget.check(problems));
         }
         if let Some(fade) = &self.fade {
-            problems.within("fade", |problems| fade.check(columns, problems));
+            let separate = self.feeder_esn0_db.is_some();
+            problems.within("fade", |problems| fade.check(columns, separate, problems));
         }
     }
 }

@@ -3,12 +3,18 @@
 //! | table | source |
 //! | --- | --- |
 //! | DVB-S2 | EN 302 307-1, table 13 (normal FECFRAME, quasi-error-free in AWGN), as used by OpenSAND; efficiencies with three decimals |
-//! | DVB-S2X | EN 302 307-2, table 20a (normal FECFRAME, linear channel, without VL-SNR), besides those of DVB-S2 |
+//! | DVB-S2X | EN 302 307-2 V1.1.1, table 20a (normal FECFRAME, AWGN, without VL-SNR), besides those of DVB-S2 |
 //! | DVB-RCS2 | EN 301 545-2, annex A, linear modulation bursts for IP traffic, as used by OpenSAND; efficiencies with two decimals, so that the bytes of a burst may differ by one or two from the standard's payload lengths |
 //!
-//! The first and the last are held to `authorities/dvb`. Thresholds are sharp here: a frame is decoded if its Es/N0 is at least
+//! All are held to `authorities/dvb`. The efficiency of a frame is that of its data field: with r the code rate and m the bits of a
+//! symbol, (64 800 r - p - 80) bits in 64 800 / m symbols, filled up to whole slots of 90, and a header of 90 symbols; 80 bits are the
+//! baseband header, and p the parity bits of BCH (192; 160 for the rates 2/3 and 5/6 of DVB-S2, 128 for its 8/9 and 9/10). Frames have
+//! no pilots.
+//!
+//! Thresholds are sharp here: a frame is decoded if its Es/N0 is at least
 //! the threshold, and lost otherwise. A real decoder goes from one to the other within some tenths of a dB.
 
+use bentpipe_core::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +38,31 @@ impl Modcod {
     pub fn bytes(&self) -> u32 {
         (self.efficiency * f64::from(self.symbols) / 8.0) as u32
     }
+
+    /// The rate of data at this symbol rate, given as the rate at one bit per symbol.
+    pub fn rate(&self, symbols: Rate) -> Rate {
+        let rate = symbols.bits_per_second() as f64 * self.efficiency;
+        Rate::from_bits_per_second((rate.round() as u64).max(1))
+    }
+
+    /// Number of bytes in the data field of a baseband frame of DVB-S2 or DVB-S2X with long FECFRAMEs.
+    pub fn frame_bytes(&self) -> u32 {
+        let (_, rate) = self.name.split_once(' ').expect("a MODCOD is named by modulation and code rate");
+        let (above, below) = rate.trim_end_matches("-L").split_once('/').expect("a code rate is a fraction");
+        let number = |text: &str| text.parse::<u32>().expect("a code rate is a fraction of whole numbers");
+        let parity = match (self.id, rate) {
+            (1.., "2/3" | "5/6") => 160,
+            (1.., "8/9" | "9/10") => 128,
+            _ => 192,
+        };
+        (FECFRAME / number(below) * number(above) - parity - BASEBAND_HEADER) / 8
+    }
 }
+
+/// Number of bits in a long FECFRAME (EN 302 307-1, table 5a).
+const FECFRAME: u32 = 64_800;
+/// Number of bits in the header of a baseband frame.
+const BASEBAND_HEADER: u32 = 80;
 
 /// The MODCODs that a forward link can use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -119,7 +149,7 @@ pub static DVB_S2X: &[Modcod] = &[
     entry(0, "16APSK 13/18", 0, 2.856231, 9.71),
     entry(0, "16APSK 7/9", 0, 3.077225, 10.65),
     entry(0, "16APSK 77/90", 0, 3.386618, 11.99),
-    entry(0, "32APSK 2/3-L", 0, 3.291954, 11.1),
+    entry(0, "32APSK 2/3-L", 0, 3.289502, 11.1),
     entry(0, "32APSK 32/45", 0, 3.510192, 11.75),
     entry(0, "32APSK 11/15", 0, 3.620536, 12.17),
     entry(0, "32APSK 7/9", 0, 3.841226, 13.05),
@@ -192,8 +222,32 @@ mod tests {
     #[test]
     fn the_tables_are_those_of_the_standards() {
         held_to(&authority("dvb_s2_modcod_esn0"), DVB_S2);
+        held_to(&authority("dvb_s2x_modcod_esn0"), DVB_S2X);
         held_to(&authority("dvb_rcs2_waveforms_esn0"), DVB_RCS2);
         assert_eq!((DVB_S2.len(), DVB_S2X.len(), DVB_RCS2.len()), (28, 38, 20));
+    }
+
+    #[test]
+    fn efficiencies_are_those_of_the_frames() {
+        for modcod in DVB_S2.iter().chain(DVB_S2X) {
+            let bits = match modcod.name.split_once(' ').unwrap().0 {
+                "QPSK" => 2,
+                "8PSK" | "8APSK" => 3,
+                "16APSK" => 4,
+                "32APSK" => 5,
+                "64APSK" => 6,
+                "128APSK" => 7,
+                _ => 8,
+            };
+            let symbols = 90 * FECFRAME.div_ceil(90 * bits) + 90;
+            let efficiency = f64::from(8 * modcod.frame_bytes()) / f64::from(symbols);
+            // The table of DVB-S2X has six decimals, rounded, and that of DVB-S2 three, rounded or cut off.
+            let within = if modcod.id > 0 { 1e-3 } else { 0.51e-6 };
+            assert!((efficiency - modcod.efficiency).abs() <= within, "{modcod:?}: {efficiency}");
+        }
+        // EN 302 307-1, table 5a: 16 008, 32 208, 43 040, 58 192 bits, less 80.
+        let bytes = [0, 3, 5, 10].map(|place| DVB_S2[place].frame_bytes());
+        assert_eq!(bytes, [1991, 4016, 5370, 7264]);
     }
 
     #[test]

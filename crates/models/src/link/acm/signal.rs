@@ -32,12 +32,14 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table such as { samples = { file = \"storm.csv\" } }")]
 pub struct Fade {
-    /// The samples: a comma-separated table with `time` in seconds from 0, ascending, and one column per terminal
-    /// with its node name (or the `name` of a group of terminals). The gateway's column is the feeder link. Values
-    /// are in dB. Each sample holds until the next; before the first sample the sky is clear. In a series of
-    /// regular steps a longer step is refused as a gap.
+    /// The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0, ascending, and one
+    /// column per terminal with its node name (or the `name` of a group of terminals). The gateway's column is the
+    /// feeder link; of a link between two nodes, the receiver's column is its own link and the sender's the feeder
+    /// link. Values are in dB. Each sample holds until the next; before the first sample the sky is clear. In a
+    /// series of regular steps a longer step is refused as a gap.
     pub samples: Table,
-    /// What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB.
+    /// What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB. A column of the
+    /// feeder link can be its Es/N0 only if `feeder_esn0_db` is given.
     #[serde(default)]
     pub quantity: Quantity,
     /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the
@@ -60,12 +62,36 @@ pub enum Quantity {
 /// The greatest attenuation of a series, in dB.
 const MOST: f64 = 200.0;
 
+/// The names that columns of a fade may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<'a> {
+    /// Receivers, and groups of them.
+    pub receivers: &'a [&'a str],
+    /// The end whose link is the feeder link.
+    pub feeder: &'a str,
+    /// Whether columns of other receivers are left aside if one is among these.
+    pub others: bool,
+}
+
 impl Fade {
-    /// Adds the problems of this fade; `allowed` are the names of its columns.
-    pub fn check(&self, allowed: &[&str], problems: &mut Problems) {
+    /// Adds the problems of this fade. `separate` says whether the noise of the feeder link counts separately.
+    pub fn check(&self, columns: Columns<'_>, separate: bool, problems: &mut Problems) {
+        let allowed = &[columns.receivers, &[columns.feeder]].concat()[..];
         problems.within("samples", |problems| {
-            self.samples.check(allowed, &[], problems);
+            let own = allowed.iter().any(|name| self.samples.column(name).is_some());
+            if !own || !columns.others {
+                self.samples.check(allowed, &[], problems);
+            }
             self.samples.check_gaps(problems);
+            let feeder = self.samples.column(columns.feeder).is_some();
+            if feeder && !separate && self.quantity == Quantity::Esn0 {
+                let (line, name) = (self.samples.head(), columns.feeder);
+                let message = format!(
+                    "line {line}: column \"{name}\" is the Es/N0 of the feeder link, but only the Es/N0 of the whole path is known; \
+                     allowed: with feeder_esn0_db, or without this column"
+                );
+                problems.add("", message);
+            }
             let (least, most, what) = match self.quantity {
                 Quantity::Attenuation => (0.0, MOST, "attenuation"),
                 Quantity::Esn0 => (-MOST, MOST, "Es/N0"),
@@ -247,7 +273,11 @@ pub(super) mod tests {
     fn a_series_with_gaps_or_impossible_values_is_refused_with_its_line() {
         let found = |text: &str, more: &str| {
             let mut problems = Problems::default();
-            fade(text, more).check(&["a", "gw"], &mut problems);
+            fade(text, more).check(
+                Columns { receivers: &["a"], feeder: "gw", others: false },
+                false,
+                &mut problems,
+            );
             problems.into_vec().into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ")
         };
         assert_eq!(found("time,a\n0,1\n1,2\n2,3\n3,3\n", ""), "");
@@ -258,6 +288,9 @@ pub(super) mod tests {
         assert!(negative.contains("line 3") && negative.contains("-2"), "{negative}");
         assert_eq!(found("time,a\n0,1\n1,-2\n", r#", "quantity": "esn0""#), "");
         assert!(found("time,b\n0,1\n", "").contains("allowed: time, a, gw"));
+        assert_eq!(found("time,a,gw\n0,1,1\n", ""), "");
+        let feeder = found("# made by hand\ntime,a,gw\n0,9,20\n", r#", "quantity": "esn0""#);
+        assert!(feeder.contains("line 2") && feeder.contains("feeder_esn0_db"), "{feeder}");
         assert!(found("time,a\n0,1\n5,1\n", r#", "repeat": "5 s""#).contains("longer"));
         for (text, word) in [
             ("time,a\n0,1\n1,nan\n", "line 3"),

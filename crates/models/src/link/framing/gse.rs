@@ -10,7 +10,8 @@
 //! The label has 6, 3 or 0 bytes; a packet or fragment has at most 4095 bytes after its first two. The frame
 //! is the data field of the baseband frame and is protected as a whole: a lost frame loses every packet that
 //! has a part in it. A frame that is not full when it must be sent is padded. On a return link the burst
-//! takes the place of the frame.
+//! takes the place of the frame. With adaptive coding and modulation, frames have the sizes of their MODCODs
+//! ([`crate::link::acm::frames`]).
 //!
 //! Limit: only whole frames are counted, neither the 10 bytes of the baseband header nor the coding. The
 //! link's rate is that of the data fields.
@@ -31,7 +32,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Size in bytes of a baseband frame's data field, on links. The default, 4016, is that of QPSK 1/2 with
-    /// long frames: 32 208 bits less 80. On a return link the size of the burst applies instead.
+    /// long frames: 32 208 bits less 80. With adaptive coding and modulation the size of the MODCOD's long frame
+    /// applies instead, on a return link that of the burst.
     pub frame: Count<8, 8192>,
     /// Size of the label in bytes: 0 (the default), 3 or 6.
     pub label: Count<0, 6>,

@@ -110,6 +110,11 @@ pub struct Framed {
 }
 
 impl Config {
+    /// Whether its units are baseband frames, whose size depends on the MODCOD.
+    pub fn has_frames(&self) -> bool {
+        matches!(self, Config::Gse(_))
+    }
+
     /// Frames packets of `bytes`; `carrier` as in [`Framing::build`].
     pub fn framed(&self, carrier: Option<u32>, bytes: u32) -> Framed {
         const PACKETS: u32 = 1000;

@@ -1,10 +1,10 @@
 //! Checks of a DVB-RCS network, with the arithmetic behind them.
 
-use super::config::{
-    Carrier, Config, Group, Propagation, Terminals, MAX_FRAME, MAX_SLOTS, MAX_SLOT_BYTES, MAX_TERMINALS,
-};
+use super::config::{Carrier, Config, Propagation, MAX_FRAME, MAX_SLOTS, MAX_SLOT_BYTES, MAX_TERMINALS};
 use super::plan::Plan;
+use super::terminals::{Group, Terminals};
 use super::traffic;
+use crate::link::acm::signal::Columns;
 use crate::link::acm::{self, Modcod};
 use crate::orbit::geo::{Satellite, Site};
 use bentpipe_core::{Problems, Span};
@@ -110,18 +110,14 @@ impl Config {
 
     fn check_forward_acm(&self, problems: &mut Problems) {
         let Some(acm) = &self.forward.acm else { return };
-        if let Some(burst) = acm.burst {
-            problems.add(
-                "burst",
-                format!("{burst} symbols, but the forward link has no bursts; allowed: in return.acm"),
-            );
-        }
+        acm.check_without_bursts(problems);
         self.check_acm(acm, problems);
     }
 
     fn check_acm(&self, acm: &acm::Config, problems: &mut Problems) {
-        let columns = self.columns();
-        acm.check(&columns.iter().map(String::as_str).collect::<Vec<_>>(), problems);
+        let names = self.columns();
+        let receivers: Vec<&str> = names.iter().map(String::as_str).collect();
+        acm.check(Columns { receivers: &receivers, feeder: &self.gateway, others: false }, problems);
     }
 
     fn check_carrier(&self, carrier: &Carrier, problems: &mut Problems) {

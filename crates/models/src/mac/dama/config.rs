@@ -16,17 +16,18 @@ use super::frame::Frame;
 use super::message::{Tbtp, LOGON_RESPONSE_BYTES};
 use super::plan::Plan;
 use super::scheme::Link;
-use super::timing::{Schedule, Timing};
+use super::terminals::{Member, Terminals};
+use super::timing::Schedule;
 use super::traffic::Class;
 use super::{allocator, requests, scheme};
-use crate::link::acm::{self, Decibel, Modcod};
-use crate::link::framing;
+use crate::link::acm;
+use crate::link::framing::{self, Framer};
 use crate::orbit::geo::{Satellite, Site};
 use crate::text_or_table::text_or_table;
 use crate::{channel, queue};
-use bentpipe_core::{numbered, Angle, Count, Fraction, Rate, RateOrZero, Sample, Span};
+use bentpipe_core::{Angle, Count, Fraction, Rate, RateOrZero, Sample, Span};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// A DVB-RCS star network (EN 301 790): terminals, a transparent geostationary satellite, and a gateway with
 /// the network control centre.
@@ -74,8 +75,8 @@ pub struct Forward {
     pub error: channel::Config,
     /// Adaptive coding and modulation: a packet is sent with the MODCOD that its terminal's signal allows. `rate` is then
     /// the symbol rate, that is the rate at one bit per symbol, and a packet takes its bits divided by `rate` times
-    /// the bits per symbol of its MODCOD. Burst time plans use the most robust MODCOD. If unset, all packets are
-    /// sent at `rate`.
+    /// the bits per symbol of its MODCOD; with the framing `gse`, packets of one MODCOD share baseband frames. Burst
+    /// time plans use the most robust MODCOD. If unset, all packets are sent at `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<acm::Config>,
 }
@@ -208,91 +209,6 @@ pub struct Positions {
     pub terminals: Option<Site>,
 }
 
-/// One terminal, or several identical ones. Values that are unset are the network's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Group {
-    /// Node name of the terminal, or of `count` terminals: the numbers from 1 stand at `{}` in it, or follow it.
-    #[serde(alias = "prefix", skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Number of identical terminals. If unset, there is one, and `name` is its name as it stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<Count<1, 65_000>>,
-    /// Constant rate of each terminal (CRA), instead of the network's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cra: Option<RateOrZero>,
-    /// Time at which each terminal starts to log on. If unset, it is logged on from the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub logon: Option<Span>,
-    /// Time at which each terminal logs off, which drops its waiting packets. If unset, it never logs off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub logoff: Option<Span>,
-    /// Period after which logon and logoff repeat, for terminals that come and go. If unset, they happen
-    /// once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub period: Option<Span>,
-    /// Rate that each terminal gets ahead of others when it requests it; must be a whole number of slots.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<RateOrZero>,
-    /// Maximum rate that each terminal gets by request; must be a whole number of slots. If unset, only the
-    /// links limit it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<RateOrZero>,
-    /// Weight of each terminal relative to the others, for the allocator `max-min`; 1 if unset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight: Option<Count<1, 1000>>,
-    /// Es/N0 of each terminal on the return link in clear sky in dB, for adaptive coding and modulation; that of the
-    /// return link's `acm` if unset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub esn0_db: Option<Decibel>,
-    /// Es/N0 of each terminal on the forward link in clear sky in dB, for adaptive coding and modulation; that of the
-    /// forward link's `acm` if unset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub forward_esn0_db: Option<Decibel>,
-    /// Position of the terminals, if propagation is computed from positions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub site: Option<Site>,
-}
-
-/// An entry in the list of terminals.
-#[derive(Clone, Debug, PartialEq, JsonSchema)]
-#[serde(untagged)]
-pub enum Terminals {
-    /// The node name of a terminal that has the network's values.
-    Name(String),
-    /// One or more terminals with values of their own.
-    Group(Group),
-}
-
-/// A single terminal with all its values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Member {
-    /// Name of the terminal's node.
-    pub name: String,
-    /// Number of constant slots.
-    pub constant: u32,
-    /// Time at which it starts to log on; `None` if it is logged on from the start.
-    pub logon: Option<Span>,
-    /// Time at which it logs off.
-    pub logoff: Option<Span>,
-    /// Period after which logon and logoff repeat.
-    pub period: Option<Span>,
-    /// Number of slots that it gets ahead of others when it requests them.
-    pub min: u32,
-    /// Maximum number of slots that it gets by request.
-    pub max: u32,
-    /// Its weight relative to other terminals.
-    pub weight: u32,
-    /// Bytes that each of its slots carries in clear sky; of the most robust waveform if its signal is too weak.
-    pub slot_bytes: u32,
-    /// Its own Es/N0 in clear sky on the forward and on the return link.
-    pub esn0_db: (Option<Decibel>, Option<Decibel>),
-    /// Names by which a fade may have its column: its own, and that of its group.
-    pub names: Vec<String>,
-    /// Propagation and processing delays of the terminal.
-    pub timing: Timing,
-}
-
 fn one() -> Count<1, 1000> {
     Count::new(1)
 }
@@ -331,64 +247,20 @@ impl Default for Propagation {
     }
 }
 
-impl Terminals {
-    /// Node names of the terminals of this entry.
-    pub fn names(&self) -> Vec<String> {
-        match self {
-            Terminals::Name(name) => vec![name.clone()],
-            Terminals::Group(Group { name: Some(name), count: Some(count), .. }) => {
-                numbered(name, count.value()).collect()
-            }
-            Terminals::Group(Group { name: Some(name), .. }) => vec![name.clone()],
-            Terminals::Group(_) => Vec::new(),
-        }
-    }
-
-    /// The name of a group of terminals, as it is written in the scenario.
-    fn group_name(&self) -> Option<String> {
-        match self {
-            Terminals::Group(Group { name: Some(name), count: Some(_), .. }) => Some(name.clone()),
-            _ => None,
-        }
-    }
-
-    /// Number of terminals of this entry.
-    fn count(&self) -> u64 {
-        match self {
-            Terminals::Group(Group { count: Some(count), .. }) => count.value(),
-            _ => 1,
-        }
-    }
-
-    pub(super) fn group(&self) -> Group {
-        match self {
-            Terminals::Name(_) => Group::default(),
-            Terminals::Group(group) => group.clone(),
-        }
-    }
-}
-
 impl Forward {
-    /// The rate with a MODCOD; `rate` itself without ACM.
-    pub fn rate_with(&self, modcod: Option<&Modcod>) -> Rate {
-        let Some(modcod) = modcod else { return self.rate };
-        let rate = self.rate.bits_per_second() as f64 * modcod.efficiency;
-        Rate::from_bits_per_second((rate.round() as u64).max(1))
-    }
-
     /// The rate of burst time plans and other signalling, for which all terminals listen.
     pub fn signalling_rate(&self) -> Rate {
-        let list = self.acm.as_ref().map(acm::Config::list).unwrap_or_default();
-        self.rate_with(list.into_iter().min_by(|a, b| a.threshold_db.total_cmp(&b.threshold_db)))
+        self.acm.as_ref().map_or(self.rate, |acm| acm.most_robust().rate(self.rate))
+    }
+
+    /// The framing of signalling, in frames of the most robust MODCOD with ACM.
+    pub fn signalling_framer(&self) -> Option<Box<dyn Framer>> {
+        let bytes = self.acm.as_ref().map(|acm| acm.most_robust().frame_bytes());
+        self.framing.build(bytes.filter(|_| self.framing.has_frames()))
     }
 }
 
 impl Config {
-    /// Node names of all terminals, in the order in which they are listed.
-    pub fn terminal_names(&self) -> Vec<String> {
-        self.terminals.iter().flat_map(Terminals::names).collect()
-    }
-
     /// Length of a frame.
     pub fn frame_length(&self) -> Span {
         let link = &self.return_link;
@@ -468,62 +340,6 @@ impl Config {
         (schedule, lead, dama.response.map_or(emergent, |response| response.value()))
     }
 
-    /// The terminals one by one, with their delays.
-    ///
-    /// # Panics
-    /// If the configuration has not passed [`Config::check`].
-    pub fn members(&self) -> Vec<Member> {
-        let mut members = Vec::new();
-        for entry in &self.terminals {
-            let group = entry.group();
-            let constant = self.slots_of(group.cra).expect("check has passed");
-            let one_way = self.one_way(group.site.as_ref()).expect("check has passed");
-            let slots = |rate: Option<RateOrZero>| {
-                rate.map(|rate| self.link().whole_slots(rate).expect("check has passed"))
-            };
-            let (min, max) = (slots(group.min).unwrap_or(0), slots(group.max).unwrap_or(u32::MAX));
-            let weight = group.weight.map_or(1, |weight| weight.value() as u32);
-            let (logon, logoff, period) = (group.logon, group.logoff, group.period);
-            let slot_bytes = self.slot_bytes_of(group.esn0_db).expect("check has passed");
-            let esn0_db = (group.forward_esn0_db, group.esn0_db);
-            for name in entry.names() {
-                let timing = Timing { up: one_way.0, one_way: one_way.0 + one_way.1, offset: Span::ZERO };
-                members.push(Member {
-                    names: [name.clone()].into_iter().chain(entry.group_name()).collect(),
-                    name,
-                    esn0_db,
-                    constant,
-                    logon,
-                    logoff,
-                    period,
-                    min,
-                    max,
-                    weight,
-                    slot_bytes,
-                    timing,
-                });
-            }
-        }
-        Timing::align(members.iter_mut().map(|member| &mut member.timing));
-        members
-    }
-
-    /// Bytes that each slot of a terminal with this Es/N0 carries in clear sky, with the most robust waveform if its
-    /// signal is too weak.
-    pub fn slot_bytes_of(&self, esn0_db: Option<Decibel>) -> Option<u32> {
-        let Some(acm) = &self.return_link.acm else { return self.frame().map(|frame| frame.slot_bytes) };
-        let robust = || acm.list().into_iter().min_by(|a, b| a.threshold_db.total_cmp(&b.threshold_db));
-        acm.in_clear_sky(esn0_db).or_else(robust).map(Modcod::bytes)
-    }
-
-    /// The names that columns of a fade may have.
-    pub(super) fn columns(&self) -> Vec<String> {
-        let groups = self.terminals.iter().filter_map(Terminals::group_name);
-        let mut columns: Vec<String> = self.terminal_names().into_iter().chain(groups).collect();
-        columns.push(self.gateway.clone());
-        columns
-    }
-
     /// Longest transmission time of a plan or a logon response on the forward link.
     pub fn plan_transmission(&self, frame: &Frame, terminals: usize) -> Span {
         let slots: u64 = self.carriers().into_iter().flatten().map(u64::from).sum();
@@ -536,7 +352,7 @@ impl Config {
         };
         let bytes = Tbtp::bytes(frame, entries).max(LOGON_RESPONSE_BYTES);
         let framed =
-            self.forward.framing.build(None).map(|mut framer| framer.add(bytes, false).units * framer.unit());
+            self.forward.signalling_framer().map(|mut framer| framer.add(bytes, false).units * framer.unit());
         self.forward.signalling_rate().span_of(u64::from(framed.unwrap_or(bytes)))
     }
 
@@ -571,7 +387,7 @@ impl Config {
 
     /// Propagation delay from terminal to satellite and from satellite to gateway; `None` if the terminal's
     /// position is unknown.
-    fn one_way(&self, site: Option<&Site>) -> Option<(Span, Span)> {
+    pub(super) fn one_way(&self, site: Option<&Site>) -> Option<(Span, Span)> {
         match &self.propagation {
             Propagation::Delay(delay) => Some((*delay, Span::ZERO)),
             Propagation::Positions(positions) => {
@@ -594,21 +410,6 @@ pub(super) const MAX_FRAME: Span = Span::from_secs(60);
 /// Logon identifiers have 16 bits.
 pub(super) const MAX_TERMINALS: usize = 65_000;
 
-impl Serialize for Terminals {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Terminals::Name(name) => serializer.serialize_str(name),
-            Terminals::Group(group) => group.serialize(serializer),
-        }
-    }
-}
-
-text_or_table!(
-    Terminals,
-    "a node name, or a table with name",
-    |text| Ok(Terminals::Name(text.to_owned())),
-    Terminals::Group
-);
 text_or_table!(
     Propagation,
     "a delay such as \"250 ms\", or a table with satellite and gateway",

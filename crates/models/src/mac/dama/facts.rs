@@ -1,7 +1,8 @@
 //! What the hops of a star network are, in numbers.
 
-use super::config::{Config, Dama, Member, Planning, Return};
+use super::config::{Config, Dama, Planning, Return};
 use super::frame::Frame;
+use super::terminals::Member;
 use crate::channel;
 use crate::facts::{self, Course, Crossing, Hop, Traffic};
 use crate::link::acm::{self, Modcod};
@@ -57,7 +58,9 @@ struct Star<'a> {
 impl Star<'_> {
     fn forward(&self, member: &Member, traffic: Traffic) -> Hop {
         let super::config::Forward { rate, queue, framing, error, acm } = &self.config.forward;
-        let framed = framing.framed(None, traffic.bytes);
+        let frames = acm.as_ref().filter(|_| framing.has_frames());
+        let clear = frames.map(|acm| acm.in_clear_sky(member.esn0_db.0).unwrap_or(acm.most_robust()));
+        let framed = framing.framed(clear.map(Modcod::frame_bytes), traffic.bytes);
         // Burst time plans take their share.
         let plan = self.config.plan_transmission(&self.frame, self.members.len());
         let left = 1.0 - plan.as_secs_f64() / self.frame.superframe().as_secs_f64();
@@ -66,11 +69,14 @@ impl Star<'_> {
         let mut notes = error.notes();
         notes.extend(coming_and_going(member));
         let symbols = rate.bits_per_second() as f64 * left.max(0.0);
-        let of = |modcod: &Modcod| symbols * modcod.efficiency;
+        let of = |modcod: &Modcod| {
+            symbols * modcod.efficiency * acm::frames::efficiency(framing, modcod, traffic.bytes)
+        };
         let (course, acm) = match acm {
             None => (Course::constant(symbols), None),
             Some(acm) => self.adapted(acm, (member, member.esn0_db.0), traffic, &mut notes, of),
         };
+        let within = if frames.is_some() { 1.0 } else { framed.efficiency };
         let rate_bit_s = course.mean;
         Hop {
             part: part.clone(),
@@ -83,7 +89,7 @@ impl Star<'_> {
             shared: vec![(part, rate_bit_s)],
             notes,
         }
-        .within(framed.efficiency)
+        .within(within)
     }
 
     fn back(&self, member: &Member, traffic: Traffic) -> Hop {
@@ -155,17 +161,9 @@ impl Star<'_> {
         rate: impl Fn(&Modcod) -> f64,
     ) -> (Course, Option<facts::Acm>) {
         let names: Vec<&str> = member.names.iter().map(String::as_str).collect();
-        let parts = acm.adaptation(own, &names, &self.config.gateway, None).course(traffic.run);
-        let outage: f64 = parts.iter().filter(|part| part.modcod.is_none()).map(|part| part.seconds).sum();
-        let rates = parts.iter().map(|part| (part.modcod.map_or(0.0, &rate), part.seconds));
-        let course = Course::of(rates).unwrap_or(Course::constant(0.0));
-        if course.varies() {
-            notes.push(format!("its fade varies the rate by ACM, of which this is the mean; packets are lost until the sender knows of it ({} acm)", member.name));
-        }
-        if outage > 0.0 {
-            notes.push(format!("{} is in an outage for {outage:.1} s of the run (acm)", member.name));
-        }
-        (course, acm::described(&parts))
+        let played = acm.course(own, &names, &self.config.gateway, traffic.run, rate);
+        notes.extend(played.notes);
+        (played.rate, played.acm)
     }
 
     /// The most slots that a terminal can have in a frame, and those that all terminals share.

@@ -14,8 +14,10 @@
 //! ([`acm`]) has chosen: all terminals share one queue, and a packet for a terminal in the rain takes longer. The queue's
 //! discipline is told of the rate of each packet that is sent. A terminal in an outage gets nothing: its packets are dropped when it is
 //! their turn, as [`acm::OUTAGE`]. What was sent with a MODCOD whose threshold is above the terminal's signal when it arrives is
-//! lost ([`acm::FADED`]). Signalling is sent with the most robust MODCOD, and lost below its threshold. (The deviation:
-//! baseband frames are not filled with packets of several terminals; a packet takes its own bits.)
+//! lost ([`acm::FADED`]). Signalling is sent with the most robust MODCOD, and lost below its threshold.
+//!
+//! With ACM and GSE, packets of all terminals with one MODCOD share baseband frames ([`acm::frames`]). Without a framing a packet takes
+//! its own bits, which is what frames take that are always full; with others whole units of its own.
 //!
 //! Ports: input port i takes data for terminal i, input port n signalling, where n is the number of
 //! terminals; output port i leads to terminal i.
@@ -26,6 +28,7 @@ use super::frame::Frame;
 use super::message::{LogonResponse, Tbtp};
 use super::timing::Timing;
 use crate::channel::{Errors, Fate, SPOILED};
+use crate::link::acm::frames::{Ending, Frames, Sent};
 use crate::link::acm::{self, Adaptation, Modcod};
 use crate::link::framing::{Added, Unit, Verdicts, TOO_LONG};
 use crate::link::transmitter::Transmitter;
@@ -100,6 +103,8 @@ pub struct Forward {
     exits: BTreeMap<NodeId, u16>,
     /// The rates of the link by MODCOD, with ACM.
     rates: Option<Rates>,
+    /// Baseband frames that packets share, with ACM and GSE.
+    frames: Option<Frames>,
 }
 
 /// The rates of a link with ACM.
@@ -113,11 +118,6 @@ impl Rates {
     fn of(config: &super::config::Forward) -> Option<Rates> {
         config.acm.as_ref().map(|_| Rates { symbols: config.rate, signalling: config.signalling_rate() })
     }
-
-    fn with(&self, modcod: &Modcod) -> Rate {
-        let rate = self.symbols.bits_per_second() as f64 * modcod.efficiency;
-        Rate::from_bits_per_second((rate.round() as u64).max(1))
-    }
 }
 
 impl Forward {
@@ -125,13 +125,14 @@ impl Forward {
     pub fn new(parts: Parts) -> Forward {
         let Parts { name, config, grants, terminals, frame, board, stream, probe } = parts;
         let (longest, queue) = (config.framing.longest(), config.queue.build(config.rate));
-        let mut transmitter = Transmitter::new(config.rate, queue, config.framing.build(None), stream, probe);
+        let mut transmitter = Transmitter::new(config.rate, queue, config.signalling_framer(), stream, probe);
         transmitter.grant(grants);
         if config.acm.is_some() {
             transmitter.hold();
         }
         Forward {
             rates: Rates::of(&config),
+            frames: config.acm.as_ref().and_then(|_| Frames::new(&config.framing)),
             name,
             transmitter,
             longest,
@@ -148,18 +149,29 @@ impl Forward {
 
     /// Adds a packet to those in flight to a terminal. Delays differ little, so its place is near the end.
     fn fly(&mut self, sent: Time, terminal: u16, modcod: Option<&'static Modcod>, packet: Packet) {
-        let arrival = sent + self.terminals[usize::from(terminal)].timing.one_way;
-        self.held_bytes += u64::from(packet.size);
-        let mut at = self.flying.len();
-        while at > 0 && self.flying[at - 1].arrival > arrival {
-            at -= 1;
-        }
         // A unit that a packet shares with the previous one, which may be for another terminal, counts for
         // both.
         let added = self.transmitter.framed().map_or(Added::default(), |(_, added)| Added {
             units: added.units + u32::from(added.shares),
             shares: false,
         });
+        self.fly_framed(sent, terminal, modcod, added, packet);
+    }
+
+    fn fly_framed(
+        &mut self,
+        sent: Time,
+        terminal: u16,
+        modcod: Option<&'static Modcod>,
+        added: Added,
+        packet: Packet,
+    ) {
+        let arrival = sent + self.terminals[usize::from(terminal)].timing.one_way;
+        self.held_bytes += u64::from(packet.size);
+        let mut at = self.flying.len();
+        while at > 0 && self.flying[at - 1].arrival > arrival {
+            at -= 1;
+        }
         self.flying.insert(at, Flight { arrival, terminal, added, modcod, packet });
     }
 
@@ -204,25 +216,34 @@ impl Forward {
         }
     }
 
-    /// Starts transmitting the next packet, with the MODCOD of its terminal, if the transmitter is free.
+    /// Starts transmitting the next packet, or frame, with the MODCOD of its terminal, if the transmitter is free.
     fn begin_adapted(&mut self, now: Time, out: &mut Outbox) {
         let (Some(rates), exits, terminals) = (&self.rates, &self.exits, &mut self.terminals) else { return };
-        let mut chosen = (0, None);
-        let mut rate = |packet: &Packet| {
+        let mut choose = |packet: &Packet, out: &mut Outbox| {
             let terminal = exits[&packet.destination];
             let (_, adaptation) =
                 terminals[usize::from(terminal)].acm.as_mut().expect("with ACM each has a loop");
-            chosen = (terminal, adaptation.at(now));
-            chosen.1.map(|modcod| rates.with(modcod))
+            let modcod = adaptation.at(now);
+            adaptation.record(now, out);
+            (terminal, modcod)
+        };
+        if let Some(frames) = &mut self.frames {
+            let sent = frames.send(now, &mut self.transmitter, rates.symbols, &mut choose, out);
+            let Some(Sent { at, modcod, packets }) = sent else { return };
+            for Ending { receiver, added, packet } in packets {
+                self.fly_framed(at, receiver, Some(modcod), added, packet);
+            }
+            return;
+        }
+        let mut chosen = (0, None);
+        let mut rate = |packet: &Packet, out: &mut Outbox| {
+            chosen = choose(packet, out);
+            chosen.1.map(|modcod| modcod.rate(rates.symbols))
         };
         let Some((packet, sent)) = self.transmitter.begin_at(now, out, acm::OUTAGE, &mut rate) else {
             return;
         };
-        let (terminal, modcod) = chosen;
-        if let Some((_, adaptation)) = &mut self.terminals[usize::from(terminal)].acm {
-            adaptation.record(now, out);
-        }
-        self.fly(sent, terminal, modcod, packet);
+        self.fly(sent, chosen.0, chosen.1, packet);
     }
 
     /// Whether a terminal's signal is strong enough for what arrives now.
@@ -320,7 +341,11 @@ impl Stage for Forward {
                 out.drop(packet, acm::FADED);
                 continue;
             }
-            let unit = self.transmitter.unit();
+            let framed = modcod.filter(|_| self.frames.is_some());
+            let unit = framed.map_or(self.transmitter.unit(), |modcod| Unit {
+                bytes: modcod.frame_bytes(),
+                merges: false,
+            });
             let stream = &mut self.transmitter.stream;
             let Listener { errors, plan_errors, .. } = &mut self.terminals[usize::from(terminal)];
             let mut fate = match errors {
@@ -378,7 +403,9 @@ impl Stage for Forward {
     #[inline]
     fn next_wake(&self) -> Option<Time> {
         let arrival = self.flying.front().map(|flight| flight.arrival);
-        arrival.into_iter().chain(self.transmitter.next_begin()).min()
+        let framed = self.frames.as_ref().filter(|frames| frames.held().packets > 0);
+        let frame = framed.map(|_| self.transmitter.free_at());
+        arrival.into_iter().chain(frame).chain(self.transmitter.next_begin()).min()
     }
 
     fn finish(&mut self, now: Time, out: &mut Outbox) {
@@ -388,7 +415,11 @@ impl Stage for Forward {
 
     fn held(&self) -> Held {
         let waiting = self.transmitter.buffered();
-        Held { packets: self.flying.len() as u64 + waiting.packets, bytes: self.held_bytes + waiting.bytes }
+        let framed = self.frames.as_ref().map_or(Held::default(), Frames::held);
+        Held {
+            packets: self.flying.len() as u64 + waiting.packets + framed.packets,
+            bytes: self.held_bytes + waiting.bytes + framed.bytes,
+        }
     }
 
     fn report(&self, now: Time, report: &mut Report) {

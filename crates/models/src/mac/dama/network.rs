@@ -1,13 +1,14 @@
 //! Builds the stages of a star network from its configuration.
 
 use super::board::Shared;
-use super::config::{Config, Member, Return};
+use super::config::{Config, Return};
 use super::forward::{self, Forward, Listener};
 use super::frame::Frame;
 use super::ncc::{self, Ncc};
 use super::plan::Plan;
 use super::scheme::Terms;
 use super::terminal::{self, Logon, Terminal};
+use super::terminals::Member;
 use super::timing::Schedule;
 use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};

@@ -229,6 +229,10 @@ impl Stage for Access {
         held
     }
 
+    fn finish(&mut self, now: Time, out: &mut Outbox) {
+        self.links.iter_mut().flatten().for_each(|link| link.finish(now, out));
+    }
+
     fn report(&self, now: Time, report: &mut Report) {
         self.links.iter().flatten().for_each(|link| link.report(now, report));
     }

@@ -11,7 +11,7 @@
 //! was asked for or was assigned.
 //!
 //! **ACM.** At the start of a superframe the terminal takes the waveform that its loop ([`acm`]) has chosen, and its slots carry
-//! the bytes of that waveform. Packets that wait are framed anew for bursts of another size, a packet in pieces by the part of
+//! the bytes of that waveform. Packets that wait are framed again for bursts of another size, a packet in pieces by the part of
 //! it that is left. Requests that are on their way keep their number of slots. In an outage it neither sends nor requests, and packets
 //! wait in its queue; it stays logged on. What was sent with a waveform whose threshold is above its signal when it
 //! arrives is lost ([`acm::FADED`]), as are messages, which use the most robust one, below that one's threshold.
@@ -20,13 +20,20 @@
 //! What comes from the satellite and is no message for the MAC is passed on at once.
 
 mod asking;
+mod results;
 mod sending;
+mod session;
+mod waveform;
 
+pub use results::{REPORT, TRACE};
+pub use session::{Logon, LOGGED_OFF};
+
+use self::results::Counters;
 use super::board::{Posted, Shared};
 use super::config::Config;
 use super::estimator::Load;
 use super::frame::{Frame, Run};
-use super::message::{self, DataBurst, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
+use super::message::{self, DataBurst, LogonRequest, LogonResponse, Request, Tbtp};
 use super::requests::contention::Contention;
 use super::requests::{Turns, Via};
 use super::scheme::{Ask, Need, Requester};
@@ -39,62 +46,10 @@ use crate::link::acm::{self, Adaptation, Modcod};
 use crate::link::framing::{self, Added, Unit, TOO_LONG};
 use crate::packet::quick_start::{self, Grants};
 use crate::queue::Verdict;
-use crate::transport::flow::SpanStatistics;
-use crate::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};
-use bentpipe_core::{Column, NodeId, Probe, Rate, Report, Span, Stream, Table, Time, Whole};
+use crate::{Change, Held, Outbox, Packet, Payload, Port, Stage};
+use bentpipe_core::{NodeId, Probe, Rate, Report, Span, Stream, Time, Whole};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Trace of a terminal's superframes.
-pub static TRACE: Table = Table {
-    name: "dama",
-    entity: "terminal",
-    about: "for each superframe in which data waited or were sent, slots were requested or assigned; its time is the \
-            superframe's start",
-    columns: &[
-        Column::whole("superframe", "1", "number of the superframe, from 0"),
-        Column::whole("queue", "bytes", "data accepted and not yet sent at the start of the superframe"),
-        Column::whole("request", "slots", "slots requested at the start of the superframe; 0 also if no request was sent"),
-        Column::whole("constant", "slots", "constant slots (CRA) of the terminal"),
-        Column::whole("assigned", "slots", "slots assigned by the burst time plan"),
-        Column::whole("capacity", "bytes", "capacity of all its slots in the superframe"),
-        Column::whole("used", "bytes", "bytes that these slots carried"),
-    ],
-};
-
-/// Counters of a terminal over a run.
-pub static REPORT: Table = Table {
-    name: "terminal",
-    entity: "terminal",
-    about: "at the end of the run",
-    columns: &[
-        Column::whole("capacity_bytes", "bytes", "capacity of the constant and assigned slots"),
-        Column::whole("used_bytes", "bytes", "bytes that these slots carried"),
-        Column::real("efficiency", "1", "used capacity divided by assigned capacity (eq. 15)"),
-        Column::whole("packets", "packets", "packets that the terminal sent"),
-        Column::whole("queue_drops", "packets", "packets dropped by the queue"),
-        Column::whole("error_drops", "packets", "packets and messages corrupted on the return link"),
-        Column::real("delay_mean", "s", "mean time from arrival to the end of the packet's last slot"),
-        Column::real(
-            "delay_p95",
-            "s",
-            "95th percentile of the time from arrival to the end of the last slot",
-        ),
-        Column::real("delay_max", "s", "longest time from arrival to the end of the last slot"),
-        Column::whole("requests", "1", "number of capacity requests sent"),
-        Column::whole("requested_slots", "slots", "sum of the requested slots"),
-        Column::whole("assigned_slots", "slots", "sum of the assigned slots over the superframes"),
-        Column::whole(
-            "late_slots",
-            "slots",
-            "slots of plans that arrived after their superframe had started",
-        ),
-        Column::whole("shared_bursts", "1", "number of data bursts sent in shared mini-slots"),
-    ],
-};
-
-/// The terminal logged off while the packet waited, or had logged off for good.
-pub const LOGGED_OFF: DropReason = DropReason::new("terminal logged off");
 
 /// The parts of a terminal.
 pub struct Parts {
@@ -156,15 +111,6 @@ pub struct Parts {
     pub waits: Option<Probe>,
 }
 
-/// How a terminal becomes logged on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Logon {
-    /// It is logged on from the start, with these constant slots.
-    Done(Run),
-    /// It starts to log on at this time.
-    Begins(Time),
-}
-
 /// A packet in slots or in flight. The packet comes first, so that it has the same layout as when it is alone
 /// and is moved in the same pieces.
 #[repr(C)]
@@ -219,22 +165,6 @@ pub struct Terminal {
     messages: u32,
 }
 
-#[derive(Default)]
-struct Counters {
-    used: u64,
-    queue_drops: u64,
-    error_drops: u64,
-    requests: u64,
-    requested: u64,
-    assigned: u64,
-    /// Constant slots of earlier logons.
-    constant: u64,
-    late: u64,
-    /// Number of data bursts in shared mini-slots.
-    shared_bursts: u64,
-    delay: SpanStatistics,
-}
-
 impl Terminal {
     /// Creates a terminal at the start of superframe 0.
     pub fn new(parts: Parts) -> Terminal {
@@ -267,18 +197,6 @@ impl Terminal {
         terminal.adapt(Time::ZERO);
         terminal.assign();
         terminal
-    }
-
-    /// Constant slots of the present superframe.
-    fn constant(&self) -> Run {
-        match self.constant {
-            Some((run, from)) if from <= self.slots.superframe() => run,
-            _ => Run::default(),
-        }
-    }
-
-    fn is_logged_on(&self) -> bool {
-        self.constant.is_some_and(|(_, from)| from <= self.slots.superframe())
     }
 
     /// Assigns the slots of the present superframe.
@@ -339,51 +257,6 @@ impl Terminal {
         self.look_later();
     }
 
-    /// Takes the waveform of the superframe that starts.
-    fn adapt(&mut self, now: Time) {
-        let Some((_, adaptation)) = &mut self.parts.acm else { return };
-        let waveform = adaptation.at(now);
-        let first = now == Time::ZERO;
-        if !first && waveform.map(|one| one.id) == self.waveform.map(|one| one.id) {
-            return;
-        }
-        let (slots, capacity) =
-            (self.total_slots(self.slots.superframe()), self.total_capacity_before(self.slots.superframe()));
-        self.former = (slots, capacity);
-        self.waveform = waveform;
-        self.slots.set_slot_bytes(waveform.map_or(0, Modcod::bytes));
-        // During an outage, what waits is counted in slots of the waveform before it.
-        let Some(bytes) = waveform.map(Modcod::bytes).filter(|bytes| *bytes != self.parts.frame.slot_bytes)
-        else {
-            return;
-        };
-        self.parts.frame.slot_bytes = bytes;
-        self.parts.requester.resize(self.parts.frame.unit());
-        for traffic in &mut self.parts.traffic {
-            traffic.reframe(now, self.parts.framing.build(Some(bytes)));
-        }
-        self.unsent = self.parts.traffic.iter().map(|traffic| traffic.unsent).sum();
-    }
-
-    /// Whether its signal is known to be too weak for every waveform.
-    #[inline]
-    fn is_cut_off(&self) -> bool {
-        self.waveform.is_none() && self.parts.acm.is_some()
-    }
-
-    /// Whether the gateway decodes what arrives now, which was sent with this waveform, or as a message.
-    fn is_heard(&mut self, now: Time, waveform: Option<&'static Modcod>) -> bool {
-        let Some((_, adaptation)) = &mut self.parts.acm else { return true };
-        let heard = match waveform {
-            Some(waveform) => adaptation.signal(now) >= waveform.threshold_db,
-            None => adaptation.hears_signalling(now),
-        };
-        if !heard {
-            adaptation.lose();
-        }
-        heard
-    }
-
     /// Takes down on the board whether the terminal looks there at the end of the superframe. If not, it notes what is there.
     fn look_later(&mut self) {
         let Some(board) = &self.parts.board else { return };
@@ -393,54 +266,6 @@ impl Terminal {
             let known = self.slots.superframe().max(self.looked_up.unwrap_or(0));
             self.plans.extend(board.later(known, self.parts.terminal));
             self.looked_up = board.last();
-        }
-    }
-
-    /// Logs off at the start of a superframe and drops what waits.
-    fn log_off(&mut self, now: Time, out: &mut Outbox) {
-        let Some((first, period)) = self.parts.logoff else { return };
-        self.sessions += 1;
-        self.counters.constant += self.constant_slots(self.slots.superframe());
-        let again = period.map(|period| period * self.sessions);
-        self.logoff = again.map(|again| first + again);
-        let begin = match self.parts.logon {
-            Logon::Begins(at) => at,
-            Logon::Done(_) => Time::ZERO,
-        };
-        self.ask_logon = again.map(|again| (begin + again).max(now));
-        if self.constant.take().is_some() {
-            let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
-            self.tell(now, message::LOGOFF_BYTES, Arc::new(Logoff { terminal, superframe }), out);
-        }
-        self.plans.clear();
-        self.parts.requester.reset();
-        self.unsent = 0;
-        self.fill = None;
-        for traffic in &mut self.parts.traffic {
-            for Waiting { packet, .. } in traffic.waiting.drain(..) {
-                self.held.packets -= 1;
-                self.held.bytes -= u64::from(packet.size);
-                out.drop(packet, LOGGED_OFF);
-            }
-            traffic.clear();
-        }
-    }
-
-    /// Writes the trace's row of the present superframe, once.
-    fn record(&mut self, out: &mut Outbox) {
-        if let (Some(probe), true) = (self.parts.probe, self.active) {
-            let constant = u32::from(self.constant().count);
-            let (queue, request, used) = self.row;
-            let values = [
-                self.slots.superframe() as f64,
-                queue as f64,
-                request as f64,
-                f64::from(constant),
-                f64::from(self.slots.count() - constant),
-                self.slots.capacity() as f64,
-                used as f64,
-            ];
-            out.record(probe, self.slots.start(), &values);
         }
     }
 
@@ -505,37 +330,6 @@ impl Terminal {
             }
         }
         self.parts.turns.heard();
-    }
-
-    fn hear_logon(&mut self, response: &LogonResponse) {
-        if self.ask_logon.is_some() {
-            let from = response.superframe.max(self.slots.superframe() + 1);
-            self.constant = Some((response.constant, from));
-            self.ask_logon = None;
-            self.active |= self.unsent > 0;
-        }
-    }
-
-    /// Constant slots of all superframes of this logon that have started, in closed form.
-    fn constant_slots(&self, superframes: u64) -> u64 {
-        self.constant.map_or(0, |(run, from)| u64::from(run.count) * superframes.saturating_sub(from))
-    }
-
-    /// Slots of the superframes before this one, and those assigned in it.
-    fn total_slots(&self, superframe: u64) -> u64 {
-        self.counters.constant + self.constant_slots(superframe) + self.counters.assigned
-    }
-
-    /// Capacity of the superframes before this one, and of the slots assigned in it.
-    fn total_capacity_before(&self, superframe: u64) -> u64 {
-        let (slots, bytes) = self.former;
-        let unit = if self.is_cut_off() { 0 } else { self.parts.frame.unit() };
-        bytes + (self.total_slots(superframe) - slots) * unit
-    }
-
-    /// Capacity of all superframes that have started.
-    fn total_capacity(&self, now: Time) -> u64 {
-        self.total_capacity_before(self.parts.timing.superframe(&self.parts.frame, now) + 1)
     }
 }
 
@@ -686,36 +480,7 @@ impl Stage for Terminal {
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        let Counters {
-            used,
-            queue_drops,
-            error_drops,
-            requests,
-            requested,
-            assigned,
-            late,
-            shared_bursts,
-            delay,
-            ..
-        } = &self.counters;
-        let capacity = self.total_capacity(now);
-        let values = [
-            capacity as f64,
-            *used as f64,
-            if capacity == 0 { f64::NAN } else { *used as f64 / capacity as f64 },
-            self.counters.delay.count() as f64,
-            *queue_drops as f64,
-            *error_drops as f64,
-            delay.mean(),
-            delay.percentile(95.0),
-            delay.max(),
-            *requests as f64,
-            *requested as f64,
-            *assigned as f64,
-            *late as f64,
-            *shared_bursts as f64,
-        ];
-        report.row(&REPORT, &self.parts.name, &values);
+        self.report_counters(now, report);
         if let Some((name, adaptation)) = &self.parts.acm {
             report.row(&acm::REPORT, name, &adaptation.report());
         }

@@ -1,0 +1,152 @@
+//! Adaptive coding and modulation on a link between two nodes: what [`super::Link`] needs beyond its own parts.
+//!
+//! A packet waits in the queue until its transmission starts, and is then sent with the MODCOD that the loop of the receiver has chosen
+//! ([`super::acm`]). What arrives below the threshold of its MODCOD is lost. In an outage nothing is sent, and packets wait in the
+//! queue, whose discipline decides how many.
+
+use super::acm::frames::{Ending, Frames};
+use super::acm::signal::Columns;
+use super::acm::{self, Adaptation, Modcod};
+use super::framing::{Added, Unit};
+use super::transmitter::Transmitter;
+use super::Config;
+use crate::{Held, Outbox, Packet};
+use bentpipe_core::{Probe, Problems, Rate, Time};
+use std::collections::VecDeque;
+
+/// The ends of a link, by which a fade has columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a> {
+    /// The node that sends.
+    pub from: &'a str,
+    /// The node that receives.
+    pub to: &'a str,
+}
+
+/// A packet whose transmission has started, when it will have been sent, and the units that it takes.
+pub(super) struct Begun {
+    pub packet: Packet,
+    pub sent: Time,
+    pub added: Option<Added>,
+}
+
+/// The part of a link that adapts to the signal.
+pub(super) struct Adaptive {
+    /// Symbol rate, that is the rate at one bit per symbol.
+    pub symbols: Rate,
+    pub adaptation: Adaptation,
+    frames: Option<Frames>,
+    /// The MODCODs of the packets in flight.
+    flying: VecDeque<&'static Modcod>,
+    /// Number of packets of the last transmission.
+    last: usize,
+}
+
+impl Adaptive {
+    /// The part of a link that has ACM, and nothing of others.
+    pub fn new(config: &Config, ends: Ends<'_>, probe: Option<Probe>) -> Option<Box<Adaptive>> {
+        let acm = config.acm.as_ref()?;
+        Some(Box::new(Adaptive {
+            symbols: config.rate,
+            adaptation: acm.adaptation(None, &[ends.to], ends.from, probe),
+            frames: Frames::new(&config.framing),
+            flying: VecDeque::new(),
+            last: 0,
+        }))
+    }
+
+    /// Starts the next transmission if the transmitter is free and there is a usable MODCOD.
+    pub fn begin(&mut self, now: Time, transmitter: &mut Transmitter, out: &mut Outbox) -> Vec<Begun> {
+        let modcod = self.adaptation.at(now);
+        self.adaptation.record(now, out);
+        let Some(modcod) = modcod else { return Vec::new() };
+        let begun: Vec<Begun> = match &mut self.frames {
+            Some(frames) => {
+                let sent = frames.send(now, transmitter, self.symbols, &mut |_, _| (0, Some(modcod)), out);
+                let Some(sent) = sent else { return Vec::new() };
+                self.flying.extend(std::iter::repeat_n(sent.modcod, sent.packets.len()));
+                let begin =
+                    |Ending { packet, added, .. }| Begun { packet, sent: sent.at, added: Some(added) };
+                sent.packets.into_iter().map(begin).collect()
+            }
+            None => {
+                let mut rate = |_: &Packet, _: &mut Outbox| Some(modcod.rate(self.symbols));
+                let Some((packet, sent)) = transmitter.begin_at(now, out, acm::OUTAGE, &mut rate) else {
+                    return Vec::new();
+                };
+                self.flying.push_back(modcod);
+                vec![Begun { packet, sent, added: transmitter.framed().map(|(_, added)| added) }]
+            }
+        };
+        self.last = begun.len();
+        begun
+    }
+
+    /// When the next transmission starts, as far as is known now.
+    pub fn next_begin(&self, transmitter: &Transmitter) -> Option<Time> {
+        let framed = self.held().packets > 0;
+        let begin = if framed { Some(transmitter.free_at()) } else { transmitter.next_begin() };
+        match self.adaptation.current() {
+            Some(_) => begin,
+            None => begin.and_then(|_| self.adaptation.next()),
+        }
+    }
+
+    /// The MODCOD of the first packet in flight, which arrives now, and whether the receiver decodes it.
+    pub fn arrives(&mut self, now: Time) -> (Option<&'static Modcod>, bool) {
+        let Some(modcod) = self.flying.pop_front() else { return (None, true) };
+        let heard = self.adaptation.signal(now) >= modcod.threshold_db;
+        if !heard {
+            self.adaptation.lose();
+        }
+        (Some(modcod), heard)
+    }
+
+    /// The unit of packets with a MODCOD if it depends on that.
+    pub fn unit(&self, modcod: &Modcod) -> Option<Unit> {
+        self.frames.as_ref().map(|_| Unit { bytes: modcod.frame_bytes(), merges: false })
+    }
+
+    /// Number of packets whose transmission has started and not ended.
+    pub fn unsent(&self, now: Time, transmitter: &Transmitter) -> usize {
+        if transmitter.is_free(now) {
+            0
+        } else {
+            self.last
+        }
+    }
+
+    /// The packets in frames that have not been sent.
+    pub fn held(&self) -> Held {
+        self.frames.as_ref().map_or(Held::default(), Frames::held)
+    }
+
+    /// Stops sending: the last `unsent` packets in flight are taken back. Returns what waits in frames.
+    pub fn cut(&mut self, unsent: usize) -> Vec<Packet> {
+        self.flying.truncate(self.flying.len() - unsent);
+        self.last = 0;
+        self.frames.as_mut().map_or(Vec::new(), Frames::drain)
+    }
+
+    /// Removes the first packets in flight.
+    pub fn lose(&mut self, count: usize) {
+        self.flying.drain(..count);
+    }
+}
+
+impl Config {
+    /// Adds the problems of the link's ACM.
+    pub(super) fn check_acm(&self, ends: Ends<'_>, problems: &mut Problems) {
+        let Some(acm) = &self.acm else { return };
+        problems.within("acm", |problems| {
+            acm.check_without_bursts(problems);
+            acm.check(Columns { receivers: &[ends.to], feeder: ends.from, others: true }, problems);
+        });
+        if self.trace.as_ref().is_some_and(|trace| trace.drives("rate")) {
+            problems.add(
+                "trace",
+                "sets the rate, which follows from the signal here; allowed: one of acm and a trace with rates",
+            );
+        }
+    }
+}

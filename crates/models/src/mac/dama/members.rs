@@ -1,0 +1,67 @@
+//! The terminals of a network one by one, with the values that follow from the network's.
+
+use super::config::Config;
+use super::terminals::{Member, Terminals};
+use super::timing::Timing;
+use crate::link::acm::Decibel;
+use bentpipe_core::{RateOrZero, Span};
+
+impl Config {
+    /// Node names of all terminals, in the order in which they are listed.
+    pub fn terminal_names(&self) -> Vec<String> {
+        self.terminals.iter().flat_map(Terminals::names).collect()
+    }
+
+    /// The terminals one by one, with their delays.
+    ///
+    /// # Panics
+    /// If the configuration has not passed [`Config::check`].
+    pub fn members(&self) -> Vec<Member> {
+        let mut members = Vec::new();
+        for entry in &self.terminals {
+            let group = entry.group();
+            let constant = self.slots_of(group.cra).expect("check has passed");
+            let one_way = self.one_way(group.site.as_ref()).expect("check has passed");
+            let slots = |rate: Option<RateOrZero>| {
+                rate.map(|rate| self.link().whole_slots(rate).expect("check has passed"))
+            };
+            let (min, max) = (slots(group.min).unwrap_or(0), slots(group.max).unwrap_or(u32::MAX));
+            let weight = group.weight.map_or(1, |weight| weight.value() as u32);
+            let (logon, logoff, period) = (group.logon, group.logoff, group.period);
+            let slot_bytes = self.slot_bytes_of(group.esn0_db).expect("check has passed");
+            let esn0_db = (group.forward_esn0_db, group.esn0_db);
+            for name in entry.names() {
+                let timing = Timing { up: one_way.0, one_way: one_way.0 + one_way.1, offset: Span::ZERO };
+                members.push(Member {
+                    names: [name.clone()].into_iter().chain(entry.group_name()).collect(),
+                    name,
+                    esn0_db,
+                    constant,
+                    logon,
+                    logoff,
+                    period,
+                    min,
+                    max,
+                    weight,
+                    slot_bytes,
+                    timing,
+                });
+            }
+        }
+        Timing::align(members.iter_mut().map(|member| &mut member.timing));
+        members
+    }
+
+    /// Bytes that each slot of a terminal with this Es/N0 carries in clear sky, with the most robust waveform if its
+    /// signal is too weak.
+    pub fn slot_bytes_of(&self, esn0_db: Option<Decibel>) -> Option<u32> {
+        let Some(acm) = &self.return_link.acm else { return self.frame().map(|frame| frame.slot_bytes) };
+        Some(acm.in_clear_sky(esn0_db).unwrap_or_else(|| acm.most_robust()).bytes())
+    }
+
+    /// The names that columns of a fade may have for terminals.
+    pub(super) fn columns(&self) -> Vec<String> {
+        let groups = self.terminals.iter().filter_map(Terminals::group_name);
+        self.terminal_names().into_iter().chain(groups).collect()
+    }
+}

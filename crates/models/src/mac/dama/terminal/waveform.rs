@@ -1,0 +1,64 @@
+//! Adaptive coding and modulation of a terminal: its waveform, and the capacity that follows from it.
+
+use super::Terminal;
+use crate::link::acm::Modcod;
+use bentpipe_core::Time;
+
+impl Terminal {
+    /// Takes the waveform of the superframe that starts.
+    pub(super) fn adapt(&mut self, now: Time) {
+        let Some((_, adaptation)) = &mut self.parts.acm else { return };
+        let waveform = adaptation.at(now);
+        let first = now == Time::ZERO;
+        if !first && waveform.map(|one| one.id) == self.waveform.map(|one| one.id) {
+            return;
+        }
+        let (slots, capacity) =
+            (self.total_slots(self.slots.superframe()), self.total_capacity_before(self.slots.superframe()));
+        self.former = (slots, capacity);
+        self.waveform = waveform;
+        self.slots.set_slot_bytes(waveform.map_or(0, Modcod::bytes));
+        // During an outage, what waits is counted in slots of the waveform before it.
+        let Some(bytes) = waveform.map(Modcod::bytes).filter(|bytes| *bytes != self.parts.frame.slot_bytes)
+        else {
+            return;
+        };
+        self.parts.frame.slot_bytes = bytes;
+        self.parts.requester.resize(self.parts.frame.unit());
+        for traffic in &mut self.parts.traffic {
+            traffic.reframe(now, self.parts.framing.build(Some(bytes)));
+        }
+        self.unsent = self.parts.traffic.iter().map(|traffic| traffic.unsent).sum();
+    }
+
+    /// Whether its signal is known to be too weak for every waveform.
+    #[inline]
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.waveform.is_none() && self.parts.acm.is_some()
+    }
+
+    /// Whether the gateway decodes what arrives now, which was sent with this waveform, or as a message.
+    pub(super) fn is_heard(&mut self, now: Time, waveform: Option<&'static Modcod>) -> bool {
+        let Some((_, adaptation)) = &mut self.parts.acm else { return true };
+        let heard = match waveform {
+            Some(waveform) => adaptation.signal(now) >= waveform.threshold_db,
+            None => adaptation.hears_signalling(now),
+        };
+        if !heard {
+            adaptation.lose();
+        }
+        heard
+    }
+
+    /// Capacity of the superframes before this one, and of the slots assigned in it.
+    pub(super) fn total_capacity_before(&self, superframe: u64) -> u64 {
+        let (slots, bytes) = self.former;
+        let unit = if self.is_cut_off() { 0 } else { self.parts.frame.unit() };
+        bytes + (self.total_slots(superframe) - slots) * unit
+    }
+
+    /// Capacity of all superframes that have started.
+    pub(super) fn total_capacity(&self, now: Time) -> u64 {
+        self.total_capacity_before(self.parts.timing.superframe(&self.parts.frame, now) + 1)
+    }
+}

@@ -1,0 +1,147 @@
+//! The terminals of a network: how a scenario lists them, and each with all its values.
+
+use super::timing::Timing;
+use crate::link::acm::Decibel;
+use crate::orbit::geo::Site;
+use crate::text_or_table::text_or_table;
+use bentpipe_core::{numbered, Count, RateOrZero, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// One terminal, or several identical ones. Values that are unset are the network's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Group {
+    /// Node name of the terminal, or of `count` terminals: the numbers from 1 stand at `{}` in it, or follow it.
+    #[serde(alias = "prefix", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Number of identical terminals. If unset, there is one, and `name` is its name as it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count<1, 65_000>>,
+    /// Constant rate of each terminal (CRA), instead of the network's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cra: Option<RateOrZero>,
+    /// Time at which each terminal starts to log on. If unset, it is logged on from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logon: Option<Span>,
+    /// Time at which each terminal logs off, which drops its waiting packets. If unset, it never logs off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logoff: Option<Span>,
+    /// Period after which logon and logoff repeat, for terminals that come and go. If unset, they happen
+    /// once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<Span>,
+    /// Rate that each terminal gets ahead of others when it requests it; must be a whole number of slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<RateOrZero>,
+    /// Maximum rate that each terminal gets by request; must be a whole number of slots. If unset, only the
+    /// links limit it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<RateOrZero>,
+    /// Weight of each terminal relative to the others, for the allocator `max-min`; 1 if unset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Count<1, 1000>>,
+    /// Es/N0 of each terminal on the return link in clear sky in dB, for adaptive coding and modulation; that of the
+    /// return link's `acm` if unset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub esn0_db: Option<Decibel>,
+    /// Es/N0 of each terminal on the forward link in clear sky in dB, for adaptive coding and modulation; that of the
+    /// forward link's `acm` if unset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forward_esn0_db: Option<Decibel>,
+    /// Position of the terminals, if propagation is computed from positions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<Site>,
+}
+
+/// An entry in the list of terminals.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[serde(untagged)]
+pub enum Terminals {
+    /// The node name of a terminal that has the network's values.
+    Name(String),
+    /// One or more terminals with values of their own.
+    Group(Group),
+}
+
+/// A single terminal with all its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Name of the terminal's node.
+    pub name: String,
+    /// Number of constant slots.
+    pub constant: u32,
+    /// Time at which it starts to log on; `None` if it is logged on from the start.
+    pub logon: Option<Span>,
+    /// Time at which it logs off.
+    pub logoff: Option<Span>,
+    /// Period after which logon and logoff repeat.
+    pub period: Option<Span>,
+    /// Number of slots that it gets ahead of others when it requests them.
+    pub min: u32,
+    /// Maximum number of slots that it gets by request.
+    pub max: u32,
+    /// Its weight relative to other terminals.
+    pub weight: u32,
+    /// Bytes that each of its slots carries in clear sky; of the most robust waveform if its signal is too weak.
+    pub slot_bytes: u32,
+    /// Its own Es/N0 in clear sky on the forward and on the return link.
+    pub esn0_db: (Option<Decibel>, Option<Decibel>),
+    /// Names by which a fade may have its column: its own, and that of its group.
+    pub names: Vec<String>,
+    /// Propagation and processing delays of the terminal.
+    pub timing: Timing,
+}
+
+impl Terminals {
+    /// Node names of the terminals of this entry.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Terminals::Name(name) => vec![name.clone()],
+            Terminals::Group(Group { name: Some(name), count: Some(count), .. }) => {
+                numbered(name, count.value()).collect()
+            }
+            Terminals::Group(Group { name: Some(name), .. }) => vec![name.clone()],
+            Terminals::Group(_) => Vec::new(),
+        }
+    }
+
+    /// The name of a group of terminals, as it is written in the scenario.
+    pub(super) fn group_name(&self) -> Option<String> {
+        match self {
+            Terminals::Group(Group { name: Some(name), count: Some(_), .. }) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    /// Number of terminals of this entry.
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            Terminals::Group(Group { count: Some(count), .. }) => count.value(),
+            _ => 1,
+        }
+    }
+
+    pub(super) fn group(&self) -> Group {
+        match self {
+            Terminals::Name(_) => Group::default(),
+            Terminals::Group(group) => group.clone(),
+        }
+    }
+}
+
+impl Serialize for Terminals {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Terminals::Name(name) => serializer.serialize_str(name),
+            Terminals::Group(group) => group.serialize(serializer),
+        }
+    }
+}
+
+text_or_table!(
+    Terminals,
+    "a node name, or a table with name",
+    |text| Ok(Terminals::Name(text.to_owned())),
+    Terminals::Group
+);
