@@ -17,9 +17,9 @@ use std::collections::VecDeque;
 /// The ends of a link, by which a fade has columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
-    /// The node that sends.
+    /// Name of the node that sends.
     pub from: &'a str,
-    /// The node that receives.
+    /// Name of the node that receives.
     pub to: &'a str,
 }
 

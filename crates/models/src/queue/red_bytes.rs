@@ -147,7 +147,7 @@ impl Discipline for Config {
     }
 }
 
-/// The discipline.
+/// The state of RED with thresholds in bytes.
 struct RedBytes {
     limit: u64,
     curve: Curve,

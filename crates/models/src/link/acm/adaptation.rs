@@ -86,7 +86,7 @@ pub struct Adaptation {
 #[derive(Clone, Copy, Default)]
 struct Counters {
     since: Time,
-    /// Efficiency times seconds.
+    /// Sum over the MODCODs of their efficiency times the seconds for which they were in use.
     carried: f64,
     outage: Span,
     changes: u64,

@@ -141,11 +141,11 @@ fn db(ratio: f64) -> f64 {
 /// A line of a printed budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What it is.
+    /// What the line is about, such as "Downlink: Free space".
     pub name: String,
     /// Its value; losses are negative.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: &'static str,
     /// Whether it results from the lines before it.
     pub result: bool,
@@ -156,7 +156,7 @@ pub struct Line {
 pub struct Sheet {
     /// The budget line by line.
     pub lines: Vec<Line>,
-    /// Es/N0 in dB.
+    /// Es/N0 in dB that results from the budget.
     pub esn0_db: f64,
     /// Es/N0 in dB that the link needs.
     pub required_db: f64,
@@ -310,7 +310,7 @@ impl Budget {
         lines
     }
 
-    /// The Es/N0 in dB.
+    /// Returns the Es/N0 in dB that results from the budget.
     pub fn esn0_db(&self) -> f64 {
         self.lines().last().expect("a budget ends in its Es/N0").value
     }

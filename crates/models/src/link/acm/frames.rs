@@ -26,11 +26,11 @@ const PATIENCE: u32 = 10;
 
 /// A packet in the frame in which it ends.
 pub struct Ending {
-    /// Its receiver.
+    /// Number of the receiver of the packet.
     pub receiver: u16,
     /// The frames in which it has a part.
     pub added: Added,
-    /// The packet.
+    /// The packet that ends in the frame.
     pub packet: Packet,
 }
 
@@ -38,7 +38,7 @@ pub struct Ending {
 pub struct Sent {
     /// When its last bit will have been sent.
     pub at: Time,
-    /// Its MODCOD.
+    /// MODCOD of the frame.
     pub modcod: &'static Modcod,
     /// The packets that end in it.
     pub packets: Vec<Ending>,

@@ -34,7 +34,7 @@ use bentpipe_core::{Column, Probe, Problems, Real, Span, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Es/N0 in dB.
+/// Ratio of the energy of a symbol to the noise density (Es/N0) in dB.
 pub type Decibel = Real<-50_000, 60_000>;
 /// A margin or hysteresis in dB.
 pub type Margin = Real<0, 60_000>;
@@ -103,7 +103,7 @@ fn report() -> Span {
     Span::from_millis(500)
 }
 
-/// Trace of the MODCODs.
+/// Trace of the changes of MODCODs.
 pub static TRACE: Table = Table {
     name: "acm",
     entity: "terminal direction",
@@ -164,7 +164,7 @@ pub struct Played {
 }
 
 impl Config {
-    /// The MODCODs.
+    /// Returns the MODCODs that a sender may use.
     pub fn list(&self) -> Vec<&'static Modcod> {
         self.burst.map_or_else(|| self.modcods.list(), modcod::waveforms)
     }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub struct Modcod {
     /// Number in its standard; 0 where the table has none.
     pub id: u8,
-    /// Modulation and code rate.
+    /// Modulation and code rate, such as "QPSK 1/4".
     pub name: &'static str,
     /// Number of symbols in a burst; 0 on links without bursts.
     pub symbols: u16,
@@ -76,7 +76,7 @@ pub enum Modcods {
 }
 
 impl Modcods {
-    /// The MODCODs.
+    /// Returns the MODCODs that are meant.
     pub fn list(self) -> Vec<&'static Modcod> {
         match self {
             Modcods::DvbS2 => DVB_S2.iter().collect(),

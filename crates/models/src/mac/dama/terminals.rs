@@ -69,7 +69,7 @@ pub enum Terminals {
 pub struct Member {
     /// Name of the terminal's node.
     pub name: String,
-    /// Number of constant slots.
+    /// Number of constant slots of the terminal (CRA).
     pub constant: u32,
     /// Time at which it starts to log on; `None` if it is logged on from the start.
     pub logon: Option<Span>,

@@ -87,7 +87,7 @@ pub struct Parts {
     pub esn0_db: Option<acm::Decibel>,
     /// Errors on the return link.
     pub errors: Option<Errors>,
-    /// Additional errors of requests.
+    /// Errors that hit requests in addition to those of the return link.
     pub request_errors: Option<Errors>,
     /// What it grants to Quick-Start requests, and of which capacity.
     pub grants: (Option<Grants>, Rate),
@@ -103,7 +103,7 @@ pub struct Parts {
     /// Where it finds plans and posts requests, if it is logged on for the whole run and has request slots of its
     /// own.
     pub(super) board: Option<Shared>,
-    /// The terminal's random stream.
+    /// Random stream of the terminal.
     pub stream: Stream,
     /// Probe of the trace [`TRACE`], if it is recorded.
     pub probe: Option<Probe>,
