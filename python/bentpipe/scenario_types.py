@@ -1156,6 +1156,130 @@ class Handover(TypedDict):
     """Name of the new link."""
 
 
+#: a distance, -12000 km to 1e12 km (a depth is negative)
+Distance: TypeAlias = "str"
+
+#: a frequency or symbol rate, 1 Hz to 10 THz
+Frequency: TypeAlias = "str"
+
+#: an angle, -360 deg to 360 deg
+Angle: TypeAlias = "str"
+
+
+class Antenna(TypedDict):
+    """An antenna, by its gain or by its diameter."""
+
+    diameter: NotRequired[Distance]
+    """Width of a parabolic reflector, from which the gain follows. Give either this or `gain_dbi`."""
+    efficiency: NotRequired[float]
+    """Aperture efficiency: the fraction of the power that meets the dish and is collected; 0.65 by default,
+    typical of parabolic antennas."""
+    gain_dbi: NotRequired[float]
+    """Gain in dBi. Give either this or `diameter`."""
+    pointing_error: NotRequired[Angle]
+    """Angle between the antenna's axis and the other end, 0 deg by default; needs the diameter."""
+
+
+class BudgetLeg(TypedDict):
+    """One leg of a link budget: a transmitter, free space and a receiver."""
+
+    distance: Distance
+    """Slant range, the distance between transmitter and receiver, which gives the free-space loss."""
+    eirp_dbw: NotRequired[float]
+    """Equivalent isotropically radiated power of the carrier in dBW, output back-off included. Give either
+    this or `power_dbw` and `transmit`."""
+    frequency: Frequency
+    """Frequency of the carrier, for example "19.7 GHz"."""
+    gt_db_k: NotRequired[float]
+    """Figure of merit of the receiver (G/T) in dB/K. Give either this or `noise_k` and `receive`."""
+    losses_db: NotRequired[dict[str, float]]
+    """Losses in dB by name, beyond free space: atmosphere, rain, feeder, polarisation, pointing, the antenna
+    pattern towards the receiver."""
+    noise_k: NotRequired[float]
+    """System noise temperature of the receiver in kelvin."""
+    power_dbw: NotRequired[float]
+    """Power of the carrier at the transmitting antenna in dBW."""
+    receive: NotRequired[Antenna]
+    """Antenna of the receiver, from which G/T follows with `noise_k`."""
+    transmit: NotRequired[Antenna]
+    """Antenna of the transmitter, from which the EIRP follows with `power_dbw`."""
+
+
+class LinkBudget(TypedDict):
+    """A link budget: powers, gains and losses from which the Es/N0 follows."""
+
+    down: NotRequired[BudgetLeg]
+    """The leg from the satellite. If unset, its noise is negligible."""
+    implementation_db: NotRequired[float]
+    """Loss of modulator and demodulator in dB against theory, 0 dB by default."""
+    interference_db: NotRequired[dict[str, float]]
+    """Carrier to interference ratios in dB by name, such as those of adjacent satellites, of intermodulation
+    and of the other polarisation."""
+    required_esn0_db: NotRequired[float]
+    """Es/N0 in dB that the link needs. The margin is what the budget has beyond it; a budget below it is
+    warned of. If unset, it is the threshold of the most robust MODCOD and the margin of `acm`."""
+    symbol_rate: Frequency
+    """Symbol rate of the carrier, such as "30 MBd"."""
+    up: NotRequired[BudgetLeg]
+    """The leg to the satellite. If unset, its noise is negligible."""
+
+
+#: What the values of a fade are.
+Quantity: TypeAlias = 'Literal["attenuation", "esn0"]'
+
+
+class Fade(TypedDict):
+    """A fade: attenuation or Es/N0 of receivers as a time series."""
+
+    quantity: NotRequired[Quantity]
+    """What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB. A column
+    of the feeder link can be its Es/N0 only if `feeder_esn0_db` is given."""
+    repeat: NotRequired[Span]
+    """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
+    last sample holds until the end of the run."""
+    samples: str | dict[str, object]
+    """The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0, ascending, and
+    one column per terminal with its node name (or the `name` of a group of terminals). The gateway's column
+    is the feeder link; of a link between two nodes, the receiver's column is its own link and the sender's
+    the feeder link. Values are in dB. Each sample holds until the next; before the first sample the sky is
+    clear. In a series of regular steps a longer step is refused as a gap."""
+
+
+#: The MODCODs that a forward link can use.
+Modcods: TypeAlias = 'Literal["dvb-s2", "dvb-s2x"]'
+
+
+class Acm(TypedDict):
+    """Adaptive coding and modulation (ACM): the MODCOD for each receiver follows its signal, with a margin, a
+    hysteresis and a delay."""
+
+    budget: NotRequired[LinkBudget | str | dict[str, object]]
+    """Link budget from which the Es/N0 in clear sky follows, for terminals that have none of their own."""
+    burst: NotRequired[int]
+    """Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms are then the
+    linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). Links and forward links have no bursts."""
+    delay: NotRequired[Span]
+    """Time from a change of the signal until the sender uses another MODCOD: measurement, report and
+    propagation; 500 ms by default."""
+    esn0_db: NotRequired[float]
+    """Es/N0 in clear sky in dB, of terminals that have none of their own: of the whole path, or of the
+    terminal's link alone if `feeder_esn0_db` is given. If unset, that of `budget`."""
+    fade: NotRequired[Fade]
+    """Fades of terminals and of the feeder link as time series. If unset, the sky stays clear."""
+    feeder_esn0_db: NotRequired[float]
+    """Es/N0 of the feeder link in clear sky in dB, whose noise then adds to that of the terminal's link. If
+    unset, an attenuation of the feeder link reduces the whole path's Es/N0 by as much."""
+    hysteresis_db: NotRequired[float]
+    """In dB, by how much more the Es/N0 must exceed the threshold of a more efficient MODCOD before it is
+    taken, or of any after an outage; 0.5 dB by default."""
+    margin_db: NotRequired[float]
+    """Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold, 1 dB by default. It is what
+    the signal may lose in the time of `delay` before packets are lost."""
+    modcods: NotRequired[Modcods]
+    """MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those
+    of EN 302 307-2)."""
+
+
 #: What happens to a packet that the channel has corrupted.
 Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
 
@@ -1187,9 +1311,6 @@ Fading: TypeAlias = 'NoneFading | RayleighFading | RiceFading | Literal["none", 
 
 #: A modulation of IEEE 802.11 by its name and data rate.
 Modulation: TypeAlias = 'Literal["dsss-1", "dsss-2", "cck-5.5", "cck-11", "ofdm-6", "ofdm-9", "ofdm-12", "ofdm-18", "ofdm-24", "ofdm-36", "ofdm-48", "ofdm-54"]'
-
-#: a distance, -12000 km to 1e12 km (a depth is negative)
-Distance: TypeAlias = "str"
 
 
 class Shadowing(TypedDict):
@@ -1433,7 +1554,8 @@ class GseFraming(TypedDict):
 
     frame: NotRequired[int]
     """Size in bytes of a baseband frame's data field, on links. The default, 4016, is that of QPSK 1/2 with
-    long frames: 32 208 bits less 80. On a return link the size of the burst applies instead."""
+    long frames: 32 208 bits less 80. With adaptive coding and modulation the size of the MODCOD's long frame
+    applies instead, on a return link that of the burst."""
     kind: Literal["gse"]
     label: NotRequired[int]
     """Size of the label in bytes: 0 (the default), 3 or 6."""
@@ -1617,6 +1739,36 @@ class RedQueue(TypedDict):
     such packets were being sent."""
     weight: NotRequired[float]
     """Weight of an arrival in the moving average of the queue (w_q), 0.002 by default."""
+
+
+class RedBytesQueue(TypedDict):
+    """Queue of the kind `red-bytes`. Random early detection (Floyd and Jacobson 1993) with limits in bytes
+    and the parameters of Linux' `tc-red`: drops or marks packets with a probability that grows with the
+    average queue."""
+
+    bandwidth: NotRequired[Rate]
+    """Rate at which the average decays during idle time. If unset, that of the link."""
+    burst: NotRequired[int]
+    """Number of packets that may arrive at once at an empty queue without raising the average above `min`; at
+    least `min` / `typical`. If unset, (2 `min` + `max`) / (3 `typical`), as `tc-red` recommends."""
+    ecn: NotRequired[bool]
+    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); off by default, as
+    in `tc-red`."""
+    kind: Literal["red-bytes"]
+    limit: NotRequired[Size]
+    """The most bytes that wait, 75 kB by default. Packets that would exceed it are dropped."""
+    max: NotRequired[Size]
+    """Average queue at which the linear slope of the drop probability ends (max_th), above which all packets
+    are dropped. If unset, a quarter of `limit`, as in `tc-red`. Must be greater than `min`."""
+    min: NotRequired[Size]
+    """Average queue from which packets are dropped or marked (min_th). If unset, a third of `max`, as in
+    `tc-red`."""
+    probability: NotRequired[float]
+    """Drop probability just below `max` (max_p), 0.02 by default, as in `tc-red`."""
+    typical: NotRequired[Size]
+    """Average size of a packet (`avpkt` of `tc-red`), 1000 B by default; 1 B to 65535 B. With `burst` it
+    determines the weight of an arrival; during idle time the average decays as if such packets were being
+    sent."""
 
 
 class GentleRedQueue(TypedDict):
@@ -1821,7 +1973,7 @@ class UnlimitedQueue(TypedDict):
 
 
 #: The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
-Queue: TypeAlias = 'DropTailQueue | DropFrontQueue | RedQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "drop-front", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
+Queue: TypeAlias = 'DropTailQueue | DropFrontQueue | RedQueue | RedBytesQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "drop-front", "red", "red-bytes", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
 
 
 class Trace(TypedDict):
@@ -1839,6 +1991,10 @@ class Trace(TypedDict):
 class LinkReturn(TypedDict):
     """One direction of a link."""
 
+    acm: NotRequired[Acm]
+    """Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then
+    the symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset,
+    all packets are sent at `rate`."""
     delay: Span
     """Propagation delay, one way."""
     error: NotRequired[Error]
@@ -1866,6 +2022,7 @@ class LinkReturn(TypedDict):
 LinkPair = TypedDict(
     "LinkPair",
     {
+        "acm": "NotRequired[Acm]",
         "count": "NotRequired[int]",
         "delay": "Span",
         "error": "NotRequired[Error]",
@@ -1883,124 +2040,6 @@ LinkPair = TypedDict(
     },
 )
 
-#: a frequency or symbol rate, 1 Hz to 10 THz
-Frequency: TypeAlias = "str"
-
-#: an angle, -360 deg to 360 deg
-Angle: TypeAlias = "str"
-
-
-class Antenna(TypedDict):
-    """An antenna, by its gain or by its diameter."""
-
-    diameter: NotRequired[Distance]
-    """Width of a parabolic reflector, from which the gain follows. Give either this or `gain_dbi`."""
-    efficiency: NotRequired[float]
-    """Aperture efficiency: the fraction of the power that meets the dish and is collected; 0.65 by default,
-    typical of parabolic antennas."""
-    gain_dbi: NotRequired[float]
-    """Gain in dBi. Give either this or `diameter`."""
-    pointing_error: NotRequired[Angle]
-    """Angle between the antenna's axis and the other end, 0 deg by default; needs the diameter."""
-
-
-class BudgetLeg(TypedDict):
-    """One leg of a link budget: a transmitter, free space and a receiver."""
-
-    distance: Distance
-    """Slant range, the distance between transmitter and receiver, which gives the free-space loss."""
-    eirp_dbw: NotRequired[float]
-    """Equivalent isotropically radiated power of the carrier in dBW, output back-off included. Give either
-    this or `power_dbw` and `transmit`."""
-    frequency: Frequency
-    """Frequency of the carrier, for example "19.7 GHz"."""
-    gt_db_k: NotRequired[float]
-    """Figure of merit of the receiver (G/T) in dB/K. Give either this or `noise_k` and `receive`."""
-    losses_db: NotRequired[dict[str, float]]
-    """Losses in dB by name, beyond free space: atmosphere, rain, feeder, polarisation, pointing, the antenna
-    pattern towards the receiver."""
-    noise_k: NotRequired[float]
-    """System noise temperature of the receiver in kelvin."""
-    power_dbw: NotRequired[float]
-    """Power of the carrier at the transmitting antenna in dBW."""
-    receive: NotRequired[Antenna]
-    """Antenna of the receiver, from which G/T follows with `noise_k`."""
-    transmit: NotRequired[Antenna]
-    """Antenna of the transmitter, from which the EIRP follows with `power_dbw`."""
-
-
-class LinkBudget(TypedDict):
-    """A link budget: powers, gains and losses from which the Es/N0 follows."""
-
-    down: NotRequired[BudgetLeg]
-    """The leg from the satellite. If unset, its noise is negligible."""
-    implementation_db: NotRequired[float]
-    """Loss of modulator and demodulator in dB against theory, 0 dB by default."""
-    interference_db: NotRequired[dict[str, float]]
-    """Carrier to interference ratios in dB by name, such as those of adjacent satellites, of intermodulation
-    and of the other polarisation."""
-    required_esn0_db: NotRequired[float]
-    """Es/N0 in dB that the link needs. The margin is what the budget has beyond it; a budget below it is
-    warned of. If unset, it is the threshold of the most robust MODCOD and the margin of `acm`."""
-    symbol_rate: Frequency
-    """Symbol rate of the carrier, such as "30 MBd"."""
-    up: NotRequired[BudgetLeg]
-    """The leg to the satellite. If unset, its noise is negligible."""
-
-
-#: What the values of a fade are.
-Quantity: TypeAlias = 'Literal["attenuation", "esn0"]'
-
-
-class Fade(TypedDict):
-    """A fade: attenuation or Es/N0 of receivers as a time series."""
-
-    quantity: NotRequired[Quantity]
-    """What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB."""
-    repeat: NotRequired[Span]
-    """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
-    last sample holds until the end of the run."""
-    samples: str | dict[str, object]
-    """The samples: a comma-separated table with `time` in seconds from 0, ascending, and one column per
-    terminal with its node name (or the `name` of a group of terminals). The gateway's column is the feeder
-    link. Values are in dB. Each sample holds until the next; before the first sample the sky is clear. In a
-    series of regular steps a longer step is refused as a gap."""
-
-
-#: The MODCODs that a forward link can use.
-Modcods: TypeAlias = 'Literal["dvb-s2", "dvb-s2x"]'
-
-
-class Acm(TypedDict):
-    """Adaptive coding and modulation (ACM): the MODCOD for each terminal follows its signal, with a margin, a
-    hysteresis and a delay."""
-
-    budget: NotRequired[LinkBudget | str | dict[str, object]]
-    """Link budget from which the Es/N0 in clear sky follows, for terminals that have none of their own."""
-    burst: NotRequired[int]
-    """Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms are then the
-    linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). The forward link has no bursts."""
-    delay: NotRequired[Span]
-    """Time from a change of the signal until the sender uses another MODCOD: measurement, report and
-    propagation; 500 ms by default."""
-    esn0_db: NotRequired[float]
-    """Es/N0 in clear sky in dB, of terminals that have none of their own: of the whole path, or of the
-    terminal's link alone if `feeder_esn0_db` is given. If unset, that of `budget`."""
-    fade: NotRequired[Fade]
-    """Fades of terminals and of the feeder link as time series. If unset, the sky stays clear."""
-    feeder_esn0_db: NotRequired[float]
-    """Es/N0 of the feeder link in clear sky in dB, whose noise then adds to that of the terminal's link. If
-    unset, an attenuation of the feeder link reduces the whole path's Es/N0 by as much."""
-    hysteresis_db: NotRequired[float]
-    """In dB, by how much more the Es/N0 must exceed the threshold of a more efficient MODCOD before it is
-    taken, or of any after an outage; 0.5 dB by default."""
-    margin_db: NotRequired[float]
-    """Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold, 1 dB by default. It is what
-    the signal may lose in the time of `delay` before packets are lost."""
-    modcods: NotRequired[Modcods]
-    """MODCODs of the forward link: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those of EN
-    302 307-2)."""
-
 
 class Forward(TypedDict):
     """The forward link, from the gateway to all terminals."""
@@ -2008,8 +2047,9 @@ class Forward(TypedDict):
     acm: NotRequired[Acm]
     """Adaptive coding and modulation: a packet is sent with the MODCOD that its terminal's signal allows.
     `rate` is then the symbol rate, that is the rate at one bit per symbol, and a packet takes its bits
-    divided by `rate` times the bits per symbol of its MODCOD. Burst time plans use the most robust MODCOD. If
-    unset, all packets are sent at `rate`."""
+    divided by `rate` times the bits per symbol of its MODCOD; with the framing `gse`, packets of one MODCOD
+    share baseband frames. Burst time plans use the most robust MODCOD. If unset, all packets are sent at
+    `rate`."""
     error: NotRequired[Error]
     """Errors on the forward link, which also hit burst time plans. Each terminal has errors of its own."""
     framing: NotRequired[Framing]

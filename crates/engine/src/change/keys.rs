@@ -71,8 +71,10 @@ mod tests {
     #[test]
     fn marks_are_found_in_tables_within_tables_and_in_kinds() {
         let directions = ["", "return."];
-        let keys = ["delay", "error", "jitter", "queue", "rate"];
-        let of_link = directions.iter().flat_map(|direction| keys.map(|key| format!("{direction}{key}")));
+        let acm = ["esn0_db", "feeder_esn0_db", "hysteresis_db", "margin_db"].map(|key| format!("acm.{key}"));
+        let keys = acm.into_iter().chain(["delay", "error", "jitter", "queue", "rate"].map(str::to_owned));
+        let of_link =
+            directions.iter().flat_map(|direction| keys.clone().map(move |key| format!("{direction}{key}")));
         assert_eq!(of::<LinkPair>(), of_link.collect::<Vec<_>>());
         assert!(changeable().contains(&"network.NAME.return.dama.scheme.gamma".to_owned()));
         assert_eq!(of_kind::<NetworkKind>("atm"), ["access", "contract", "legs", "others"]);
