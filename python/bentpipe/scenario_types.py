@@ -1766,7 +1766,7 @@ class RedBytesQueue(TypedDict):
     probability: NotRequired[float]
     """Drop probability just below `max` (max_p), 0.02 by default, as in `tc-red`."""
     typical: NotRequired[Size]
-    """Average size of a packet (`avpkt` of `tc-red`), 1000 B by default; 1 B to 65535 B. With `burst` it
+    """Average size of a packet (`avpkt` of `tc-red`), 1500 B by default; 1 B to 65535 B. With `burst` it
     determines the weight of an arrival; during idle time the average decays as if such packets were being
     sent."""
 
