@@ -34,7 +34,6 @@ def call(tmp_path: Path) -> Call:
         )
         assert code is None or done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
-        assert max((len(line) for line in done.stdout.splitlines()), default=0) <= 80 or "{" in done.stdout
         return done.stdout
 
     return run
@@ -44,8 +43,8 @@ def test_a_doctoral_student_reproduces_a_study_and_varies_it(call: Call, tmp_pat
     """A study with its verdicts; one of its runs as a scenario; a campaign over it whose tables agree; why one moment
     was slow; a congestion control of her own."""
     found = json.loads(call("reproduce", "dama", "--test", "T_III", "--out", "study", "--json"))
-    assert found["verdicts"] and all(one["outcome"] != "differs" for one in found["verdicts"])
-    folder = min((file.parent for file in (tmp_path / "study").rglob("scenario.toml")), key=str)
+    assert found["successful"] and [one["id"] for one in found["statements"] if one["outcome"] == "holds"]
+    folder = tmp_path / "study" / "runs" / "friendliness-rbdc"
     scenario = tmp_path / "mine.toml"
     shutil.copy(folder / "scenario.toml", scenario)
     # Without the preset's comments it is still a scenario, and says what it is.
@@ -54,10 +53,11 @@ def test_a_doctoral_student_reproduces_a_study_and_varies_it(call: Call, tmp_pat
     key = f"flow.{flow}.transport.congestion"
     vary = ("--vary", f"{key}=reno,cubic", "--set", "duration=40 s", "--replications", "2")
     call("campaign", "run", scenario, *vary, "--out", "campaign")
-    shown = call("campaign", "table", "campaign", "--metric", "goodput")
-    call("campaign", "export", "campaign", "means.csv", "--metric", "goodput")
-    call("campaign", "export", "campaign", "means.tex", "--metric", "goodput")
-    rows = list(csv.DictReader((tmp_path / "means.csv").open()))
+    of = ("--metric", "goodput", "--of", flow)
+    shown = call("campaign", "table", "campaign", *of)
+    call("campaign", "export", "campaign", "means.csv", *of)
+    call("campaign", "export", "campaign", "means.tex", *of)
+    rows = list(csv.DictReader((tmp_path / "means.csv").read_text().splitlines()))
     assert [row["congestion"] for row in rows] == ["reno", "cubic"]
     latex = (tmp_path / "means.tex").read_text()
     assert "goodput (kbit/s)" in latex and "goodput" in shown and "kbit/s" in shown
@@ -68,11 +68,12 @@ def test_a_doctoral_student_reproduces_a_study_and_varies_it(call: Call, tmp_pat
     call("campaign", "plot", "campaign", "--metric", "goodput", "--out", "figures")
     assert list((tmp_path / "figures").glob("*.png"))
     # One of the variants in detail.
-    call("simulate", scenario, "--set", "duration=20 s", "--out", "one")
+    detail = ("--set", "duration=20 s", "--set", 'record.traces=["tcp","access"]')
+    call("simulate", scenario, *detail, "--out", "one")
     assert "superframe" in call("explain", "one", "--at", "10 s")
     # And a variant of her own, which is compiled only if she says so.
     shutil.copy(ROOT / "congestion" / "reno.c", tmp_path / "mine.c")
-    own = ("--set", f'{key}={{file="./mine.c"}}', "--set", "duration=20 s", "--out", "own", "--no-report")
+    own = ("--set", f'{key}={{file="./mine.c"}}', *detail, "--out", "own", "--no-report")
     call("simulate", scenario, *own, code=2)
     call("--allow-code", "simulate", scenario, *own)
     same = json.loads(call("compare", "one", "own", "--no-figures", "--json"))

@@ -7,7 +7,7 @@
 
 use crate::error::{Problem, ScenarioError};
 use crate::read;
-use crate::value::{address, path_text, Node, Origin, Text, Value};
+use crate::value::{address, path_text, Node, Origin, Table, Text, Value};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -21,6 +21,11 @@ static PARQUET: OnceLock<ParquetReader> = OnceLock::new();
 /// Sets what reads Parquet files, for the whole process; without it they are refused. Only the first call has an effect.
 pub fn read_parquet_by(reader: ParquetReader) {
     let _only_once = PARQUET.set(reader);
+}
+
+/// Whether a table stands for the text of a file.
+pub(crate) fn is_file(table: &Table) -> bool {
+    table.len() == 1 && table.contains_key(FILE)
 }
 
 /// Replaces the tables by the texts.
@@ -37,7 +42,7 @@ pub(crate) fn files(root: &mut Value) -> Result<(), ScenarioError> {
 fn include(value: &mut Value, path: &mut Vec<String>, problems: &mut Vec<Problem>) {
     match &mut value.node {
         Node::Table(table) => {
-            let only = if table.len() == 1 { table.get(FILE) } else { None };
+            let only = if is_file(table) { table.get(FILE) } else { None };
             if let Some((name, entry)) = only.and_then(|entry| Some((entry.value.text()?.to_owned(), entry)))
             {
                 match text(&name, &entry.value.origin) {

@@ -6,6 +6,7 @@
 //! above gives then replaces the list below.
 
 use crate::error::{Problem, ScenarioError};
+use crate::include::is_file;
 use crate::parse;
 use crate::value::{Entry, Node, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,8 +79,8 @@ fn at(value: &Value, message: &str) -> Problem {
 pub(crate) fn merge(lower: Value, upper: Value) -> Value {
     let node = match (lower.node, upper.node) {
         (Node::Table(lower), Node::Table(upper)) => Node::Table(tables(lower, upper)),
-        // A variant given by its name alone is a table with only the key `kind`.
-        (Node::String(kind), Node::Table(upper)) if !upper.contains_key(KIND) => {
+        // A variant given by its name alone is a table with only the key `kind`. A table that names a file is a text.
+        (Node::String(kind), Node::Table(upper)) if !upper.contains_key(KIND) && !is_file(&upper) => {
             let value = Value { origin: lower.origin.clone(), node: Node::String(kind) };
             Node::Table(tables(Table::from([(KIND.to_owned(), entry(value))]), upper))
         }

@@ -87,6 +87,8 @@ class Executor:
         for thread in list(self.busy.values()):
             thread.join()
         bounds.leave(self.groups)
+        # While the lock is held, so that it is no other executor's; a copy of the folder is a backup without it.
+        self.settings.socket.unlink(missing_ok=True)
         self.lock.close()
 
     def _take(self) -> bool:
