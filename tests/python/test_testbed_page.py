@@ -179,13 +179,9 @@ def test_a_link_opens_the_whole_view(bed: Served, ada: Page, browser: Browser) -
 
 def test_a_group_of_flows_is_one_row_of_forms_and_results(bed: Served, ada: Page) -> None:
     page = ada
-    page.goto(f"{bed.url}/#/")
-    page.get_by_label("From").select_option("blank")
-    page.get_by_label("Name").fill("grouped")
-    page.get_by_role("button", name="Create").click()
-    page.get_by_role("button", name="Show TOML").click()
-    page.get_by_label("Scenario", exact=True).fill(SMALL.replace("20 s", "10 s"))
-    page.get_by_role("link", name="2 Connections").click()
+    given = {"name": "grouped", "text": SMALL.replace("20 s", "10 s")}
+    made = page.request.post(f"{bed.url}/api/configurations", data=given, headers={"Origin": bed.url}).json()
+    page.goto(f"{bed.url}/#/configuration/{made['id']}/connections")
     page.get_by_role("button", name="Add a group of 5").click()
     expect(page.get_by_role("row").filter(has_text="5 flows").filter(has_text="poisson, 1 s")).to_be_visible()
     count = page.get_by_label("count", exact=True)
