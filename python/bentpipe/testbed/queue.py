@@ -10,6 +10,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session as Transaction
@@ -23,6 +24,8 @@ LEASE_S: Final = 30.0
 KEEP_S: Final = 3600.0
 #: Instruments that need the machine for themselves.
 EXCLUSIVE: Final = ("emulate",)
+#: A plan of the queue is as old as this at most.
+PLAN_S: Final = 0.5
 #: Events per second of runs in virtual time, before any has been done here.
 DEFAULT_RATE: Final = {"simulate": 1e6, "kernel": 1e5}
 #: Seconds that a run takes besides its events: to start, and for the report.
@@ -154,6 +157,7 @@ def answer(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]])
 
 def tell(rows: Transaction, run: Run) -> None:
     """Record the state of a run for those who watch it."""
+    _plans.pop(rows.get_bind(), None)
     data = {"state": run.state, "progress": run.progress, "reason": run.reason}
     rows.add(Event(run_id=run.id, owner_id=run.owner_id, data=data))
 
@@ -190,7 +194,22 @@ def order(rows: Transaction) -> list[str]:
 
 def plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
     """Returns place and seconds until the expected start of every queued run: of ``slots`` runs at a time, in the order
-    of :func:`order`, where one that needs the machine for itself waits until all have ended."""
+    of :func:`order`, where one that needs the machine for itself waits until all have ended.
+
+    All pages that show runs ask for it, so it is computed at most every half second, and after changes by this
+    process."""
+    engine, now = rows.get_bind(), time.monotonic()
+    known = _plans.get(engine)
+    if known is None or known[0] != slots or now - known[1] > PLAN_S:
+        known = _plans[engine] = (slots, now, _plan(rows, slots))
+    return known[2]
+
+
+#: Plans by database: for how many slots and when they were made.
+_plans: WeakKeyDictionary[Any, tuple[int, float, dict[str, tuple[int, float]]]] = WeakKeyDictionary()
+
+
+def _plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
     ordered = order(rows)
     if not ordered:
         return {}
