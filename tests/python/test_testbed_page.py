@@ -85,14 +85,16 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     # 1. The system: the panel of the router's queue, as the study prints it.
     click("button", "link bottleneck: router1 → router2")
     expect(page.get_by_label("probability", exact=True)).to_be_visible()
-    assert [
-        page.get_by_label(key, exact=True).input_value() for key in ("packets", "min", "max", "probability")
-    ] == [
-        "50",
-        "5",
-        "15",
-        "0.1",
-    ]
+    printed = {
+        "limit": "75 kB",
+        "min": "7.5 kB",
+        "max": "22.5 kB",
+        "probability": "0.1",
+        "typical": "1.5 kB",
+        "burst": "12",
+        "bandwidth": "10 Mbit/s",
+    }
+    assert {key: page.get_by_label(key, exact=True).input_value() for key in printed} == printed
     expect(page.get_by_text("not applied")).to_have_count(0)
     page.get_by_label("probability", exact=True).fill("0.2")
     expect(page.get_by_text("not applied")).to_be_visible()

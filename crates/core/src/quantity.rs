@@ -305,6 +305,19 @@ impl Quantity for Size {
     fn to_base(&self) -> f64 {
         self.0 as f64
     }
+    /// The shortest exact text with at most three decimals: "75 kB", not "73.242 KiB", but "64 KiB".
+    fn text(&self) -> String {
+        let base = self.to_base();
+        let texts = Self::UNITS.iter().filter_map(|(name, size)| {
+            let rounded = (base / size * 1000.0).round() / 1000.0;
+            let exact = rounded >= 1.0 && (rounded * size).round() == base;
+            exact.then(|| format!("{rounded} {name}"))
+        });
+        // Of equally short ones, the one with the larger unit.
+        texts
+            .reduce(|best, next| if next.len() <= best.len() { next } else { best })
+            .unwrap_or_else(|| format!("{base} B"))
+    }
 }
 quantity!(Size);
 
@@ -487,6 +500,13 @@ mod tests {
         ] {
             let message = Rate::parse(text).unwrap_err().to_string();
             assert!(message.contains(fault) && message.contains("2048 kbit/s"), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_as_people_write_them() {
+        for text in ["75 kB", "7.5 kB", "1.5 kB", "64 KiB", "4416 KiB", "16 MiB", "1514 B", "0 B", "1 MB"] {
+            assert_eq!(Quantity::text(&Size::parse(text).unwrap()), text);
         }
     }
 
