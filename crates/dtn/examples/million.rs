@@ -21,7 +21,7 @@ fn main() {
         storage: u64::MAX,
         discard: Discard::Newest,
     };
-    let mut network = Network::new(plan.clone(), plan.clone(), config, Box::new(|_| false));
+    let mut network = Network::new(plan.clone(), plan.clone(), config, Box::new(|_, _| false));
     let [from, to] = ["1", "5"].map(|name| plan.node(name).expect("it is in the plan"));
     let [from, to] = [from, to].map(|Node(node)| Node(node));
     let bundle = Bundle { from, to, payload: 1000, lifetime: Span::from_secs(400_000), priority: 1 };

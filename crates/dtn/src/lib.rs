@@ -9,6 +9,7 @@ pub mod bundle;
 pub mod chunk;
 pub mod coding;
 pub mod contacts;
+pub mod convergence;
 pub mod frames;
 pub mod ltp;
 pub mod network;

@@ -7,95 +7,24 @@
 //!
 //! Every bundle ends in one of four ways: delivered, expired, dropped for a [`Reason`], or still stored.
 
+mod blocks;
 pub mod config;
 mod ltp;
+mod outcome;
 mod routing;
 mod storage;
 
 pub use config::{Config, Convergence, Discard, Routing};
+pub use outcome::{Bundle, Counters, Outcome, Reason};
 
 use crate::bundle::Header;
-use crate::contacts::{Contact, Node, Plan};
-use bentpipe_core::{Span, Time};
-use ltp::{Links, News};
+use crate::contacts::{Node, Plan};
+use bentpipe_core::Time;
+use ltp::Links;
 use routing::Router;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use storage::Store;
-
-/// A bundle that enters the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bundle {
-    /// Where it enters.
-    pub from: Node,
-    /// Where it leaves.
-    pub to: Node,
-    /// Bytes of payload.
-    pub payload: u64,
-    /// When it is worth nothing any more, counted from now.
-    pub lifetime: Span,
-    /// Its priority: 0 bulk, 1 normal, 2 expedited.
-    pub priority: usize,
-}
-
-/// Why a bundle was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// Its lifetime was over.
-    Expired,
-    /// A node had no room for it.
-    StorageFull,
-    /// Errors of a link spoiled it.
-    Errors,
-    /// A contact ended, unannounced, during its transmission.
-    CutOff,
-}
-
-/// How a bundle ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It has arrived.
-    Delivered {
-        /// Its number.
-        bundle: u64,
-        /// Where it has arrived.
-        to: Node,
-        /// Contacts that it passed.
-        hops: u32,
-    },
-    /// Its last copy was dropped.
-    Dropped {
-        /// Its number.
-        bundle: u64,
-        /// Where its last copy was.
-        node: Node,
-        /// Why.
-        reason: Reason,
-    },
-}
-
-/// Counts of a network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Bundles that entered.
-    pub created: u64,
-    /// Bundles that arrived.
-    pub delivered: u64,
-    /// Their payload in bytes.
-    pub delivered_bytes: u64,
-    /// Bundles whose lifetime was over.
-    pub expired: u64,
-    /// Bundles that were dropped for other reasons.
-    pub dropped: u64,
-    /// Bytes that links sent, headers, retransmissions and reports included.
-    pub sent_bytes: u64,
-    /// Transmissions of bundles and segments.
-    pub transmissions: u64,
-    /// The most bytes that a node stored.
-    pub stored_max: u64,
-    /// Searches for routes.
-    pub searches: u64,
-}
 
 struct State {
     bundle: Bundle,
@@ -138,6 +67,9 @@ pub(crate) struct Channel {
     pub queue: VecDeque<u64>,
 }
 
+/// Decides whether a unit that has been sent at this time, with so many bytes, is spoiled on its way.
+pub type Errors = Box<dyn FnMut(Time, u64) -> bool + Send>;
+
 /// A network of bundle nodes.
 pub struct Network {
     /// The contacts as they are.
@@ -156,19 +88,12 @@ pub struct Network {
     timers: Option<Time>,
     outcomes: VecDeque<Outcome>,
     counters: Counters,
-    /// Whether the next unit on a contact is spoiled: its bytes in, true for spoiled.
-    errors: Box<dyn FnMut(u64) -> bool + Send>,
+    errors: Errors,
 }
 
 impl Network {
-    /// A network over the contacts of `plan`, as they really open; `known` are those by which nodes route. Both have the same nodes. `errors`
-    /// decides whether a unit of so many bytes is spoiled.
-    pub fn new(
-        plan: Plan,
-        known: Plan,
-        config: Config,
-        errors: Box<dyn FnMut(u64) -> bool + Send>,
-    ) -> Network {
+    /// A network over the contacts of `plan`, as they really open; `known` are those by which nodes route. Both have the same nodes.
+    pub fn new(plan: Plan, known: Plan, config: Config, errors: Errors) -> Network {
         let nodes = plan.nodes().len();
         let remembers = !matches!(config.routing, Routing::ContactGraph | Routing::Static(_));
         let mut network = Network {
@@ -485,7 +410,7 @@ impl Network {
             // The end comes unannounced; nobody receives the rest.
             return self.lose(bundle, contact.from, Reason::CutOff);
         }
-        if (self.errors)(unit) {
+        if (self.errors)(sent, unit) {
             return self.lose(bundle, contact.to, Reason::Errors);
         }
         self.schedule(sent + contact.delay, Event::Arrives(bundle, index, hops + 1));
@@ -509,121 +434,6 @@ impl Network {
             channel.busy = None;
             self.transmit(index);
         }
-    }
-
-    /// Sends the next segment over a contact. New blocks begin when there is nothing else to send, so that they keep their order.
-    fn transmit_segment(&mut self, index: u32) {
-        let contact = self.plan.contacts()[index as usize];
-        let Convergence::Ltp { config, .. } = &self.config.convergence else { return };
-        let longest = config.segment + config::DATAGRAM;
-        if self.now + contact.rate.span_of(longest) > self.known_end(index) {
-            return;
-        }
-        let (from, to) = (contact.from, contact.to);
-        let segment = loop {
-            if let Some(segment) = self.links.next_segment(&self.plan, self.now, from, to, contact.delay) {
-                break segment;
-            }
-            let Some(bundle) = self.next_bundle(index) else { return };
-            let (size, hops) = (self.bundles[&bundle].size, self.stores[from.0 as usize].hops(bundle));
-            self.router.departed(bundle, from);
-            self.links.send(from, to, bundle, size, hops);
-        };
-        let bytes = segment.length() + config::DATAGRAM;
-        let sent = self.start(index, bytes);
-        if sent <= contact.end && !(self.errors)(bytes) {
-            let place = self.links.fly(segment);
-            self.schedule(sent + contact.delay, Event::Segment(place, index));
-        }
-        self.news(from, to);
-    }
-
-    /// A segment is here.
-    fn segment(&mut self, place: u64, index: u32) {
-        let Contact { from, to, .. } = self.plan.contacts()[index as usize];
-        self.links.arrive(place, from, to);
-        self.news(from, to);
-        self.answer(to, from);
-    }
-
-    /// Lets the open contacts from one node to another send.
-    fn answer(&mut self, from: Node, to: Node) {
-        for place in 0..self.plan.leaving(from, self.now).len() {
-            let Some(&index) = self.plan.leaving(from, self.now).get(place) else { break };
-            if self.plan.contacts()[index as usize].to == to {
-                self.transmit(index);
-            }
-        }
-    }
-
-    /// Timers of LTP have run out.
-    fn timers(&mut self) {
-        self.timers = None;
-        self.links.wake(self.now);
-        for index in 0..self.channels.len() as u32 {
-            if self.channels[index as usize].open {
-                self.transmit(index);
-                let Contact { from, to, .. } = self.plan.contacts()[index as usize];
-                self.news(from, to);
-            }
-        }
-        self.set_timer();
-    }
-
-    fn set_timer(&mut self) {
-        if let Some(wake) =
-            self.links.next_wake().filter(|wake| self.timers.is_none_or(|timer| *wake < timer))
-        {
-            let wake = wake.max(self.now);
-            self.timers = Some(wake);
-            self.schedule(wake, Event::Timers);
-        }
-    }
-
-    /// Sessions to a neighbour that is never seen again are given up, and their bundles go another way.
-    fn give_up_sessions(&mut self, from: Node, to: Node) {
-        let later = self
-            .plan
-            .leaving(from, self.now)
-            .iter()
-            .any(|index| self.plan.contacts()[*index as usize].to == to);
-        if later {
-            return;
-        }
-        for bundle in self.links.give_up(from, to) {
-            self.router.release(bundle, from);
-            if self.stores[from.0 as usize].contains(bundle) {
-                self.route(bundle, from);
-            }
-        }
-    }
-
-    /// What LTP has told about bundles between two nodes.
-    fn news(&mut self, node: Node, other: Node) {
-        for news in self.links.news(node, other) {
-            match news {
-                News::Here(bundle, at, hops) => {
-                    if self.bundles.contains_key(&bundle) {
-                        self.bundle_mut(bundle).copies += 1;
-                        self.arrived_at(bundle, at, hops);
-                    }
-                }
-                News::Done(bundle, at) => {
-                    if self.stores[at.0 as usize].contains(bundle) {
-                        self.stores[at.0 as usize].remove(bundle);
-                        self.router.release(bundle, at);
-                        self.end_copy(bundle);
-                    }
-                }
-                News::Failed(bundle, at) => {
-                    self.router.release(bundle, at);
-                    if self.stores[at.0 as usize].contains(bundle) {
-                        self.route(bundle, at);
-                    }
-                }
-            }
-        }
-        self.set_timer();
     }
 
     /// A bundle's last bit is here.

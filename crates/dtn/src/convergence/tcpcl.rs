@@ -1,0 +1,439 @@
+//! TCP convergence layer version 4 (RFC 9174) without TLS: a session between two agents over one TCP connection.
+//!
+//! Both sides send a contact header and a SESS_INIT, then transfers of bundles in segments. Each segment is acknowledged; the
+//! last one of a transfer when its receiver has [accepted](Session::accept) the bundle, so that a sender keeps a bundle until the other side has it. A session
+//! that is idle sends keepalives and fails if it hears nothing for twice the negotiated interval.
+//!
+//! Lenient in what is received: flags of acknowledgments and reserved flags are ignored, unknown extension items are ignored even if they are
+//! critical, and an acknowledgment that covers a whole transfer ends it whatever its flags.
+
+use bentpipe_core::{Span, Time};
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// What one side of a session brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Identifier of the own node, such as `dtn://mars/` or `ipn:3.0`.
+    pub node: String,
+    /// Keepalive interval in seconds; 0 asks for none. The session's is the smaller one of both sides.
+    pub keepalive: u16,
+    /// Longest segment that is received, in bytes.
+    pub segment: u64,
+    /// Longest bundle that is received, in bytes.
+    pub transfer: u64,
+}
+
+/// Something that happened in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The session is established with this node.
+    Established(String),
+    /// A bundle has arrived whole. It is acknowledged by [`Session::accept`].
+    Received {
+        /// Number of the transfer, given by its sender.
+        transfer: u64,
+        /// The bundle.
+        bundle: Bytes,
+    },
+    /// The other side has the bundle of this transfer.
+    Sent(u64),
+    /// The other side refuses the bundle of this transfer, for a reason of RFC 9174, section 5.2.4.
+    Refused(u64, u8),
+    /// The session is over; transfers without an acknowledgment have failed.
+    Ended(Reason),
+}
+
+/// Why a session is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The other side ended it, for a reason of RFC 9174, section 6.1.
+    Terminated(u8),
+    /// This side ended it and the other side knows.
+    Closed,
+    /// Nothing was heard for twice the keepalive interval, or no session was established in time.
+    Silent,
+    /// The other side sent what is no TCPCL version 4.
+    Malformed(&'static str),
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reason::Terminated(reason) => write!(f, "the other side ended the session (reason {reason})"),
+            Reason::Closed => f.write_str("closed"),
+            Reason::Silent => f.write_str("the other side is silent"),
+            Reason::Malformed(what) => f.write_str(what),
+        }
+    }
+}
+
+/// A transfer was refused because the receiver has no room (RFC 9174, section 5.2.4).
+pub const NO_RESOURCES: u8 = 2;
+
+const MAGIC: &[u8; 6] = b"dtn!\x04\x00";
+const XFER_SEGMENT: u8 = 1;
+const XFER_ACK: u8 = 2;
+const XFER_REFUSE: u8 = 3;
+const KEEPALIVE: u8 = 4;
+const SESS_TERM: u8 = 5;
+const MSG_REJECT: u8 = 6;
+const SESS_INIT: u8 = 7;
+const END: u8 = 1;
+const START: u8 = 2;
+/// Time within which a session must be established.
+const PATIENCE: Span = Span::from_secs(30);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Nothing has come yet.
+    Header,
+    /// The contact header has come.
+    Init,
+    Established,
+    /// A SESS_TERM has been sent.
+    Ending,
+    Over,
+}
+
+/// A transfer to the other side.
+struct Outgoing {
+    transfer: u64,
+    bundle: Bytes,
+    sent: u64,
+}
+
+/// One side of a session.
+pub struct Session {
+    config: Config,
+    state: State,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    events: VecDeque<Event>,
+    /// Transfers of which not everything has been sent.
+    waiting: VecDeque<Outgoing>,
+    /// Transfers without their last acknowledgment, with the lengths of their bundles.
+    unacknowledged: VecDeque<(u64, u64)>,
+    next_transfer: u64,
+    /// The transfer that is being received.
+    incoming: Option<(u64, Vec<u8>)>,
+    /// The longest segment and bundle that the other side takes.
+    theirs: (u64, u64),
+    keepalive: Option<Span>,
+    heard: Time,
+    spoke: Time,
+}
+
+impl Session {
+    /// A session over a connection that was established at `now`.
+    pub fn new(config: Config, now: Time) -> Session {
+        let mut session = Session {
+            output: MAGIC.to_vec(),
+            config,
+            state: State::Header,
+            input: Vec::new(),
+            events: VecDeque::new(),
+            waiting: VecDeque::new(),
+            unacknowledged: VecDeque::new(),
+            next_transfer: 0,
+            incoming: None,
+            theirs: (0, 0),
+            keepalive: None,
+            heard: now,
+            spoke: now,
+        };
+        let Config { node, keepalive, segment, transfer } = &session.config;
+        let out = &mut session.output;
+        out.push(SESS_INIT);
+        out.extend(keepalive.to_be_bytes());
+        out.extend(segment.to_be_bytes());
+        out.extend(transfer.to_be_bytes());
+        out.extend((node.len() as u16).to_be_bytes());
+        out.extend(node.as_bytes());
+        out.extend(0_u32.to_be_bytes());
+        session
+    }
+
+    /// Whether bundles can be sent.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Bundles that are not acknowledged.
+    pub fn pending(&self) -> usize {
+        self.unacknowledged.len()
+    }
+
+    /// Sends a bundle; returns the number of its transfer, or none if the other side does not take bundles of its length.
+    pub fn send(&mut self, bundle: Bytes) -> Option<u64> {
+        if self.state != State::Established || bundle.len() as u64 > self.theirs.1 {
+            return None;
+        }
+        let transfer = self.next_transfer;
+        self.next_transfer += 1;
+        self.unacknowledged.push_back((transfer, bundle.len() as u64));
+        self.waiting.push_back(Outgoing { transfer, bundle, sent: 0 });
+        Some(transfer)
+    }
+
+    /// Acknowledges a bundle that has arrived.
+    pub fn accept(&mut self, transfer: u64, length: u64) {
+        self.acknowledge(END, transfer, length);
+    }
+
+    /// Refuses a bundle that has arrived, for a reason of RFC 9174, section 5.2.4.
+    pub fn refuse(&mut self, transfer: u64, reason: u8) {
+        self.output.extend([XFER_REFUSE, reason]);
+        self.output.extend(transfer.to_be_bytes());
+    }
+
+    /// Ends the session.
+    pub fn close(&mut self) {
+        if matches!(self.state, State::Header | State::Init | State::Established) {
+            self.output.extend([SESS_TERM, 0, 0]);
+            self.state = State::Ending;
+        }
+    }
+
+    /// Takes what is to be written to the connection at `now`: at most about `limit` bytes beyond what was written for other messages.
+    pub fn write(&mut self, now: Time, limit: usize) -> Vec<u8> {
+        let longest = self.theirs.0.clamp(1, 1 << 20);
+        while self.output.len() < limit {
+            let Some(next) = self.waiting.front_mut() else { break };
+            let length = next.bundle.len() as u64;
+            let part = (length - next.sent).min(longest);
+            let (first, last) = (next.sent == 0, next.sent + part == length);
+            self.output.extend([XFER_SEGMENT, if first { START } else { 0 } | if last { END } else { 0 }]);
+            self.output.extend(next.transfer.to_be_bytes());
+            if first {
+                self.output.extend(0_u32.to_be_bytes());
+            }
+            self.output.extend(part.to_be_bytes());
+            let range = next.sent as usize..(next.sent + part) as usize;
+            self.output.extend_from_slice(&next.bundle[range]);
+            next.sent += part;
+            if last {
+                self.waiting.pop_front();
+            }
+        }
+        if !self.output.is_empty() {
+            self.spoke = now;
+        }
+        std::mem::take(&mut self.output)
+    }
+
+    /// Takes bytes that have come over the connection.
+    pub fn read(&mut self, now: Time, bytes: &[u8]) {
+        self.heard = now;
+        self.input.extend_from_slice(bytes);
+        let mut input = std::mem::take(&mut self.input);
+        let mut taken = 0;
+        while self.state != State::Over {
+            match self.message(&input[taken..]) {
+                Ok(Some(length)) => taken += length,
+                Ok(None) => break,
+                Err(what) => self.end(Reason::Malformed(what)),
+            }
+        }
+        input.drain(..taken);
+        self.input = input;
+    }
+
+    /// The connection has been closed by the other side.
+    pub fn disconnected(&mut self) {
+        self.end(Reason::Terminated(0));
+    }
+
+    /// What has happened.
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`wake`](Self::wake) is to be called.
+    pub fn next_wake(&self) -> Option<Time> {
+        match (self.state, self.keepalive) {
+            (State::Over, _) | (State::Established, None) => None,
+            (State::Established, Some(interval)) => {
+                Some((self.spoke + interval).min(self.heard + interval + interval))
+            }
+            _ => Some(self.heard + PATIENCE),
+        }
+    }
+
+    /// Sends a keepalive, or ends a session that is silent.
+    pub fn wake(&mut self, now: Time) {
+        match (self.state, self.keepalive) {
+            (State::Over, _) | (State::Established, None) => {}
+            (State::Established, Some(interval)) => {
+                if self.heard + interval + interval <= now {
+                    self.end(Reason::Silent);
+                } else if self.spoke + interval <= now {
+                    self.output.push(KEEPALIVE);
+                }
+            }
+            _ if self.heard + PATIENCE <= now => self.end(Reason::Silent),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, reason: Reason) {
+        if self.state != State::Over {
+            self.state = State::Over;
+            self.events.push_back(Event::Ended(reason));
+        }
+    }
+
+    fn acknowledge(&mut self, flags: u8, transfer: u64, length: u64) {
+        self.output.extend([XFER_ACK, flags]);
+        self.output.extend(transfer.to_be_bytes());
+        self.output.extend(length.to_be_bytes());
+    }
+
+    /// Handles the message at the beginning of `input`; returns its length, or none if it is not whole.
+    fn message(&mut self, input: &[u8]) -> Result<Option<usize>, &'static str> {
+        let mut fields = Fields { input, at: 0 };
+        let handled = match self.state {
+            State::Header => self.header(&mut fields)?,
+            State::Init => self.init(&mut fields)?,
+            _ => self.established(&mut fields)?,
+        };
+        Ok(handled.map(|()| fields.at))
+    }
+
+    fn header(&mut self, fields: &mut Fields<'_>) -> Result<Option<()>, &'static str> {
+        let known = fields.input.len().min(4);
+        if fields.input[..known] != MAGIC[..known] {
+            return Err("it does not begin with the contact header of TCPCL");
+        }
+        let Some(header) = fields.bytes(6) else { return Ok(None) };
+        if header[4] != 4 {
+            return Err("it speaks another version of TCPCL than 4");
+        }
+        self.state = State::Init;
+        Ok(Some(()))
+    }
+
+    fn init(&mut self, fields: &mut Fields<'_>) -> Result<Option<()>, &'static str> {
+        match fields.number(1) {
+            None => return Ok(None),
+            Some(kind) if kind == u64::from(KEEPALIVE) => return Ok(Some(())),
+            Some(kind) if kind != u64::from(SESS_INIT) => {
+                return Err("no SESS_INIT follows its contact header")
+            }
+            Some(_) => {}
+        }
+        let mut read = || {
+            let (keepalive, segment, transfer) = (fields.number(2)?, fields.number(8)?, fields.number(8)?);
+            let node = fields.number(2)? as usize;
+            let node = String::from_utf8_lossy(fields.bytes(node)?).into_owned();
+            let items = fields.number(4)? as usize;
+            fields.bytes(items)?;
+            Some((keepalive, segment, transfer, node))
+        };
+        let Some((keepalive, segment, transfer, node)) = read() else { return Ok(None) };
+        self.theirs = (segment, transfer);
+        let interval = keepalive.min(u64::from(self.config.keepalive));
+        self.keepalive = (interval > 0).then(|| Span::from_secs(interval));
+        if self.state == State::Init {
+            self.state = State::Established;
+            self.events.push_back(Event::Established(node));
+        }
+        Ok(Some(()))
+    }
+
+    fn established(&mut self, fields: &mut Fields<'_>) -> Result<Option<()>, &'static str> {
+        let Some(kind) = fields.number(1) else { return Ok(None) };
+        match kind as u8 {
+            XFER_SEGMENT => self.segment(fields),
+            XFER_ACK => Ok(self.acknowledged(fields)),
+            XFER_REFUSE => Ok(self.refused(fields)),
+            KEEPALIVE => Ok(Some(())),
+            SESS_TERM => {
+                let Some((flags, reason)) = fields.number(1).zip(fields.number(1)) else { return Ok(None) };
+                if self.state == State::Ending || flags & 1 != 0 {
+                    self.end(Reason::Closed);
+                } else {
+                    self.output.extend([SESS_TERM, 1, reason as u8]);
+                    self.end(Reason::Terminated(reason as u8));
+                }
+                Ok(Some(()))
+            }
+            // What it rejects is answered by nothing else; a transfer in question fails with the session.
+            MSG_REJECT => Ok(fields.bytes(2).map(|_| ())),
+            _ => Err("it sends a message of an unknown type"),
+        }
+    }
+
+    fn segment(&mut self, fields: &mut Fields<'_>) -> Result<Option<()>, &'static str> {
+        let mut head = || {
+            let (flags, transfer) = (fields.number(1)? as u8, fields.number(8)?);
+            if flags & START != 0 {
+                let items = fields.number(4)? as usize;
+                fields.bytes(items)?;
+            }
+            Some((flags, transfer, fields.number(8)?))
+        };
+        let Some((flags, transfer, length)) = head() else { return Ok(None) };
+        if length > self.config.segment {
+            return Err("it sends a segment longer than it was told to");
+        }
+        let Some(data) = fields.bytes(length as usize) else { return Ok(None) };
+        if flags & START != 0 {
+            self.incoming = Some((transfer, Vec::with_capacity(data.len())));
+        }
+        let Some((_, bundle)) = self.incoming.as_mut().filter(|(number, _)| *number == transfer) else {
+            return Err("it sends a segment of a transfer that has not begun");
+        };
+        if bundle.len() as u64 + length > self.config.transfer {
+            return Err("it sends a bundle longer than it was told to");
+        }
+        bundle.extend_from_slice(data);
+        let received = bundle.len() as u64;
+        if flags & END == 0 {
+            self.acknowledge(flags, transfer, received);
+            return Ok(Some(()));
+        }
+        if let Some((transfer, bundle)) = self.incoming.take() {
+            self.events.push_back(Event::Received { transfer, bundle: Bytes::from(bundle) });
+        }
+        Ok(Some(()))
+    }
+
+    fn acknowledged(&mut self, fields: &mut Fields<'_>) -> Option<()> {
+        let (_flags, transfer, length) = (fields.number(1)?, fields.number(8)?, fields.number(8)?);
+        let whole = self.unacknowledged.iter().position(|entry| entry.0 == transfer && entry.1 <= length);
+        if let Some(place) = whole {
+            self.unacknowledged.remove(place);
+            self.events.push_back(Event::Sent(transfer));
+        }
+        Some(())
+    }
+
+    fn refused(&mut self, fields: &mut Fields<'_>) -> Option<()> {
+        let (reason, transfer) = (fields.number(1)?, fields.number(8)?);
+        self.waiting.retain(|waiting| waiting.transfer != transfer || waiting.sent > 0);
+        if let Some(place) = self.unacknowledged.iter().position(|entry| entry.0 == transfer) {
+            self.unacknowledged.remove(place);
+            self.events.push_back(Event::Refused(transfer, reason as u8));
+        }
+        Some(())
+    }
+}
+
+/// Fields of a message, from its beginning.
+struct Fields<'a> {
+    input: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let bytes = self.input.get(self.at..self.at.checked_add(count)?)?;
+        self.at += count;
+        Some(bytes)
+    }
+
+    fn number(&mut self, bytes: usize) -> Option<u64> {
+        Some(self.bytes(bytes)?.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+}

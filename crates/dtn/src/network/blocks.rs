@@ -1,0 +1,122 @@
+//! Bundles as blocks of LTP: what a network sends, receives and decides for its engines.
+
+use super::ltp::News;
+use super::{config, Convergence, Event, Network};
+use crate::contacts::{Contact, Node};
+
+impl Network {
+    /// Sends the next segment over a contact. New blocks begin when there is nothing else to send, so that they keep their order.
+    pub(super) fn transmit_segment(&mut self, index: u32) {
+        let contact = self.plan.contacts()[index as usize];
+        let Convergence::Ltp { config, .. } = &self.config.convergence else { return };
+        let longest = config.segment + config::DATAGRAM;
+        if self.now + contact.rate.span_of(longest) > self.known_end(index) {
+            return;
+        }
+        let (from, to) = (contact.from, contact.to);
+        let segment = loop {
+            if let Some(segment) = self.links.next_segment(&self.plan, self.now, from, to, contact.delay) {
+                break segment;
+            }
+            let Some(bundle) = self.next_bundle(index) else { return };
+            let (size, hops) = (self.bundles[&bundle].size, self.stores[from.0 as usize].hops(bundle));
+            self.router.departed(bundle, from);
+            self.links.send(from, to, bundle, size, hops);
+        };
+        let bytes = segment.length() + config::DATAGRAM;
+        let sent = self.start(index, bytes);
+        if sent <= contact.end && !(self.errors)(sent, bytes) {
+            let place = self.links.fly(segment);
+            self.schedule(sent + contact.delay, Event::Segment(place, index));
+        }
+        self.news(from, to);
+    }
+
+    /// A segment is here.
+    pub(super) fn segment(&mut self, place: u64, index: u32) {
+        let Contact { from, to, .. } = self.plan.contacts()[index as usize];
+        self.links.arrive(place, from, to);
+        self.news(from, to);
+        self.answer(to, from);
+    }
+
+    /// Lets the open contacts from one node to another send.
+    fn answer(&mut self, from: Node, to: Node) {
+        for place in 0..self.plan.leaving(from, self.now).len() {
+            let Some(&index) = self.plan.leaving(from, self.now).get(place) else { break };
+            if self.plan.contacts()[index as usize].to == to {
+                self.transmit(index);
+            }
+        }
+    }
+
+    /// Timers of LTP have run out.
+    pub(super) fn timers(&mut self) {
+        self.timers = None;
+        self.links.wake(self.now);
+        for index in 0..self.channels.len() as u32 {
+            if self.channels[index as usize].open {
+                self.transmit(index);
+                let Contact { from, to, .. } = self.plan.contacts()[index as usize];
+                self.news(from, to);
+            }
+        }
+        self.set_timer();
+    }
+
+    fn set_timer(&mut self) {
+        if let Some(wake) =
+            self.links.next_wake().filter(|wake| self.timers.is_none_or(|timer| *wake < timer))
+        {
+            let wake = wake.max(self.now);
+            self.timers = Some(wake);
+            self.schedule(wake, Event::Timers);
+        }
+    }
+
+    /// Sessions to a neighbour that is never seen again are given up, and their bundles go another way.
+    pub(super) fn give_up_sessions(&mut self, from: Node, to: Node) {
+        let later = self
+            .plan
+            .leaving(from, self.now)
+            .iter()
+            .any(|index| self.plan.contacts()[*index as usize].to == to);
+        if later {
+            return;
+        }
+        for bundle in self.links.give_up(from, to) {
+            self.router.release(bundle, from);
+            if self.stores[from.0 as usize].contains(bundle) {
+                self.route(bundle, from);
+            }
+        }
+    }
+
+    /// What LTP has told about bundles between two nodes.
+    fn news(&mut self, node: Node, other: Node) {
+        for news in self.links.news(node, other) {
+            match news {
+                News::Here(bundle, at, hops) => {
+                    if self.bundles.contains_key(&bundle) {
+                        self.bundle_mut(bundle).copies += 1;
+                        self.arrived_at(bundle, at, hops);
+                    }
+                }
+                News::Done(bundle, at) => {
+                    if self.stores[at.0 as usize].contains(bundle) {
+                        self.stores[at.0 as usize].remove(bundle);
+                        self.router.release(bundle, at);
+                        self.end_copy(bundle);
+                    }
+                }
+                News::Failed(bundle, at) => {
+                    self.router.release(bundle, at);
+                    if self.stores[at.0 as usize].contains(bundle) {
+                        self.route(bundle, at);
+                    }
+                }
+            }
+        }
+        self.set_timer();
+    }
+}

@@ -1,0 +1,109 @@
+//! What parsers do with inputs that are nearly right: valid ones with pieces removed, repeated, exchanged and overwritten. The bodies are those of the
+//! fuzz targets `contacts` and `ltp`. `BENTPIPE_MUTATIONS` sets the number of inputs of each.
+
+use bentpipe_core::{Span, Time};
+use bentpipe_dtn::contacts::{read, Node};
+use bentpipe_dtn::ltp::engine::Engine;
+use bentpipe_dtn::ltp::segment::Segment;
+use bentpipe_dtn::ltp::{Config, Constant};
+use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Search};
+use serde_json::Value;
+
+/// Numbers of a linear congruential generator (Knuth, MMIX).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as usize) % limit.max(1)
+    }
+}
+
+fn inputs() -> u64 {
+    std::env::var("BENTPIPE_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
+}
+
+/// A few changes to an input, with pieces of `others`.
+fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
+    const TOKENS: [&[u8]; 10] =
+        [b"-1", b"0", b"18446744073709551616", b"1e400", b"\"", b",", b"\n", b"nan", b"\xff", b"9999-12-31"];
+    let mut bytes = seeds[random.below(seeds.len())].clone();
+    for _ in 0..=random.below(6) {
+        let from = random.below(bytes.len() + 1);
+        let to = (from + random.below(20)).min(bytes.len());
+        let piece: Vec<u8> = match random.below(6) {
+            0 => Vec::new(),
+            1 => vec![random.below(256) as u8],
+            2 => TOKENS[random.below(TOKENS.len())].to_vec(),
+            3 => bytes[from..to].repeat(2),
+            4 => random.below(1000).to_string().into_bytes(),
+            _ => {
+                let other = &seeds[random.below(seeds.len())];
+                let start = random.below(other.len() + 1);
+                other[start..(start + random.below(60)).min(other.len())].to_vec()
+            }
+        };
+        bytes.splice(from..to, piece);
+    }
+    bytes
+}
+
+#[test]
+fn contact_plans() {
+    let cases: Vec<Value> =
+        serde_json::from_str(include_str!("../../../authorities/dtn/cgr_cases.json")).unwrap();
+    let mut seeds: Vec<Vec<u8>> = cases.iter().map(|case| case.to_string().into_bytes()).collect();
+    seeds.push(b"src,dst,start,end,rate_bps,owlt_s\na,b,0,10,8000,1\nb,c,5,40.5,9600,0.25\n".to_vec());
+    seeds.push(b"a contact +0 +100 1 2 100000\na range +0 +100 1 2 10\na contact +50 +150 2 3 5000\na range +0 +200 2 3 1\n".to_vec());
+    seeds.push(b"[[contact]]\nfrom = \"a\"\nto = \"b\"\nstart = \"1 s\"\nend = \"2 min\"\nrate = \"1 Mbit/s\"\ndelay = \"4 ms\"\n".to_vec());
+    let (mut random, mut plans, mut routes) = (Random(1), 0, 0);
+    for _ in 0..inputs() {
+        let bytes = mutated(&mut random, &seeds);
+        let Ok(plan) = read::plan(&String::from_utf8_lossy(&bytes)) else { continue };
+        plans += 1;
+        let query = Query::new(Node(0), Node(1), Time::ZERO, 1);
+        let route = Search::default().best(&plan, &query, &Bookings::new(&plan));
+        routes += u64::from(route.is_some());
+        let mut at = query.at;
+        for passage in route.iter().flat_map(|route| &route.passages) {
+            let contact = plan.contacts()[passage.contact as usize];
+            assert!(
+                at <= passage.first_bit
+                    && contact.start <= passage.first_bit
+                    && passage.last_bit <= contact.end
+            );
+            at = passage.arrival;
+        }
+    }
+    assert!(plans > inputs() / 20 && routes > 0, "{plans} plans and {routes} routes of {} inputs", inputs());
+}
+
+#[test]
+fn ltp_segments() {
+    let segments: Vec<Value> =
+        serde_json::from_str(include_str!("../../../authorities/dtn/ltp_segments.json")).unwrap();
+    let hex = |segment: &Value| {
+        let text = segment["hex"].as_str().unwrap();
+        let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+        (0..text.len()).step_by(2).map(byte).collect::<Vec<u8>>()
+    };
+    let seeds: Vec<Vec<u8>> = segments.iter().map(hex).collect();
+    let near = Constant { delay: Span::from_millis(1), margin: Span::from_millis(1) };
+    let (mut random, mut read) = (Random(2), 0);
+    let mut engine = Engine::new(1, Config::default());
+    for input in 0..inputs() {
+        if input % 50 == 0 {
+            engine = Engine::new(1, Config::default());
+        }
+        let Some(segment) = Segment::read(&mutated(&mut random, &seeds)) else { continue };
+        read += 1;
+        let mut written = Vec::new();
+        segment.write(&mut written);
+        assert_eq!(written.len() as u64, segment.length());
+        assert_eq!(Segment::read(&written), Some(segment.clone()));
+        engine.receive(2, &segment);
+        while engine.next_segment(Time::ZERO, &near).is_some() {}
+        while engine.next_event().is_some() {}
+    }
+    assert!(read > inputs() / 20, "{read} segments of {} inputs", inputs());
+}
