@@ -193,6 +193,30 @@ def enter_user_namespace() -> bool:
 def remove_internet_rules(table: str, switched_forwarding: bool) -> None:
     """Remove the rules for Internet access of a network whose process was killed."""
 
+def run_agent(config_json: str, ready: Callable[[list[str]], object], stopped: Callable[[], bool]) -> str:
+    """Run a bundle agent until ``stopped()`` is true; return its counts as JSON.
+
+    ``ready`` is called with the addresses on which it listens, TCP first. Raises InputError for what the caller can put
+    right, OSError for the machine's refusals.
+    """
+
+def send_bundles(
+    layer: str,
+    address: str,
+    source: str,
+    destination: str,
+    payloads: list[bytes],
+    copies: int,
+    lifetime: float,
+    hops: int | None,
+    report: str | None,
+    patience: float,
+) -> int:
+    """Send ``copies`` bundles of each payload; return how many the agent accepted (TCPCL), or how many were sent.
+
+    Times are in seconds. Raises InputError for an endpoint that is none, OSError if the agent cannot be reached.
+    """
+
 def run_pep(config_json: str) -> None:
     """Run a performance-enhancing proxy in this network namespace until SIGTERM or SIGINT, without the GIL.
 

@@ -1,6 +1,7 @@
 //! The Python module `bentpipe._native`: conversions and errors, nothing else. `python/bentpipe/_native.pyi`
 //! describes it.
 
+mod agent;
 mod budgets;
 mod congestion;
 mod contacts;
@@ -259,6 +260,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(live::exec_in_host, module)?)?;
     module.add_function(wrap_pyfunction!(live::enter_user_namespace, module)?)?;
     module.add_function(wrap_pyfunction!(live::remove_internet_rules, module)?)?;
+    module.add_function(wrap_pyfunction!(agent::run_agent, module)?)?;
+    module.add_function(wrap_pyfunction!(agent::send_bundles, module)?)?;
     module.add_function(wrap_pyfunction!(pep::run_pep, module)?)?;
     module.add_function(wrap_pyfunction!(pep::remove_pep, module)?)?;
     module.add_function(wrap_pyfunction!(machine::examine, module)?)?;

@@ -18,7 +18,7 @@ GROUPS: Final = {
     "Read results": ("report", "plot", "compare", "explain", "netpipe", "listen"),
     "Use real programs in it": (
         *("run", "shell", "up", "ps", "exec", "set", "watch", "down"),
-        *("pabx", "phone"),
+        *("pabx", "phone", "dtn"),
     ),
     "Calculate": ("emodel", "budget", "rain", "contacts"),
     "Share it": ("serve", "lab"),

@@ -1,0 +1,270 @@
+//! A TCP connection to another agent, in whatever it speaks.
+
+use crate::config::Layer;
+use bentpipe_core::Time;
+use bentpipe_dtn::convergence::{mtcp, tcpcl};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Bytes that wait for the other side before further bundles are taken from the queue.
+const AHEAD: usize = 1 << 20;
+/// Bundles that may be without an acknowledgment.
+const UNACKNOWLEDGED: usize = 1024;
+
+/// A bundle that came over a connection.
+pub struct Incoming {
+    /// Number of its transfer, if the layer acknowledges.
+    pub transfer: Option<u64>,
+    /// The bundle.
+    pub bundle: Bytes,
+}
+
+enum Protocol {
+    Tcpcl(tcpcl::Session),
+    MtcpIn(mtcp::Reader),
+    MtcpOut,
+}
+
+/// A connection.
+pub struct Connection {
+    /// The socket.
+    pub stream: TcpStream,
+    /// The peer to which it leads, if it is known.
+    pub peer: Option<usize>,
+    /// The node at the other end, when it has said so.
+    pub node: Option<String>,
+    protocol: Protocol,
+    out: Vec<u8>,
+    written: usize,
+    /// Bundles on their way: transfers and their numbers in the storage.
+    flying: BTreeMap<u64, u64>,
+    /// MTCP: bundles, and the bytes after which each is out.
+    unwritten: Vec<(usize, u64)>,
+    /// What came and was not asked for yet.
+    incoming: Vec<Incoming>,
+    /// Bundles that the other side has, and those that it refused.
+    finished: Vec<(u64, bool)>,
+    /// Why it is over, if it is.
+    pub over: Option<String>,
+}
+
+impl Connection {
+    /// A connection that somebody else opened.
+    pub fn accepted(
+        stream: TcpStream,
+        layer: Layer,
+        config: tcpcl::Config,
+        now: Time,
+    ) -> io::Result<Connection> {
+        let protocol = match layer {
+            Layer::Mtcp => Protocol::MtcpIn(mtcp::Reader::new(config.transfer)),
+            _ => Protocol::Tcpcl(tcpcl::Session::new(config, now)),
+        };
+        Connection::new(stream, protocol, None)
+    }
+
+    /// Opens a connection to a peer; waits for a second at most.
+    pub fn open(
+        address: SocketAddr,
+        layer: Layer,
+        config: tcpcl::Config,
+        peer: usize,
+        now: Time,
+    ) -> io::Result<Connection> {
+        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+        let protocol = match layer {
+            Layer::Mtcp => Protocol::MtcpOut,
+            _ => Protocol::Tcpcl(tcpcl::Session::new(config, now)),
+        };
+        Connection::new(stream, protocol, Some(peer))
+    }
+
+    fn new(stream: TcpStream, protocol: Protocol, peer: Option<usize>) -> io::Result<Connection> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Connection {
+            stream,
+            peer,
+            node: None,
+            protocol,
+            out: Vec::new(),
+            written: 0,
+            flying: BTreeMap::new(),
+            unwritten: Vec::new(),
+            incoming: Vec::new(),
+            finished: Vec::new(),
+            over: None,
+        })
+    }
+
+    /// Whether a further bundle may be sent now.
+    pub fn takes(&self) -> bool {
+        let room = self.out.len() - self.written < AHEAD && self.over.is_none();
+        room && match &self.protocol {
+            Protocol::Tcpcl(session) => session.is_established() && self.flying.len() < UNACKNOWLEDGED,
+            Protocol::MtcpIn(_) => false,
+            Protocol::MtcpOut => true,
+        }
+    }
+
+    /// Sends a bundle; whether the other side can take it at all.
+    pub fn send(&mut self, number: u64, bundle: Bytes) -> bool {
+        match &mut self.protocol {
+            Protocol::Tcpcl(session) => match session.send(bundle) {
+                Some(transfer) => self.flying.insert(transfer, number).is_none(),
+                None => false,
+            },
+            Protocol::MtcpOut => {
+                mtcp::write(&bundle, &mut self.out);
+                self.unwritten.push((self.out.len(), number));
+                true
+            }
+            Protocol::MtcpIn(_) => false,
+        }
+    }
+
+    /// Reads what has come.
+    pub fn read(&mut self, now: Time, buffer: &mut [u8]) {
+        loop {
+            match self.stream.read(buffer) {
+                Ok(0) => {
+                    if let Protocol::Tcpcl(session) = &mut self.protocol {
+                        session.disconnected();
+                    }
+                    self.over.get_or_insert_with(|| "closed by the other side".to_owned());
+                    break;
+                }
+                Ok(count) => {
+                    match &mut self.protocol {
+                        Protocol::Tcpcl(session) => session.read(now, &buffer[..count]),
+                        Protocol::MtcpIn(reader) => reader.read(&buffer[..count]),
+                        // Nothing comes back over MTCP.
+                        Protocol::MtcpOut => {}
+                    }
+                    if count < buffer.len() {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.over = Some(error.to_string());
+                    break;
+                }
+            }
+        }
+        self.collect();
+    }
+
+    fn collect(&mut self) {
+        match &mut self.protocol {
+            Protocol::Tcpcl(session) => {
+                while let Some(event) = session.next_event() {
+                    match event {
+                        tcpcl::Event::Established(node) => self.node = Some(node),
+                        tcpcl::Event::Received { transfer, bundle } => {
+                            self.incoming.push(Incoming { transfer: Some(transfer), bundle });
+                        }
+                        tcpcl::Event::Sent(transfer) => {
+                            self.finished.extend(self.flying.remove(&transfer).map(|number| (number, true)));
+                        }
+                        tcpcl::Event::Refused(transfer, _) => {
+                            self.finished.extend(self.flying.remove(&transfer).map(|number| (number, false)));
+                        }
+                        tcpcl::Event::Ended(reason) => {
+                            self.over.get_or_insert_with(|| reason.to_string());
+                        }
+                    }
+                }
+            }
+            Protocol::MtcpIn(reader) => loop {
+                match reader.next_bundle() {
+                    Ok(Some(bundle)) => self.incoming.push(Incoming { transfer: None, bundle }),
+                    Ok(None) => break,
+                    Err(error) => {
+                        self.over = Some(error.to_string());
+                        break;
+                    }
+                }
+            },
+            Protocol::MtcpOut => {}
+        }
+    }
+
+    /// The bundles that came since the last call.
+    pub fn take_incoming(&mut self) -> Vec<Incoming> {
+        std::mem::take(&mut self.incoming)
+    }
+
+    /// The bundles that the other side has, or refuses (false), since the last call.
+    pub fn take_finished(&mut self) -> Vec<(u64, bool)> {
+        std::mem::take(&mut self.finished)
+    }
+
+    /// The bundles that were on their way when it ended.
+    pub fn take_flying(&mut self) -> Vec<u64> {
+        let unwritten = std::mem::take(&mut self.unwritten).into_iter().map(|(_, number)| number);
+        std::mem::take(&mut self.flying).into_values().chain(unwritten).collect()
+    }
+
+    /// Answers a bundle that came.
+    pub fn answer(&mut self, transfer: u64, length: u64, taken: bool) {
+        if let Protocol::Tcpcl(session) = &mut self.protocol {
+            match taken {
+                true => session.accept(transfer, length),
+                false => session.refuse(transfer, tcpcl::NO_RESOURCES),
+            }
+        }
+    }
+
+    /// Ends the session as its protocol has it.
+    pub fn close(&mut self) {
+        if let Protocol::Tcpcl(session) = &mut self.protocol {
+            session.close();
+        }
+    }
+
+    /// Writes what the connection takes.
+    pub fn write(&mut self, now: Time) {
+        if let Protocol::Tcpcl(session) = &mut self.protocol {
+            session.wake(now);
+            if self.out.len() - self.written < AHEAD {
+                self.out.extend(session.write(now, AHEAD));
+            }
+        }
+        self.collect();
+        while self.written < self.out.len() {
+            match self.stream.write(&self.out[self.written..]) {
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    self.over.get_or_insert_with(|| error.to_string());
+                    return;
+                }
+            }
+        }
+        let out = self.unwritten.partition_point(|(end, _)| *end <= self.written);
+        self.finished.extend(self.unwritten.drain(..out).map(|(_, number)| (number, true)));
+        if self.written == self.out.len() && self.unwritten.is_empty() {
+            self.out.clear();
+            self.written = 0;
+        }
+    }
+
+    /// Whether bytes wait for room in the socket.
+    pub fn is_blocked(&self) -> bool {
+        self.written < self.out.len()
+    }
+
+    /// When the session has something to do.
+    pub fn next_wake(&self) -> Option<Time> {
+        match &self.protocol {
+            Protocol::Tcpcl(session) => session.next_wake(),
+            _ => None,
+        }
+    }
+}

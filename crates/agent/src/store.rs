@@ -1,0 +1,276 @@
+//! Storage of bundles on disk, which survives the death of the agent at any moment.
+//!
+//! A store is a folder with one log. A record adds a bundle or removes one: kind (1 byte), number (8), length (4), check (CRC-32C, 4), then the bytes of the
+//! bundle. What has been [written](Store::commit) is in the kernel's hands and survives the process; with `sync` it is on the medium and
+//! survives a failure of power. A log that ends within a record, because the agent died while it wrote, is cut there when it is
+//! opened: that record was never committed. A log with more removed bytes than stored ones is rewritten into a new file, which replaces it in
+//! one step.
+
+use bp7::crc::CASTAGNOLI;
+use bytes::Bytes;
+use nix::fcntl::{Flock, FlockArg};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+const HEAD: usize = 17;
+const ADD: u8 = 1;
+const REMOVE: u8 = 2;
+/// A log is not rewritten before it has so many bytes.
+const REWRITE: u64 = 64 << 20;
+
+#[derive(Clone, Copy)]
+struct Place {
+    offset: u64,
+    length: u32,
+}
+
+/// A store of bundles.
+pub struct Store {
+    folder: PathBuf,
+    log: Flock<File>,
+    /// Length of the log with what is not written yet.
+    end: u64,
+    /// Records that are not written yet.
+    pending: Vec<u8>,
+    live: BTreeMap<u64, Place>,
+    bytes: u64,
+    next: u64,
+    limit: u64,
+    sync: bool,
+}
+
+impl Store {
+    /// Opens the store in `folder`, which is created if it is missing. It takes `limit` bytes of bundles.
+    ///
+    /// # Errors
+    /// If the folder cannot be created, or its log cannot be read or is used by another agent.
+    pub fn open(folder: &Path, limit: u64, sync: bool) -> io::Result<Store> {
+        std::fs::create_dir_all(folder)?;
+        let path = folder.join("bundles.log");
+        let log = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
+        let mut log = locked(log)?;
+        let mut content = Vec::new();
+        log.read_to_end(&mut content)?;
+        let mut store = Store {
+            folder: folder.to_owned(),
+            log,
+            end: 0,
+            pending: Vec::new(),
+            live: BTreeMap::new(),
+            bytes: 0,
+            next: 0,
+            limit,
+            sync,
+        };
+        while let Some((kind, number, length)) = record(&content[store.end as usize..]) {
+            match kind {
+                ADD => {
+                    let offset = store.end + HEAD as u64;
+                    store.live.insert(number, Place { offset, length });
+                    store.bytes += u64::from(length);
+                }
+                _ => store.forget(number),
+            }
+            store.next = store.next.max(number + 1);
+            store.end += HEAD as u64 + u64::from(length);
+        }
+        store.log.set_len(store.end)?;
+        Ok(store)
+    }
+
+    /// Adds a bundle; returns its number, or none if there is no room. It is safe after the next [`commit`](Store::commit).
+    pub fn add(&mut self, bundle: &[u8]) -> Option<u64> {
+        let length = u32::try_from(bundle.len()).ok()?;
+        if self.bytes + u64::from(length) > self.limit {
+            return None;
+        }
+        let number = self.next;
+        self.next += 1;
+        let place = Place { offset: self.end + HEAD as u64, length };
+        self.append(ADD, number, bundle);
+        self.live.insert(number, place);
+        self.bytes += u64::from(length);
+        Some(number)
+    }
+
+    /// Removes a bundle.
+    pub fn remove(&mut self, number: u64) {
+        if self.live.contains_key(&number) {
+            self.forget(number);
+            self.append(REMOVE, number, &[]);
+        }
+    }
+
+    /// The bytes of a bundle.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    ///
+    /// # Panics
+    /// If the bundle is not stored.
+    pub fn read(&self, number: u64) -> io::Result<Bytes> {
+        let Place { offset, length } = self.live[&number];
+        let written = self.end - self.pending.len() as u64;
+        if offset >= written {
+            let start = (offset - written) as usize;
+            return Ok(Bytes::copy_from_slice(&self.pending[start..start + length as usize]));
+        }
+        let mut bundle = vec![0; length as usize];
+        self.log.read_exact_at(&mut bundle, offset)?;
+        Ok(Bytes::from(bundle))
+    }
+
+    /// Writes what was added and removed since the last commit. On return it survives the process.
+    ///
+    /// # Errors
+    /// If the log cannot be written; nothing since the last commit may be acknowledged then.
+    pub fn commit(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.log.write_all(&self.pending)?;
+        self.pending.clear();
+        if self.sync {
+            self.log.sync_data()?;
+        }
+        match self.end > REWRITE && self.end > 4 * (self.bytes + HEAD as u64 * self.live.len() as u64) {
+            true => self.rewrite(),
+            false => Ok(()),
+        }
+    }
+
+    /// Numbers of the stored bundles, the oldest first.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.live.keys().copied()
+    }
+
+    /// Number of stored bundles.
+    pub fn len(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
+    /// Bytes of the stored bundles.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn forget(&mut self, number: u64) {
+        if let Some(place) = self.live.remove(&number) {
+            self.bytes -= u64::from(place.length);
+        }
+    }
+
+    fn append(&mut self, kind: u8, number: u64, bundle: &[u8]) {
+        let before = self.pending.len();
+        write_record(&mut self.pending, kind, number, bundle);
+        self.end += (self.pending.len() - before) as u64;
+    }
+
+    fn rewrite(&mut self) -> io::Result<()> {
+        let (new, path) = (self.folder.join("bundles.new"), self.folder.join("bundles.log"));
+        let (mut content, mut live) = (Vec::new(), BTreeMap::new());
+        for (number, place) in &self.live {
+            let bundle = self.read(*number)?;
+            let offset = (content.len() + HEAD) as u64;
+            write_record(&mut content, ADD, *number, &bundle);
+            live.insert(*number, Place { offset, length: place.length });
+        }
+        let log = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&new)?;
+        let mut log = locked(log)?;
+        log.write_all(&content)?;
+        log.sync_data()?;
+        std::fs::rename(&new, &path)?;
+        self.log = log;
+        (self.end, self.live) = (content.len() as u64, live);
+        Ok(())
+    }
+}
+
+/// The log for this agent alone.
+fn locked(log: File) -> io::Result<Flock<File>> {
+    Flock::lock(log, FlockArg::LockExclusiveNonblock)
+        .map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "another agent uses this storage"))
+}
+
+fn write_record(out: &mut Vec<u8>, kind: u8, number: u64, bundle: &[u8]) {
+    let start = out.len();
+    out.push(kind);
+    out.extend(number.to_be_bytes());
+    out.extend((bundle.len() as u32).to_be_bytes());
+    out.extend(check(&out[start..start + 13], bundle).to_be_bytes());
+    out.extend_from_slice(bundle);
+}
+
+fn check(head: &[u8], bundle: &[u8]) -> u32 {
+    let mut digest = CASTAGNOLI.digest();
+    digest.update(head);
+    digest.update(bundle);
+    digest.finalize()
+}
+
+/// Kind, number and length of the whole and valid record at the beginning of `content`.
+fn record(content: &[u8]) -> Option<(u8, u64, u32)> {
+    let head = content.get(..HEAD)?;
+    let number = u64::from_be_bytes(head[1..9].try_into().ok()?);
+    let length = u32::from_be_bytes(head[9..13].try_into().ok()?);
+    let bundle = content.get(HEAD..HEAD + length as usize)?;
+    let valid = check(&head[..13], bundle).to_be_bytes() == head[13..17] && matches!(head[0], ADD | REMOVE);
+    valid.then_some((head[0], number, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new folder for a test of this name.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("bentpipe-store-{}-{name}", std::process::id()));
+        let _none_before = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn what_is_committed_survives_and_a_torn_end_is_cut() {
+        let folder = folder("torn");
+        let mut store = Store::open(&folder, 1000, false).unwrap();
+        let [first, second] = [b"first".as_slice(), b"second"].map(|bundle| store.add(bundle).unwrap());
+        store.commit().unwrap();
+        store.remove(first);
+        assert_eq!(store.read(second).unwrap(), Bytes::from("second"));
+        let third = store.add(b"third").unwrap();
+        assert_eq!(store.read(third).unwrap(), Bytes::from("third"));
+        store.commit().unwrap();
+        assert!(store.add(&[0; 990]).is_none());
+        assert!(Store::open(&folder, 1000, false).is_err(), "it is in use");
+        drop(store);
+        let path = folder.join("bundles.log");
+        let whole = std::fs::read(&path).unwrap();
+        // Whatever of the last record is missing, the others are there.
+        for cut in 1..=HEAD + 5 {
+            std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
+            let store = Store::open(&folder, 1000, false).unwrap();
+            assert_eq!(store.numbers().collect::<Vec<_>>(), [second]);
+            assert_eq!(store.bytes(), 6);
+        }
+        std::fs::write(&path, &whole).unwrap();
+        let mut store = Store::open(&folder, 1000, false).unwrap();
+        assert_eq!(store.numbers().collect::<Vec<_>>(), [second, third]);
+        store.rewrite().unwrap();
+        assert_eq!(store.read(third).unwrap(), Bytes::from("third"));
+        let fourth = store.add(b"fourth").unwrap();
+        store.commit().unwrap();
+        drop(store);
+        let store = Store::open(&folder, 1000, false).unwrap();
+        assert_eq!(store.numbers().collect::<Vec<_>>(), [second, third, fourth]);
+        assert_eq!(store.read(fourth).unwrap(), Bytes::from("fourth"));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,32 @@
+"""Addresses of bundle agents on the command line, such as ``tcpcl://127.0.0.1:4556``."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import Final
+
+from bentpipe.errors import InputError
+
+LAYERS: Final = ("tcpcl", "mtcp", "udp")
+#: Ports that RFC 9174 (TCPCL), RFC 7122 (UDP) and common use (MTCP) have.
+PORTS: Final = {"tcpcl": 4556, "mtcp": 16162, "udp": 4556}
+
+
+def address(text: str, option: str) -> tuple[str, str]:
+    """Return the convergence layer and the address with port. Raises InputError if it is none or has no such host."""
+    found = re.fullmatch(r"(\w+)://(\[[^]]+]|[^:/\[\]]+)(?::(\d+))?/?", text)
+    if found is None or found[1] not in LAYERS:
+        raise InputError(
+            f"{option} {text}: is not an address; allowed: tcpcl://HOST[:PORT], mtcp://HOST[:PORT], udp://HOST[:PORT]"
+        )
+    layer, host, port = found[1], found[2].strip("[]"), int(found[3] or PORTS[found[1]])
+    if port > 65535:
+        raise InputError(f"{option} {text}: port {port} is out of range; allowed: 0 to 65535")
+    try:
+        family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise InputError(f"{option} {text}: {error.strerror}; allowed: a known host") from error
+    host = str(place[0])
+    where = f"[{host}]" if family == socket.AF_INET6 else host
+    return layer, f"{where}:{int(place[1])}"

@@ -1,0 +1,110 @@
+"""``bentpipe dtn send``: bundles to an agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..common import Json
+
+
+def send(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Files to send, a bundle each.", show_default=False),
+    ] = None,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="ENDPOINT", help="Destination, such as dtn://earth/in or ipn:4.1.", show_default=False
+        ),
+    ] = ...,  # type: ignore[assignment]
+    via: Annotated[
+        str,
+        typer.Option(
+            metavar="LAYER://HOST[:PORT]",
+            help="The agent that takes the bundles. LAYER is tcpcl, mtcp or udp.",
+        ),
+    ] = "tcpcl://127.0.0.1",
+    source: Annotated[
+        str, typer.Option("--from", metavar="ENDPOINT", help="Source of the bundles.")
+    ] = "dtn://application/out",
+    count: Annotated[
+        int, typer.Option(min=1, metavar="NUMBER", help="Send each so many times, as bundles of their own.")
+    ] = 1,
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Send zeros of this size instead of files.", show_default=False),
+    ] = None,
+    lifetime: Annotated[
+        str, typer.Option(metavar="TIME", help="Time after which the bundles are worth nothing.")
+    ] = "1 d",
+    hops: Annotated[int, typer.Option(min=1, max=254, metavar="NUMBER", help="Most hops of a bundle.")] = 32,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENDPOINT", help="Have the delivery of each reported there.", show_default=False
+        ),
+    ] = None,
+    patience: Annotated[
+        str, typer.Option(metavar="TIME", help="Give up when the agent has been silent for so long.")
+    ] = "10 s",
+    json: Json = False,
+) -> None:
+    """Send files as bundles to an agent, which stores and forwards them.
+
+    Over TCPCL the command ends when the agent has stored all bundles, with exit code 1 if it did not take all. MTCP
+    and UDP acknowledge nothing.
+    """
+    import time
+
+    from bentpipe import _native
+    from bentpipe.errors import InputError
+
+    from ..common import TROUBLE
+    from ..output import print_json
+    from .addresses import address
+    from .amounts import seconds, size_bytes
+
+    if bool(files) == (size is not None):
+        raise InputError("nothing or too much to send; allowed: files, or --size")
+    layer, at = address(via, "--via")
+    payloads = (
+        [bytes(size_bytes(size, "--size"))] if size is not None else [_read(path) for path in files or ()]
+    )
+    began = time.perf_counter()
+    try:
+        accepted = _native.send_bundles(
+            layer,
+            at,
+            source,
+            to,
+            payloads,
+            count,
+            seconds(lifetime, "--lifetime"),
+            hops,
+            report,
+            seconds(patience, "--patience"),
+        )
+    except OSError as error:
+        raise InputError(f"--via {via}: {error}; allowed: the address of a running agent") from error
+    took = time.perf_counter() - began
+    wanted = len(payloads) * count
+    word = "accepted" if layer == "tcpcl" else "sent"
+    if json:
+        print_json({"bundles": wanted, word: accepted, "seconds": took})
+    else:
+        print(f"{accepted} of {wanted} bundles {word} in {took:.2f} s ({accepted / took:.0f} per second)")
+    if accepted < wanted:
+        raise typer.Exit(TROUBLE)
+
+
+def _read(path: Path) -> bytes:
+    from bentpipe.errors import InputError
+
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; allowed: a file that can be read") from error

@@ -1,0 +1,131 @@
+"""``bentpipe dtn``: agents as processes on loopback."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from bentpipe.cli import app
+from typer.testing import CliRunner
+
+BENTPIPE = (sys.executable, "-c", "from bentpipe.cli import main; main()")
+
+
+@contextmanager
+def agent(node: str, folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run an agent; yields its process and the address at which it listens."""
+    command = [*BENTPIPE, "dtn", "agent", node, "--storage", str(folder), "--json", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        yield process, json.loads(line)["listening"][0]
+    finally:
+        process.kill()
+        process.wait(20)
+
+
+def counts(process: subprocess.Popen[str]) -> dict[str, int]:
+    """End an agent and return its counts."""
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=20)
+    found: dict[str, int] = json.loads(out)
+    return found
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < end, "it did not happen in 30 s"
+        time.sleep(0.05)
+
+
+def send(*options: str) -> str:
+    result = subprocess.run([*BENTPIPE, "dtn", "send", *options], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_files_cross_two_agents_and_deliveries_are_reported(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("one", "two")]
+    for number, file in enumerate(files):
+        file.write_bytes(bytes([number]) * 100_000)
+    inbox = tmp_path / "delivered"
+    listen = ("--listen", "tcpcl://127.0.0.1:0")
+    with agent("dtn://earth/", tmp_path / "earth", *listen, "--deliver", str(inbox)) as (earth, far):
+        peer = ("--peer", f"dtn://earth/=tcpcl://{far}", "--route", "*=dtn://earth/")
+        with agent("dtn://mars/", tmp_path / "mars", *listen, *peer) as (mars, near):
+            out = send(
+                "--to", "dtn://earth/in", "--via", f"tcpcl://{near}",
+                "--report", "dtn://earth/reports", *map(str, files),
+            )  # fmt: skip
+            assert re.match(r"2 of 2 bundles accepted in", out)
+            wait_for(lambda: len(list(inbox.glob("in/*"))) == 2 and len(list(inbox.glob("reports/*"))) == 2)
+            there = {path.read_bytes() for path in inbox.glob("in/*")}
+            assert there == {file.read_bytes() for file in files}
+            sent = counts(mars)
+        got = counts(earth)
+    assert (sent["received"], sent["forwarded"], sent["stored"]) == (2, 2, 0)
+    assert (got["delivered"], got["reports"], got["stored"]) == (4, 2, 0)
+
+
+def test_bundles_wait_for_a_peer_over_the_agents_death(tmp_path: Path) -> None:
+    listen = ("--listen", "tcpcl://127.0.0.1:0")
+    peer = ("--peer", "ipn:9.0=tcpcl://127.0.0.1:1")
+    with agent("ipn:3.0", tmp_path / "mars", *listen, *peer) as (mars, near):
+        send(
+            "--from",
+            "ipn:2.1",
+            "--to",
+            "ipn:9.1",
+            "--via",
+            f"tcpcl://{near}",
+            "--size",
+            "1 kB",
+            "--count",
+            "50",
+        )
+        mars.kill()
+        mars.wait(20)
+    with agent("ipn:9.0", tmp_path / "earth", *listen) as (earth, far):
+        with agent("ipn:3.0", tmp_path / "mars", "--peer", f"ipn:9.0=tcpcl://{far}", *listen) as (mars, _):
+            wait_for(lambda: (tmp_path / "earth" / "bundles.log").stat().st_size > 50_000)
+            time.sleep(0.3)
+            sent = counts(mars)
+        got = counts(earth)
+    assert (sent["forwarded"], sent["stored"], got["delivered"]) == (50, 0, 50)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["agent", "mars", "--storage", "s"], '"mars" is not an endpoint identifier; allowed: such as'),
+        (["agent", "dtn://mars/in", "--storage", "s"], "names an endpoint; allowed: a node such as"),
+        (["agent", "dtn://m/", "--storage", "s", "--listen", "http://x"], "allowed: tcpcl://HOST"),
+        (["agent", "dtn://m/", "--storage", "s", "--route", "*=dtn://e/"], '"dtn://e/" is not a peer'),
+        (["agent", "dtn://m/", "--storage", "s", "--limit", "5 m"], '--limit "5 m": is not possible'),
+        (["agent", "dtn://m/", "--storage", "s", "--peer", "dtn://e/"], "has no =; allowed: NODE=LAYER"),
+        (["send", "--to", "dtn://e/in"], "nothing or too much to send"),
+        (["send", "--to", "nowhere", "--size", "1 kB"], '"nowhere" is not an endpoint identifier'),
+        (
+            ["send", "--to", "dtn://e/in", "--size", "1 kB", "--via", "tcpcl://127.0.0.1:1"],
+            "allowed: the address of a running agent",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["dtn", *arguments])
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+    assert not list(tmp_path.iterdir()), "nothing is written"
