@@ -67,6 +67,7 @@ fn chain(delay: Span) -> u64 {
         jitter: Default::default(),
         reorder: false,
         quick_start: None,
+        holds: None,
         trace: None,
         acm: None,
         rate: Rate::from_bits_per_second(100_000_000),

@@ -201,7 +201,12 @@ fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
     both.map(|(name, config, ends)| {
         let (stream, probe) = (builder.stream(&name), builder.probe(&link::TRACE, &name));
         let changes = config.acm.as_ref().and_then(|_| builder.probe(&link::acm::TRACE, &name));
-        let link = Link::new(&name, &config, stream, probe).adapting(&config, ends, changes);
+        let mut link = Link::new(&name, &config, stream, probe).adapting(&config, ends, changes);
+        if let Some(contacts) = &pair.contacts {
+            let (from, to) = if name == pair.name { (&pair.from, &pair.to) } else { (&pair.to, &pair.from) };
+            link =
+                link.open_in(contacts.openings(from, to, builder.stream(&format!("{}.contacts", pair.name))));
+        }
         Direction { name, config, link }
     })
 }

@@ -4,7 +4,7 @@
 use bentpipe_core::Table;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
 use bentpipe_models::mac::wifi;
-use bentpipe_models::net::{access, atm, constellation, edge, proxy};
+use bentpipe_models::net::{access, atm, bundles, constellation, edge, proxy};
 use bentpipe_models::service::{bridge, relay};
 use bentpipe_models::transport::{details, flow, hosting};
 use bentpipe_models::voice::recognised;
@@ -43,6 +43,8 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
         &atm::connection::CONNECTION,
         &atm::leg::LEG,
         &wifi::counters::REPORT,
+        &bundles::REPORT,
+        &bundles::FLOW,
         &edge::REPORT,
         &proxy::split::REPORT,
         &proxy::acknowledgments::REPORT,

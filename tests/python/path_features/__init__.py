@@ -13,6 +13,7 @@ from . import (
     applications,
     atm,
     constellation,
+    deep_space,
     dvb_rcs,
     edges,
     errors,
@@ -46,6 +47,7 @@ ROWS: Final[tuple[Row, ...]] = tuple(
         atm,
         wifi,
         constellation,
+        deep_space,
     )
     for row in layer.ROWS
 )
@@ -77,6 +79,8 @@ ELSEWHERE: Final[dict[str, str]] = {
     "flow.endpoints.model": "who stands at the ends of an emulation",
     "link.return.trace.samples.file": "the same samples in a file",
     "link.error.trace.outcomes.file": "the same outcomes in a file",
+    "link.contacts.when.plan.plan.file": "the same plan in a file",
+    "network.bundles.plan.file": "the same plan in a file",
     "flow.transport.tcp.congestion.file": "source that may do anything (test_prototypes.py)",
     "access.policy.signal.samples.file": "the same samples in a file",
     "network.constellation.routing.forwarding": "the paths of a file, which facts follow as a run does (View)",

@@ -110,10 +110,17 @@ fn describe(scenario: &Scenario, name: &str, crossings: &[(String, String, Traff
 }
 
 pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Medium {
-    match forward {
+    let mut medium = match forward {
         true => pair.forward().facts(&pair.name, pair.ends(), traffic),
         false => pair.back().facts(&LinkPair::back_name(&pair.name), pair.back_ends(), traffic),
+    };
+    if let Some(contacts) = &pair.contacts {
+        let kind = contacts.when.kind();
+        medium.notes.push(format!(
+            "it is open in its contacts (by {kind}) only, of which the prediction knows nothing"
+        ));
     }
+    medium
 }
 
 /// A direction of an access: the link that carries at the start, and what follows.

@@ -1,6 +1,6 @@
 //! Accesses, whose links carry traffic one at a time, and the handovers between them.
 
-use super::Scenario;
+use super::{LinkPair, Scenario};
 use crate::handovers;
 use crate::instantiate::lay;
 use bentpipe_core::{Problems, Recorder, Span, Streams, Time};
@@ -97,6 +97,12 @@ impl Scenario {
                 problems.within(&access.name, |problems| {
                     self.check_links(access, problems);
                     for link in &access.links {
+                        let closes = |pair: &&LinkPair| pair.name == *link && pair.contacts.is_some();
+                        if self.link.iter().any(|pair| closes(&pair)) {
+                            let message =
+                                format!("\"{link}\" has contacts; allowed: links that are always open");
+                            problems.add("links", message);
+                        }
                         if let Some(other) = taken.insert(link, &access.name) {
                             let message =
                                 format!("\"{link}\" already belongs to \"{other}\"; allowed: another link");

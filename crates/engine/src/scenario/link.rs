@@ -61,9 +61,16 @@ pub struct LinkPair {
     /// not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
+    /// Packets that the link holds at most, those on their way included, as an emulator that keeps packets in memory for the delay
+    /// (`limit` of netem): a packet that finds so many is dropped. Unlimited by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Count<1, 1_000_000_000>>,
     /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<link::series::Config>,
+    /// The intervals in which the link is open. If unset, it always is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contacts: Option<link::contacts::Config>,
     /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
     /// symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset, all
     /// packets are sent at `rate`.
@@ -86,6 +93,7 @@ impl LinkPair {
             framing: self.framing.clone().unwrap_or_default(),
             error: self.error.clone(),
             quick_start: self.quick_start,
+            holds: self.holds,
             trace: self.trace.clone(),
             acm: self.acm.clone(),
         }
@@ -131,7 +139,7 @@ impl LinkPair {
             rate,
             delay,
             error,
-            traced: trace.is_some() || acm.is_some(),
+            traced: trace.is_some() || acm.is_some() || self.contacts.is_some(),
         })
     }
 
@@ -148,6 +156,12 @@ impl bentpipe_scenario::Check for LinkPair {
                 .add("to", format!("\"{}\" is also the link's other end; allowed: another node", self.to));
         }
         self.forward().check(self.ends(), problems);
+        if let Some(contacts) = &self.contacts {
+            problems.within("contacts", |problems| contacts.check(&self.from, &self.to, problems));
+            if self.acm.is_some() || self.back.as_ref().is_some_and(|back| back.acm.is_some()) {
+                problems.add("contacts", "stand beside acm; allowed: one of them");
+            }
+        }
         if let Some(back) = &self.back {
             problems.within("return", |problems| back.check(self.back_ends(), problems));
         }

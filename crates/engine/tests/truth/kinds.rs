@@ -9,7 +9,7 @@ use crate::run::{Results, Run};
 use bentpipe_core::Time;
 use bentpipe_engine::scenario::{Scenario, Starts};
 use bentpipe_engine::schema;
-use bentpipe_models::link::{framing, jitter};
+use bentpipe_models::link::{contacts, framing, jitter};
 use bentpipe_models::mac::dama::{allocator, estimator, requests, scheme};
 use bentpipe_models::mac::wifi::adaptation;
 use bentpipe_models::net::access::policy;
@@ -74,6 +74,10 @@ fn lists() -> Vec<List> {
             |fading| link(&format!("error = {{ kind = \"snr\", snr_db = 12, fading = {fading} }}")),
         ];
         "jitter": jitter::Config, [|jitter| link(&format!("jitter = {jitter}"))];
+        "contacts": contacts::Kind, [|contacts| link(&format!("contacts = {{ when = {contacts} }}"))];
+        "code": channel::code::Code, [
+            |code| link(&format!("error = {{ kind = \"coded\", ber = 2e-5, code = {code} }}")),
+        ];
         "framing": framing::Config, [
             |framing| link(&format!("framing = {framing}")),
             |framing| star(&format!("return.framing = {framing}")),

@@ -6,6 +6,7 @@
 //! ends draw them from identical streams, the plan.
 
 pub mod bulk;
+pub mod bundles;
 pub mod calls;
 pub mod cbr;
 pub mod command;
@@ -27,6 +28,7 @@ kinds! {
     #[schemars(rename = "App")]
     pub enum Config: Workload, tables {
         "bulk" => Bulk(bulk::Config),
+        "bundles" => Bundles(bundles::Config),
         "cbr" => Cbr(cbr::Config),
         "command" => Command(command::Config),
         "email" => Email(email::Config),

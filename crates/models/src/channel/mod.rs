@@ -2,6 +2,8 @@
 
 pub mod bit;
 mod chain;
+pub mod code;
+pub mod coded;
 pub mod effect;
 mod facts;
 pub mod fading;
@@ -30,6 +32,7 @@ kinds! {
         "none" => None(none::Config),
         "packet" => Packet(packet::Config),
         "bit" => Bit(bit::Config),
+        "coded" => Coded(coded::Config),
         "gilbert" => Gilbert(gilbert::Config),
         "gilbert-elliott" => GilbertElliott(gilbert_elliott::Config),
         "markov" => Markov(markov::Config),

@@ -10,7 +10,8 @@ impl Config {
     /// The hop over the direction between these ends that results call `part`.
     pub fn facts(&self, part: &str, ends: Ends<'_>, traffic: Traffic) -> Hop {
         // Quick-Start changes how a flow starts, which is the flow's to say.
-        let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, trace, acm } = self;
+        let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, holds, trace, acm } =
+            self;
         let frames = acm.as_ref().filter(|_| framing.has_frames());
         let clear = frames.map(|acm| acm.in_clear_sky(None).unwrap_or(acm.most_robust()));
         let framed = framing.framed(clear.map(Modcod::frame_bytes), traffic.bytes);
@@ -46,6 +47,10 @@ impl Config {
                 "its jitter ({}) varies the delay, of which this is the mean{order}",
                 jitter.kind()
             ));
+        }
+        if let Some(most) = holds {
+            let most = most.value();
+            hop.notes.push(format!("it holds at most {most} packets, those on their way included"));
         }
         if traffic.bytes > framing.longest() {
             hop.notes.push(format!("packets of {} B are longer than the framing carries", traffic.bytes));

@@ -21,6 +21,7 @@
 
 pub mod acm;
 mod adaptive;
+pub mod contacts;
 mod facts;
 pub mod framing;
 pub mod jitter;
@@ -32,13 +33,16 @@ pub mod transmitter;
 pub use adaptive::Ends;
 
 use self::adaptive::{Adaptive, Begun};
+use self::contacts::{Openings, Standing, Turn, CUT_OFF};
 use self::framing::{Added, Unit, Verdicts, TOO_LONG};
 use self::series::Playback;
 use self::transmitter::Transmitter;
 use crate::channel::{self, Errors, Fate, SPOILED};
 use crate::queue;
-use crate::{Change, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{Column, Fraction, Probe, Problems, Rate, Report, Span, Stream, Table, Time, Whole};
+use crate::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
+use bentpipe_core::{
+    Column, Count, Fraction, Probe, Problems, Rate, Report, Span, Stream, Table, Time, Whole,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -77,6 +81,10 @@ pub struct Config {
     /// not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
+    /// Packets that the link holds at most, those on their way included, as an emulator that keeps packets in memory for the delay
+    /// (`limit` of netem): a packet that finds so many is dropped. Unlimited by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Count<1, 1_000_000_000>>,
     /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<series::Config>,
@@ -86,6 +94,9 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<acm::Config>,
 }
+
+/// The link holds as many packets as it can.
+pub const HOLDS_TOO_MANY: DropReason = DropReason::new("link holds as many packets as it can");
 
 fn is_steady(jitter: &jitter::Config) -> bool {
     *jitter == jitter::Config::default()
@@ -106,6 +117,15 @@ impl Config {
             problems.add("reorder", "has no effect without jitter; allowed: with jitter");
         }
         problems.within("framing", |problems| self.framing.check(None, problems));
+        if let (framing::Config::Space(frames), channel::Config::Coded(errors)) = (&self.framing, &self.error)
+        {
+            if frames.code != errors.code {
+                let (theirs, ours) = (frames.code.kind(), errors.code.kind());
+                let message =
+                    format!("{ours} is not the code of the framing ({theirs}); allowed: the same code");
+                problems.within("error", |problems| problems.add("code", message));
+            }
+        }
         if let Some(trace) = &self.trace {
             problems.within("trace", |problems| trace.check(problems));
         }
@@ -174,6 +194,10 @@ pub struct Link {
     /// The stage's output port for delivered packets.
     exit: Port,
     playback: Option<Box<Playback>>,
+    /// Where it stands in its contacts, if it is not always open.
+    contacts: Option<Box<Standing>>,
+    /// Packets that it holds at most.
+    holds: usize,
     /// The framing's result for each admitted packet, if there is a framing.
     frames: VecDeque<Added>,
     /// Admitted packets in order of delivery.
@@ -204,12 +228,22 @@ impl Link {
             longest: config.framing.longest(),
             exit: Port(0),
             playback: config.trace.as_ref().map(|trace| Box::new(trace.build(config.rate, config.delay))),
+            contacts: None,
+            holds: config.holds.map_or(usize::MAX, |most| most.value() as usize),
             frames: VecDeque::new(),
             flying: VecDeque::new(),
             error_drops: 0,
             jitter: jitter::Line::new(&config.jitter, config.reorder),
             adaptive: None,
         }
+    }
+
+    /// Opens the link in these intervals only.
+    pub fn open_in(mut self, openings: Openings) -> Link {
+        let standing = Standing::new(openings);
+        self.transmitter.close(Time::ZERO, &[], standing.opens());
+        self.contacts = Some(Box::new(standing));
+        self
     }
 
     /// Lets the link adapt to the signal between its ends, if its configuration has ACM. The probe is one on [`acm::TRACE`].
@@ -249,6 +283,46 @@ impl Link {
             self.errors = error.errors();
         }
         self.retime(now, sample.rate, sample.delay);
+    }
+
+    /// Opens or closes the link if it is time to.
+    fn turn(&mut self, now: Time, out: &mut Outbox) {
+        while let Some(turn) = self.contacts.as_mut().and_then(|contacts| contacts.turn(now)) {
+            match turn {
+                Turn::Opens(opening) => {
+                    let (rate, delay) = (
+                        opening.rate.unwrap_or(self.transmitter.rate()),
+                        opening.delay.unwrap_or(self.delay),
+                    );
+                    if (rate, delay) != (self.transmitter.rate(), self.delay) {
+                        self.retime(now, rate, delay);
+                    }
+                }
+                Turn::Closes => self.close(now, out),
+            }
+        }
+    }
+
+    /// Drops the packet in transmission and keeps the others for the next contact.
+    fn close(&mut self, now: Time, out: &mut Outbox) {
+        let Some(opens) = self.contacts.as_ref().map(|contacts| contacts.opens()) else { return };
+        let in_transmission = self.transmitter.is_sending(now);
+        let sent = self.flying.len() - self.transmitter.unsent(now);
+        let unsent: Vec<Packet> =
+            self.flying.drain(sent..).map(|flying| flying.packet.into_inner()).collect();
+        self.frames.truncate(sent);
+        self.transmitter.close(now, &unsent, opens);
+        let mut unsent = unsent.into_iter();
+        if in_transmission {
+            unsent.by_ref().take(1).for_each(|packet| out.drop(packet, CUT_OFF));
+        }
+        for mut packet in unsent {
+            // It was admitted when it came.
+            let (sent, added) = self.transmitter.offer_again(now, &mut packet);
+            self.frames.extend(added);
+            let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
+            self.flying.push_back(Flying { packet, delivery });
+        }
     }
 
     /// Applies a new rate and delay to everything that has not been sent yet.
@@ -417,11 +491,17 @@ impl Stage for Link {
         if packet.size > self.longest {
             return out.drop(packet, TOO_LONG);
         }
+        if self.flying.len() >= self.holds {
+            return out.drop(packet, HOLDS_TOO_MANY);
+        }
         self.take(now, packet, out);
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.play(now);
+        if self.contacts.is_some() {
+            self.turn(now, out);
+        }
         if self.adaptive.is_some() {
             self.begin_adapted(now, out);
         } else if let Some((packet, sent)) = self.transmitter.begin(now, out) {
@@ -444,16 +524,21 @@ impl Stage for Link {
     #[inline]
     fn next_wake(&self) -> Option<Time> {
         let first = self.flying.front().map(|first| self.leaves(first.delivery));
-        if self.playback.is_none() && !self.transmitter.is_buffered() && self.jitter.is_none() {
+        if self.playback.is_none()
+            && self.contacts.is_none()
+            && !self.transmitter.is_buffered()
+            && self.jitter.is_none()
+        {
             return first;
         }
         let playback = self.playback.as_ref().and_then(|playback| playback.next());
+        let contacts = self.contacts.as_ref().and_then(|contacts| contacts.next());
         let jitter = self.jitter.as_ref().and_then(|line| line.next());
         let begin = match &self.adaptive {
             Some(adaptive) => adaptive.next_begin(&self.transmitter),
             None => self.transmitter.next_begin(),
         };
-        [first, playback, begin, jitter].into_iter().flatten().min()
+        [first, playback, contacts, begin, jitter].into_iter().flatten().min()
     }
 
     fn hasten(&mut self, now: Time, by: Span) -> Span {

@@ -26,6 +26,7 @@ fn config() -> Config {
         jitter: Default::default(),
         reorder: false,
         quick_start: None,
+        holds: None,
         trace: None,
         acm: None,
         rate: Rate::from_bits_per_second(12_000_000),
@@ -424,4 +425,85 @@ fn what_the_framing_cannot_carry_is_dropped_by_name() {
     let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| reason.words()).collect();
     assert_eq!(dropped, ["longer than the framing can carry"]);
     assert_eq!(link.held().packets, 1);
+}
+
+/// Packets delivered and the numbers of those that were dropped, with their reasons, until a time in milliseconds.
+fn run_contacts(link: &mut Link, out: &mut Outbox, until: u64) -> Vec<(u32, u64)> {
+    let mut found = Vec::new();
+    while let Some(wake) = link.next_wake().filter(|wake| wake.as_nanos() <= until * 1_000_000) {
+        link.wake(wake, out);
+        while let Some(sent) = out.next_sent() {
+            found.push((sent.packet.number, wake.as_nanos() / 1_000));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
+    let contacts: contacts::Config = serde_json::from_str(
+        r#"{"when": {"windows": {"windows": [["10 ms", "12500 us"], ["20 ms", "21 ms"]], "repeat": "100 ms"}}}"#,
+    )
+    .unwrap();
+    let mut config = config();
+    config.queue = serde_json::from_str(r#"{"drop-tail": {"packets": 10}}"#).unwrap();
+    let openings = contacts.openings("a", "b", Streams::new(1, 0).stream("c"));
+    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None).open_in(openings);
+    let mut out = Outbox::default();
+    for number in 0..6 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
+    }
+    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits into the second, exactly.
+    let delivered = run_contacts(&mut link, &mut out, 500);
+    assert_eq!(delivered, [(0, 261_000), (1, 262_000), (3, 271_000), (4, 361_000), (5, 362_000)]);
+    let dropped: Vec<_> =
+        out.totals().dropped.iter().map(|((_, reason), held)| (*reason, held.packets)).collect();
+    assert_eq!(dropped, [(contacts::CUT_OFF, 1)]);
+    assert_eq!(link.held(), Held::default());
+}
+
+#[test]
+fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
+    let contacts: contacts::Config = serde_json::from_str(
+        r#"{"when": {"plan": {"plan": "src,dst,start,end,rate_bps,owlt_s\na,b,0,1,12000000,2\nb,a,0,1,8000,1\na,b,5,6,6000000,3\n"}},
+            "outages": [{"start": "1 ms", "end": "5001 ms"}, {"start": "5004 ms", "end": "5005 ms", "announced": true}]}"#,
+    )
+    .unwrap();
+    let seconds = |time: Time| time.as_secs_f64();
+    let known = contacts.known("a", "b", Time::MAX).unwrap();
+    let known: Vec<_> = known.iter().map(|opening| (seconds(opening.start), seconds(opening.end))).collect();
+    assert_eq!(known, [(0.0, 1.0), (5.0, 5.004), (5.005, 6.0)]);
+    let mut config = config();
+    config.queue = serde_json::from_str(r#"{"drop-tail": {"packets": 10}}"#).unwrap();
+    let openings = contacts.openings("a", "b", Streams::new(1, 0).stream("c"));
+    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None).open_in(openings);
+    let mut out = Outbox::default();
+    link.wake(Time::ZERO, &mut out);
+    for number in 0..4 {
+        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
+    }
+    // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001 to 5.003 s, the third is cut off.
+    let delivered = run_contacts(&mut link, &mut out, 20_000);
+    assert_eq!(delivered, [(0, 2_001_000), (1, 8_003_000), (3, 8_007_000)]);
+    assert!(contacts.known("x", "b", Time::MAX).unwrap().is_empty());
+}
+
+/// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which five are on their way.
+#[test]
+fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way() {
+    let mut config = config();
+    config.holds = Some(bentpipe_core::Count::new(5));
+    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
+    let (mut out, mut delivered) = (Outbox::default(), Vec::new());
+    for number in 0..30 {
+        let now = Time::from_nanos(u64::from(number) * 10_000_000);
+        delivered
+            .extend(run_contacts(&mut link, &mut out, u64::from(number) * 10).into_iter().map(|(n, _)| n));
+        link.receive(now, Port(0), packet(number, 1500), &mut out);
+    }
+    delivered.extend(run_contacts(&mut link, &mut out, 1000).into_iter().map(|(number, _)| number));
+    // The first leaves at 251 ms, in time for the one of 260 ms.
+    assert_eq!(delivered, [0, 1, 2, 3, 4, 26, 27, 28, 29]);
+    let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| *reason).collect();
+    assert_eq!(dropped, [HOLDS_TOO_MANY]);
 }

@@ -33,6 +33,8 @@ pub struct Transmitter {
     last: (u32, Span),
     /// When everything admitted so far will have been sent.
     free_at: Time,
+    /// Nothing is transmitted before then: the link is closed.
+    closed_until: Time,
     /// Start of transmission, size and bytes to send of each waiting packet.
     waiting: VecDeque<(Time, u32, u32)>,
     backlog: Backlog,
@@ -71,6 +73,7 @@ impl Transmitter {
             probe,
             last: (0, Span::ZERO),
             free_at: Time::ZERO,
+            closed_until: Time::ZERO,
             waiting: VecDeque::new(),
             backlog: Backlog::default(),
             sent: Held::default(),
@@ -120,6 +123,35 @@ impl Transmitter {
             out.record(probe, now, &[packets as f64, bytes as f64, self.queue_drops as f64]);
         }
         answer
+    }
+
+    /// Takes a packet that was admitted earlier and withdrawn since. Returns when it will have been sent, and the framing's result.
+    pub fn offer_again(&mut self, now: Time, packet: &mut Packet) -> (Time, Option<Added>) {
+        let start = now.max(self.free_at);
+        let bytes = self.frame(now, packet);
+        self.waiting.push_back((start, packet.size, bytes));
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(packet.size);
+        self.wait += start.since(now);
+        self.free_at = start + self.count(packet, bytes);
+        (self.free_at, self.framer.as_ref().map(|_| self.added))
+    }
+
+    /// The rate of transmission.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Whether a packet is in transmission: its first bit has left and its last bit has not.
+    pub fn is_sending(&self, now: Time) -> bool {
+        let next = self.waiting.iter().find(|(start, ..)| *start >= now);
+        next.map_or(self.free_at, |(start, ..)| *start) > now && self.closed_until <= now
+    }
+
+    /// Takes back `packets`, all that are not sent at `now`, and sends nothing until `opens`.
+    pub fn close(&mut self, now: Time, packets: &[Packet], opens: Time) {
+        self.withdraw(now, packets, opens);
+        self.closed_until = opens;
     }
 
     /// Sends a packet past the queue and returns when it will have been sent. What arrives later leaves later
@@ -331,10 +363,14 @@ impl Transmitter {
             let bits = u128::from(span.as_nanos()) * u128::from(before.bits_per_second());
             Span::from_nanos(u64::try_from(bits / u128::from(rate.bits_per_second())).unwrap_or(u64::MAX))
         };
-        // Positions of the old and the new schedule.
-        let mut old = self.waiting.front().map_or(self.free_at, |(start, ..)| *start);
-        let mut new = now + stretched(old.since(now));
-        let mut ends = vec![new];
+        // Positions of the old and the new schedule. While the link is closed nothing is in transmission.
+        let closed = self.closed_until > now;
+        let mut old = match closed {
+            true => self.closed_until,
+            false => self.waiting.front().map_or(self.free_at, |(start, ..)| *start),
+        };
+        let mut new = if closed { old } else { now + stretched(old.since(now)) };
+        let mut ends = if closed { Vec::new() } else { vec![new] };
         for (start, _, size) in &mut self.waiting {
             let begins = new + stretched(start.since(old));
             old = *start + before.span_of(u64::from(*size));
@@ -368,7 +404,7 @@ impl Transmitter {
     /// The number of admitted packets that have not been sent.
     pub fn unsent(&self, now: Time) -> usize {
         let waiting = self.waiting.iter().rev().take_while(|(start, ..)| *start > now).count();
-        waiting + usize::from(self.free_at > now)
+        waiting + usize::from(self.free_at > now && self.closed_until <= now)
     }
 
     /// The framing's unit; that of no framing without one.
@@ -418,7 +454,7 @@ impl Transmitter {
     /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted and count
     /// neither as transmitted nor as transmission time.
     pub fn report(&self, name: &str, now: Time, pending: Held, error_drops: u64, report: &mut Report) {
-        let busy = self.busy.saturating_sub(self.free_at.since(now));
+        let busy = self.busy.saturating_sub(self.free_at.since(now.max(self.closed_until)));
         let packets = self.sent.packets;
         let values = [
             (packets - pending.packets) as f64,

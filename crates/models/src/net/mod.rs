@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod atm;
+pub mod bundles;
 pub mod constellation;
 pub mod edge;
 pub mod fate;

@@ -24,7 +24,7 @@ use crate::facts::{Crossing, Hop};
 use crate::link::acm::budget::Sheet;
 use crate::link::framing;
 use crate::mac::{dama, skyplex, wifi};
-use crate::net::{atm, constellation};
+use crate::net::{atm, bundles, constellation};
 use crate::queue;
 use bentpipe_core::{kinds, Problems, Rate, Span};
 use std::any::Any;
@@ -39,6 +39,7 @@ kinds! {
         "constellation" => Constellation(constellation::Config),
         "atm" => Atm(atm::Config),
         "wifi" => Wifi(wifi::Config),
+        "bundles" => Bundles(bundles::Config),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod gse;
 pub mod mpe;
 pub mod none;
 pub mod rle;
+pub mod space;
 pub mod transport_stream;
 pub mod ule;
 
@@ -37,6 +38,7 @@ kinds! {
         "ule" => Ule(ule::Config),
         "gse" => Gse(gse::Config),
         "rle" => Rle(rle::Config),
+        "space" => Space(space::Config),
     }
 }
 
@@ -203,6 +205,7 @@ pub(crate) mod tests {
             (parse(r#"{"ule": {"packing": false, "address": false}}"#), None),
             (parse(r#"{"gse": {"frame": 100}}"#), None),
             (parse(r#"{"gse": {"label": 6}}"#), Some(38)),
+            (parse(r#"{"space": {}}"#), None),
             (parse(r#"{"rle": {}}"#), Some(38)),
             (parse(r#"{"rle": {"trailer": "crc", "protocol": "full"}}"#), Some(599)),
         ]

@@ -1,0 +1,179 @@
+//! Transfer frames of space links: TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B) and Proximity-1 (211.0-B), behind a channel code.
+//!
+//! Packets are put behind each other into the data fields of frames, each with an encapsulation packet's header of 4 bytes (133.1-B) or a space
+//! packet's of 6 (133.0-B), across the bounds of frames. All frames have one length; what is not filled when a frame must be sent is
+//! an idle packet. A frame is sent with its sync marker and the symbols that the code adds, and is lost as a whole if it
+//! cannot be decoded. The link's rate is that of the sent bits.
+//!
+//! With m bytes of sync marker, L bytes of frame and a code of c check bytes, m + L + c bytes are sent for L - h bytes of packets, where h are the
+//! headers and checks within the frame: 1279 for 1103 for a TM frame of 1115 bytes with a control field behind RS(255,223) with depth 5.
+//!
+//! **Deviations.** A frame begins when there is something to send; on a real link it begins when the idle frame before it ends, up to a
+//! frame's duration later. Proximity-1 has frames of varying length; here they have one.
+//!
+//! ```toml
+//! framing = { kind = "space", frame = "tm", length = 1115, code = { kind = "reed-solomon" } }
+//! ```
+
+use super::{Added, Framer, Framing};
+use crate::channel::code::Code;
+use bentpipe_core::{Count, Problems, Sample};
+use bentpipe_dtn::frames::{self, ENCAPSULATION, SPACE_PACKET};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Transfer frames of space links (TM, AOS, USLP, Proximity-1; CCSDS) behind a channel code. The link's rate is that of the sent bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "SpaceFraming")]
+pub struct Config {
+    /// The kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`.
+    pub frame: Kind,
+    /// Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of RS(255,223).
+    pub length: Count<16, 65_536>,
+    /// Whether frames end with an operational control field of 4 bytes; off by default.
+    pub control_field: bool,
+    /// Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6 bytes.
+    pub packets: Packets,
+    /// The channel code; none by default. The link's `error` of kind `coded` has the same one.
+    pub code: Code,
+}
+
+/// A kind of transfer frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SpaceFrame")]
+pub enum Kind {
+    /// Telemetry (CCSDS 132.0-B).
+    #[default]
+    Tm,
+    /// Advanced orbiting systems (CCSDS 732.0-B).
+    Aos,
+    /// Unified space link protocol (CCSDS 732.1-B).
+    Uslp,
+    /// Proximity-1 (CCSDS 211.0-B).
+    #[serde(rename = "proximity-1")]
+    Proximity1,
+}
+
+/// The header that a packet gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SpacePackets")]
+pub enum Packets {
+    /// An encapsulation packet (CCSDS 133.1-B).
+    #[default]
+    Encapsulation,
+    /// A space packet (CCSDS 133.0-B).
+    SpacePacket,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            frame: Kind::default(),
+            length: Count::new(1115),
+            control_field: false,
+            packets: Packets::default(),
+            code: Code::default(),
+        }
+    }
+}
+
+impl Config {
+    fn layout(&self) -> frames::Frame {
+        let kind = match self.frame {
+            Kind::Tm => frames::Kind::Tm,
+            Kind::Aos => frames::Kind::Aos,
+            Kind::Uslp => frames::Kind::Uslp,
+            Kind::Proximity1 => frames::Kind::Proximity1,
+        };
+        frames::Frame {
+            kind,
+            length: self.length.value() as u32,
+            control_field: self.control_field,
+            insert: 0,
+        }
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str =
+        r#"frame = "aos", length = 892, code = { kind = "concatenated", interleave = 4 }"#;
+}
+
+impl Framing for Config {
+    fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {
+        let layout = self.layout();
+        let header = match self.packets {
+            Packets::Encapsulation => ENCAPSULATION,
+            Packets::SpacePacket => SPACE_PACKET,
+        };
+        Some(Box::new(Frames { unit: layout.sent(&self.code.code()), data: layout.data(), header, room: 0 }))
+    }
+
+    fn longest(&self) -> u32 {
+        match self.packets {
+            // The length field of two bytes counts the header.
+            Packets::Encapsulation => 65_535 - ENCAPSULATION,
+            // It is one less than the length of the data.
+            Packets::SpacePacket => 65_536,
+        }
+    }
+
+    fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
+        if carrier.is_some() {
+            problems.add("", "transfer frames do not fit into the slots of a return link; allowed: on links");
+        }
+        if let Some(refusal) = self.layout().refuses(&self.code.code()) {
+            problems.add("length", refusal);
+        }
+    }
+}
+
+/// Frames of one length.
+struct Frames {
+    /// Bytes sent for a frame.
+    unit: u32,
+    /// Bytes of its data field.
+    data: u32,
+    /// Bytes of a packet's header.
+    header: u32,
+    /// What is left of the last frame.
+    room: u32,
+}
+
+impl Framer for Frames {
+    fn unit(&self) -> u32 {
+        self.unit
+    }
+
+    fn add(&mut self, size: u32, open: bool) -> Added {
+        let bytes = size + self.header;
+        let room = if open { self.room } else { 0 };
+        let rest = bytes.saturating_sub(room);
+        let units = rest.div_ceil(self.data);
+        self.room = if units == 0 { room - bytes } else { units * self.data - rest };
+        Added { units, shares: room > 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::units;
+    use super::*;
+
+    /// CCSDS 132.0-B and 131.0-B: a frame of 1115 bytes has 6 bytes of header, 4 of control field and 2 of check; it is sent with a
+    /// marker of 4 bytes and 5 x 32 check bytes.
+    #[test]
+    fn worked_examples() {
+        let config: Config =
+            serde_json::from_str(r#"{"control_field": true, "code": {"reed-solomon": {}}}"#).unwrap();
+        assert_eq!(config.build(None).unwrap().unit(), 1279);
+        // 1103 bytes of data: one packet of 1099 and its header of 4, exactly.
+        assert_eq!(units(&config, None, &[1099, 1099]), [(1, false), (1, false)]);
+        assert_eq!(units(&config, None, &[1100, 1099]), [(2, false), (1, true)]);
+        // Three packets of 300 in one frame, and 191 bytes of the fourth.
+        assert_eq!(units(&config, None, &[300; 4]), [(1, false), (0, true), (0, true), (1, true)]);
+    }
+}

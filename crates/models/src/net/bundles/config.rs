@@ -1,0 +1,205 @@
+//! The configuration of a delay-tolerant network.
+
+use crate::channel;
+use crate::link::contacts::PlanText;
+use bentpipe_core::{Count, Sample, Size, Span, Time};
+use bentpipe_dtn::contacts::{Contact, Plan};
+use bentpipe_dtn::ltp;
+use bentpipe_dtn::network::config::Prophet;
+use bentpipe_dtn::network::{self, Convergence, Discard, Routing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A delay-tolerant network: bundle agents at the nodes of a contact plan. Every packet that enters the network at one of its nodes is carried
+/// as a bundle to the node behind which its destination lies.
+///
+/// ```toml
+/// [network.space]
+/// kind = "bundles"
+/// plan = { file = "mars-day.csv" }
+/// convergence = "ltp"
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML.
+    pub plan: PlanText,
+    /// How bundles pass a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"` (RFC 5326), which retransmits until
+    /// the neighbour has it. UDP by default.
+    #[serde(default)]
+    pub convergence: Layer,
+    /// Where bundles go next. By the contact plan (`"contact-graph"`, CCSDS 734.3) by default; `"epidemic"`, `"spray-and-wait"` and `"prophet"` (RFC
+    /// 6693) copy bundles at meetings and use no plan.
+    #[serde(default)]
+    pub routing: Method,
+    /// Copies of a bundle under spray-and-wait, 8 by default.
+    #[serde(default = "eight")]
+    pub copies: Count<1, 65_536>,
+    /// Time for which a bundle is worth anything; then it is dropped. One day by default.
+    #[serde(default = "day")]
+    pub lifetime: Span,
+    /// Bytes of bundles that a node stores at most. Unlimited by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Size>,
+    /// What a node without room drops: `"newest"`, the bundle that comes, by default; `"oldest"`, the bundles that came first; `"lowest-priority"`,
+    /// bundles of a lower priority than the one that comes, if any.
+    #[serde(default)]
+    pub discard: Drop,
+    /// Largest LTP segment in bytes, headers of LTP included, 1400 B by default.
+    #[serde(default = "segment")]
+    pub segment: Size,
+    /// Time that an answer of LTP may take beyond light times and closed contacts, for transmission, queues and processing. 1 s by default.
+    #[serde(default = "second")]
+    pub margin: Span,
+    /// Errors that spoil datagrams on every contact; none by default.
+    #[serde(default)]
+    pub error: channel::Config,
+    /// Contacts or parts of them that do not take place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
+}
+
+/// How bundles pass a contact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "BundleConvergence")]
+pub enum Layer {
+    /// A datagram per bundle.
+    #[default]
+    Udp,
+    /// A red block of LTP per bundle.
+    Ltp,
+}
+
+/// Where bundles go next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "BundleRouting")]
+pub enum Method {
+    /// Contact graph routing (CCSDS 734.3).
+    #[default]
+    ContactGraph,
+    /// A copy to everyone who has none.
+    Epidemic,
+    /// A given number of copies, half of which are handed over at each meeting; a last copy waits for the destination
+    /// (Spyropoulos, Psounis and Raghavendra, 2005).
+    SprayAndWait,
+    /// PRoPHET (RFC 6693), with its default parameters.
+    Prophet,
+}
+
+/// What a node without room drops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "BundleDiscard")]
+pub enum Drop {
+    /// The bundle that comes.
+    #[default]
+    Newest,
+    /// The bundles that came first.
+    Oldest,
+    /// Bundles of a lower priority.
+    LowestPriority,
+}
+
+/// An interval in which nobody transmits from one node to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ContactOutage")]
+pub struct Outage {
+    /// The node that cannot transmit.
+    pub from: String,
+    /// The node that it cannot reach.
+    pub to: String,
+    /// Start of the interval, counted from the start of the run.
+    pub start: Span,
+    /// End of the interval, counted from the start of the run.
+    pub end: Span,
+    /// Whether routing knows of it in advance; off by default.
+    #[serde(default)]
+    pub announced: bool,
+}
+
+fn eight() -> Count<1, 65_536> {
+    Count::new(8)
+}
+
+fn day() -> Span {
+    Span::from_secs(86_400)
+}
+
+fn segment() -> Size {
+    Size::from_bytes(1400)
+}
+
+fn second() -> Span {
+    Span::from_secs(1)
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"plan = "src,dst,start,end,rate_bps,owlt_s\na,b,0,4,2000000,0.3\nb,a,1,9,2000000,0.3\na,b,6,9,2000000,0.3", convergence = "ltp", storage = "50 kB", outages = [{ from = "a", to = "b", start = "2 s", end = "3 s" }]"#;
+}
+
+impl Config {
+    /// The plan without the outages that `wanted` names.
+    fn without(&self, wanted: impl Fn(&Outage) -> bool) -> Plan {
+        let plan = self.plan.plan();
+        let mut contacts: Vec<Contact> = plan.contacts().to_vec();
+        for outage in self.outages.iter().filter(|outage| wanted(outage)) {
+            let (start, end) = (Time::ZERO + outage.start, Time::ZERO + outage.end);
+            let ends = (plan.node(&outage.from), plan.node(&outage.to));
+            contacts = contacts
+                .into_iter()
+                .flat_map(|contact| {
+                    let hit = (Some(contact.from), Some(contact.to)) == ends
+                        && start < contact.end
+                        && end > contact.start;
+                    let before = Contact { end: if hit { start } else { contact.end }, ..contact };
+                    let after = Contact { start: end, ..contact };
+                    [Some(before), hit.then_some(after)]
+                        .into_iter()
+                        .flatten()
+                        .filter(|part| part.start < part.end)
+                })
+                .collect();
+        }
+        Plan::of(plan.nodes().to_vec(), contacts)
+    }
+
+    /// The contacts as they take place, and those by which nodes route.
+    pub(super) fn plans(&self) -> [Plan; 2] {
+        [self.without(|_| true), self.without(|outage| outage.announced)]
+    }
+
+    /// What the agents do.
+    pub(super) fn agents(&self) -> network::Config {
+        let config = ltp::Config { segment: self.segment.bytes(), ..ltp::Config::default() };
+        network::Config {
+            convergence: match self.convergence {
+                Layer::Udp => Convergence::Udp,
+                Layer::Ltp => Convergence::Ltp { config, margin: self.margin },
+            },
+            routing: match self.routing {
+                Method::ContactGraph => Routing::ContactGraph,
+                Method::Epidemic => Routing::Epidemic,
+                Method::SprayAndWait => Routing::SprayAndWait { copies: self.copies.value() as u32 },
+                Method::Prophet => Routing::Prophet(Prophet::default()),
+            },
+            storage: self.storage.map_or(u64::MAX, Size::bytes),
+            discard: match self.discard {
+                Drop::Newest => Discard::Newest,
+                Drop::Oldest => Discard::Oldest,
+                Drop::LowestPriority => Discard::LowestPriority,
+            },
+        }
+    }
+
+    /// The shortest light time between two nodes, if they have contacts.
+    pub(super) fn delay(&self, from: &str, to: &str) -> Option<Span> {
+        let plan = self.plan.plan();
+        let ends = (plan.node(from), plan.node(to));
+        let contacts =
+            plan.contacts().iter().filter(|contact| (Some(contact.from), Some(contact.to)) == ends);
+        contacts.map(|contact| contact.delay).min()
+    }
+}

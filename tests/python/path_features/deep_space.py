@@ -1,0 +1,117 @@
+"""Contacts of links, frames and codes of space links, and networks of bundle agents."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .applications import SHARED
+from .base import LINK, Row
+
+#: Packets that cross as bundles.
+BUNDLES: Final[dict[str, Any]] = {
+    **LINK,
+    "link": [],
+    "network": {
+        "space": {
+            "kind": "bundles",
+            "plan": "src,dst,start,end,rate_bps,owlt_s\na,b,0,20,4000000,0.05\nb,a,0,20,4000000,0.05",
+        }
+    },
+}
+
+
+def _bundles(keys: str, values: str) -> Row:
+    own = " ".join(f"network.bundles.{key}" for key in keys.split())
+    sets = tuple(f"network.space.{value}" for value in values.split(";"))
+    return Row(own, BUNDLES, sets, "bundles are stored and forwarded")
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    Row(
+        "link.contacts link.contacts.when link.contacts.when.windows link.contacts.when.windows.windows "
+        "link.contacts.when.windows.repeat link.contacts.outages link.contacts.outages.start "
+        "link.contacts.outages.end link.contacts.outages.announced",
+        LINK,
+        (
+            'link.w.contacts.when={kind="windows",windows=[["0 s","9 s"]],repeat="10 s"}',
+            'link.w.contacts.outages=[{start="1 s",end="2 s",announced=true}]',
+        ),
+        "open in its contacts",
+    ),
+    Row(
+        "link.contacts.when.random link.contacts.when.random.open link.contacts.when.random.closed",
+        LINK,
+        ('link.w.contacts.when={kind="random",open="5 s",closed="1 s"}',),
+        "open in its contacts",
+    ),
+    Row(
+        "link.contacts.when.plan link.contacts.when.plan.plan",
+        LINK,
+        (
+            'link.w.contacts.when={kind="plan",plan="src,dst,start,end,rate_bps,owlt_s'
+            '\\na,b,0,20,4000000,0.05\\nb,a,0,20,4000000,0.05"}',
+        ),
+        "open in its contacts",
+    ),
+    Row("link.holds link.return.holds", LINK, ("link.w.holds=40",), "it holds at most 40 packets"),
+    Row(
+        "link.framing.space link.framing.space.frame link.framing.space.frame.tm link.framing.space.frame.aos "
+        "link.framing.space.frame.uslp link.framing.space.frame.proximity-1 link.framing.space.length "
+        "link.framing.space.control_field link.framing.space.packets link.framing.space.packets.encapsulation "
+        "link.framing.space.packets.space-packet link.framing.space.code "
+        "link.framing.space.code.none link.framing.space.code.reed-solomon "
+        "link.framing.space.code.reed-solomon.correctable link.framing.space.code.reed-solomon.interleave "
+        "link.framing.space.code.bch link.framing.space.code.convolutional "
+        "link.framing.space.code.concatenated link.framing.space.code.concatenated.correctable "
+        "link.framing.space.code.concatenated.interleave link.framing.space.code.turbo "
+        "link.framing.space.code.turbo.information link.framing.space.code.turbo.rate "
+        "link.framing.space.code.turbo.loss_db link.framing.space.code.ldpc "
+        "link.framing.space.code.ldpc.information link.framing.space.code.ldpc.rate "
+        "link.framing.space.code.ldpc.loss_db",
+        LINK,
+        (
+            'link.w.framing={kind="space",frame="aos",length=892,control_field=true,packets="space-packet",'
+            'code={kind="concatenated",correctable=16,interleave=4}}',
+        ),
+    ),
+    Row(
+        "link.error.coded link.error.coded.ber link.error.coded.eb_n0_db link.error.coded.code",
+        LINK,
+        (
+            'link.w.framing={kind="space",code={kind="reed-solomon"}}',
+            'link.w.error={kind="coded",ber=1e-3,code={kind="reed-solomon"}}',
+        ),
+    ),
+    Row(
+        "network.bundles network.bundles.plan network.bundles.convergence network.bundles.convergence.udp "
+        "network.bundles.lifetime",
+        BUNDLES,
+        ("network.space.lifetime=2 h",),
+        "bundles are stored and forwarded",
+    ),
+    _bundles(
+        "convergence.ltp segment margin storage discard discard.oldest routing routing.contact-graph",
+        'convergence="ltp";segment="1 kB";margin="2 s";storage="1 MB";discard="oldest"',
+    ),
+    _bundles(
+        "routing.spray-and-wait copies discard.lowest-priority error",
+        'routing="spray-and-wait";copies=4;discard="lowest-priority";error={kind="packet",probability=0.01}',
+    ),
+    _bundles(
+        "routing.epidemic routing.prophet discard.newest outages outages.from outages.to outages.start "
+        "outages.end outages.announced",
+        'routing="epidemic";outages=[{from="a",to="b",start="2 s",end="3 s",announced=true}]',
+    ),
+    Row(
+        "flow.app.bundles flow.app.bundles.rate flow.app.bundles.payload flow.app.bundles.report "
+        "flow.app.bundles.bundles flow.app.bundles.timeout",
+        SHARED,
+        ('flow.g.app={kind="bundles",rate="1 Mbit/s",payload="1 kB",report="40 B",timeout="10 s"}',),
+    ),
+    Row(
+        "flow.app.bundles.window",
+        LINK,
+        ('flow.f.app={kind="bundles",window=1,payload="1 kB",timeout="10 s"}', "flow.f.transport=udp"),
+        "this flow uses udp",
+    ),
+)
