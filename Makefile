@@ -49,6 +49,7 @@ run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Ve
 
 test: build ## Run every check and every test
 	@scripts/packages test
+	@scripts/ilbc
 	@scripts/test
 
 kernel: build ## Build the kernel of the clock `kernel`, once: a real Linux in virtual time

@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
+import select
 import subprocess
 import sys
+import tempfile
 import threading
+import tty
 import wave
 from collections.abc import Iterator
 from pathlib import Path
@@ -207,12 +211,16 @@ def test_real_telephones_and_a_simulated_one_hear_each_other_in_a_conference(
     with exchange_at(bentpipe, "server", out, "--iax-port", "4569"):
         for user in ("one", "two"):
             folder = phone(tmp_path / user, user, tones[user])
-            dial = ("baresip", "-f", str(folder), "-e", f"d sip:600@{address}", "-t", "6")
+            dial = ("baresip", "-f", str(folder), "-e", f"d sip:600@{address}", "-t", "60")
             phones.append(began(bentpipe, "user" if user == "one" else "server", *dial))
+        # However slow the machine is, all three are in the conference while the third speaks.
+        until(lambda: [e["event"] for e in lines_of(out.read_text())].count("answered") == 2)
         speech = tone(tmp_path / "three.wav", tones["three"])
         third = ("phone", "iax2:600@server", "--address", "user", "--speech", str(speech), "--seconds", "4")
         recorded = ("--out", str(tmp_path / "three-dec.wav"), "--json")
         simulated = bentpipe.done("exec", "user", "--", PROGRAM, *third, *recorded)
+        for process in phones:
+            process.terminate()
         said = [process.communicate()[0] for process in phones]
     assert simulated.returncode == 0, simulated.stdout + simulated.stderr
     went = json.loads(simulated.stdout)
@@ -229,6 +237,104 @@ def test_real_telephones_and_a_simulated_one_hear_each_other_in_a_conference(
         strength = spectrum(heard[user], tuple(tones.values()))
         others = [strength[tone] for name, tone in tones.items() if name != user]
         assert min(others) > 5 * strength[own], (user, strength)
+
+
+class Modem:
+    """iaxmodem in a host: a telephone line in software by an implementation of IAX2 that is not ours (libiax2)."""
+
+    def __init__(self, bentpipe: Bentpipe, host: str, server: str) -> None:
+        # The name of a device has at most 63 characters.
+        self.folder = tempfile.TemporaryDirectory()
+        self.tty = Path(self.folder.name) / "tty"
+        configuration = Path(self.folder.name) / "modem"
+        values = {
+            "device": self.tty, "owner": "root:root", "mode": 600, "port": 4569, "refresh": 60, "server": server,
+            "peername": "modem", "secret": "none", "cidname": "Modem", "cidnumber": 55, "codec": "ulaw",
+        }  # fmt: skip
+        configuration.write_text("".join(f"{name} {value}\n" for name, value in values.items()))
+        # It looks for configurations in /etc/iaxmodem only.
+        self.process = began(bentpipe, host, "iaxmodem", f"../..{configuration}")
+        try:
+            until(lambda: self.tty.exists() or self.process.poll() is not None)
+            self.line = os.open(self.tty, os.O_RDWR | os.O_NOCTTY)
+        except BaseException:
+            self.close()
+            raise
+        tty.setraw(self.line)
+        self.said = ""
+
+    def command(self, text: str, answer: str | None = "OK") -> None:
+        """Gives the modem a command and waits for its answer."""
+        os.write(self.line, text.encode() + b"\r")
+        if answer is not None:
+            self.expect(answer)
+
+    def expect(self, answer: str) -> None:
+        """Waits until the modem says something."""
+        until(lambda: answer in self.read())
+        self.said = ""
+
+    def read(self) -> str:
+        """What the modem has said since it was last understood."""
+        while select.select([self.line], [], [], 0)[0]:
+            self.said += os.read(self.line, 4096).decode("latin-1")
+        return self.said
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.communicate()
+        if hasattr(self, "line"):
+            os.close(self.line)
+        self.folder.cleanup()
+
+
+@needs("iaxmodem")
+@networks
+def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    """A modem beyond the satellite registers, is called from a SIP telephone, answers with its tone, then calls."""
+    (tmp_path / "calls.toml").write_text(SCENARIO)
+    bentpipe("up", str(tmp_path / "calls.toml"))
+    out = tmp_path / "exchange"
+    speech = tone(tmp_path / "speech.wav", 500)
+
+    def dial(number: str) -> subprocess.Popen[str]:
+        words = ("phone", f"sip:{number}@server", "--address", "server", "--speech", str(speech), "--json")
+        recorded = ("--seconds", "3", "--out", str(tmp_path / f"{number}.wav"))
+        return began(bentpipe, "server", PROGRAM, *words, *recorded)
+
+    with exchange_at(bentpipe, "server", out, "--iax-port", "4569"):
+        modem = Modem(bentpipe, "user", address_of(bentpipe, "server"))
+        try:
+            until(lambda: '"registers"' in out.read_text())
+            modem.command("AT+FCLASS=1")
+            calling = dial("modem")
+            modem.expect("RING")
+            modem.command("ATA", answer=None)
+            called = json.loads(calling.communicate(timeout=60)[0])
+            # The telephone hangs up, and so does the exchange.
+            until(lambda: len([e for e in lines_of(out.read_text()) if e["event"] == "ended"]) == 2)
+            # Its answering tone has no end in sight: the modem is told that the call is over.
+            modem.command("", answer=None)
+            modem.command("ATH")
+            modem.command("ATDT600", answer=None)
+            until(lambda: '"to": "600"' in out.read_text())
+            conference = json.loads(dial("600").communicate(timeout=60)[0])
+            events = lines_of(out.read_text())
+        finally:
+            modem.close()
+    # The called modem sends the answering tone of ITU-T T.30 (CED, 2100 Hz), the calling one the calling tone (CNG).
+    for went, file, expected in ((called, "modem.wav", 2100), (conference, "600.wav", 1100)):
+        assert went["answered"] and went["received"] > 100, went
+        strength = spectrum(tmp_path / file, (2100, 1100, 700))
+        assert strength[expected] > 10 * max(
+            value for tone_, value in strength.items() if tone_ != expected
+        ), strength
+    (offered,) = [event for event in events if event["event"] == "incoming" and event["line"] == "iax2"]
+    assert (offered["from"], offered["to"]) == ("55", "600")
+    ended = [event for event in events if event["event"] == "ended" and event["line"] == "iax2"]
+    assert ended[0]["received"] > 50 and ended[0]["sent"] > 50, ended
 
 
 @needs("kamailio")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes.util
 import math
 import tomllib
 import wave
@@ -13,7 +12,7 @@ import bentpipe as bp
 import pytest
 from bentpipe import listening
 from bentpipe.errors import InputError
-from bentpipe.voice import emodel
+from bentpipe.voice import coded, emodel
 
 SCENARIO = """
 name = "call"
@@ -97,24 +96,32 @@ def test_a_listener_hears_the_speech_with_its_losses(tmp_path: Path, speech: Pat
         silent = np.mean(np.abs(heard[: 8000 * 19]) < 1e-3) - np.mean(np.abs(spoken[: 8000 * 19]) < 1e-3)
         assert 0.0 <= silent < 0.1
     assert 0 < distances[1] < distances[0]
-    with pytest.raises(InputError, match="no library codes speech in iLBC-30"):
-        listening.heard(call(tmp_path / "ilbc", "iLBC-30"), "call", samples)
     with pytest.raises(InputError, match="allowed: call, call.reverse"):
         listening.heard(run, "other", samples)
 
 
 @pytest.mark.parametrize(
-    ("codec", "library", "least"),
-    [("GSM-FR", "gsm", 0.98), ("G.729A", "bcg729", 0.9), ("G.711a", None, 0.999)],
+    ("codec", "least"),
+    [
+        ("GSM-FR", 0.98),
+        ("G.729A", 0.9),
+        ("G.711a", 0.999),
+        ("iLBC-20", 0.98),
+        ("iLBC-30", 0.98),
+        ("AMR-12.2", 0.98),
+        ("GSM-EFR", 0.98),
+        ("Opus-10", 0.9),
+        ("G.723.1", 0.9),
+    ],
 )
-def test_speech_passes_each_codec(
-    tmp_path: Path, speech: Path, codec: str, library: str | None, least: float
-) -> None:
+def test_speech_passes_each_codec(tmp_path: Path, speech: Path, codec: str, least: float) -> None:
     """What is heard is the speech as far as the codec keeps it, and has gaps where packets were lost."""
     np = pytest.importorskip("numpy")
-    if library is not None and ctypes.util.find_library(library) is None:
-        pytest.skip(f"lib{library} is not installed")
     samples = listening.read_speech(speech)
+    try:
+        coded.CODECS[codec](samples, 240)
+    except InputError as error:
+        pytest.skip(str(error))
     good, bad = (
         listening.heard(call(tmp_path / str(loss), codec, loss=loss), "call", samples) for loss in (0.0, 0.1)
     )
@@ -123,7 +130,15 @@ def test_speech_passes_each_codec(
         """The power of each 20 ms: codecs keep it, and not the phases."""
         return np.mean(signal[: len(signal) // 160 * 160].reshape(-1, 160) ** 2, axis=1)
 
-    likeness = [float(np.corrcoef(levels(spoken), levels(heard))[0, 1]) for spoken, heard in (good, bad)]
+    def alike(spoken: Any, heard: Any) -> float:
+        """The correlation of the levels. Decoded speech comes later by the codec's look-ahead, up to 10 ms."""
+        ends = len(spoken) - 80
+        return max(
+            float(np.corrcoef(levels(spoken[:ends]), levels(heard[late : late + ends]))[0, 1])
+            for late in range(0, 81, 8)
+        )
+
+    likeness = [alike(*one) for one in (good, bad)]
     assert likeness[0] > least > 0 and likeness[1] < likeness[0], likeness
 
 

@@ -1,1 +1,1 @@
-"""Calls: how they sound."""
+"""Telephone calls: their rating, their real exchange and telephone, and what is heard in them."""

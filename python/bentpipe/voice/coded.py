@@ -6,14 +6,19 @@
 | GSM-FR | libgsm (Debian: libgsm1) |
 | G.729A | bcg729 (Debian: libbcg729-0) |
 | AMR-12.2, GSM-EFR (its 12.2 kbit/s mode), Opus, G.723.1 | FFmpeg, through PyAV |
-| iLBC | none: neither FFmpeg as PyAV and Debian have it, nor Debian or PyPI have an encoder |
+| iLBC, frames of 20 and 30 ms | libilbc, WebRTC's codec as a library |
+
+Debian has no libilbc, only the static library of libtgowt-dev: `scripts/ilbc` makes a libilbc of that.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -71,14 +76,16 @@ class _G711:
 
 
 def _library(name: str, number: int, package: str, codec: str) -> ctypes.CDLL:
-    """The shared library ``name``."""
-    try:
-        return ctypes.CDLL(ctypes.util.find_library(name) or f"lib{name}.so.{number}")
-    except OSError:
-        raise InputError(
-            f"{codec} is coded by lib{name}, which is not installed (Debian: {package}); "
-            f"without it a call can be heard with {', '.join(name for name in CODECS if name != codec)}"
-        ) from None
+    """The shared library ``name``, from the system or from the folder ``lib`` of Python's environment."""
+    file = f"lib{name}.so.{number}"
+    for place in (ctypes.util.find_library(name) or file, str(Path(sys.prefix) / "lib" / file)):
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(place)
+    others = ", ".join(known for known in CODECS if not known.startswith(codec))
+    raise InputError(
+        f"{codec} is coded by lib{name}, which is not installed (Debian: {package}); "
+        f"without it a call can be heard with {others}"
+    )
 
 
 class _Gsm:
@@ -160,6 +167,53 @@ class _G729:
         return self._frames([None] * count, count)
 
 
+class _Ilbc:
+    """iLBC by libilbc: frames of 160 samples in 38 bytes or of 240 in 50, with the concealment of RFC 3951."""
+
+    def __init__(self, speech: Samples, samples: int) -> None:
+        library = _library("ilbc", 3, "libtgowt-dev, then scripts/ilbc", "iLBC")
+        pointer, size = ctypes.c_void_p, ctypes.c_size_t
+        library.WebRtcIlbcfix_Encode.argtypes = [pointer, pointer, size, pointer]
+        library.WebRtcIlbcfix_Decode.argtypes = [pointer, pointer, size, pointer, pointer]
+        library.WebRtcIlbcfix_DecodePlc.argtypes = [pointer, pointer, size]
+        library.WebRtcIlbcfix_DecodePlc.restype = size
+        self.library, self.samples = library, samples
+        encoder, self.decoder = pointer(), pointer()
+        for kind, instance in (("Encoder", encoder), ("Decoder", self.decoder)):
+            getattr(library, f"WebRtcIlbcfix_{kind}Create")(ctypes.byref(instance))
+            initialise = getattr(library, f"WebRtcIlbcfix_{kind}Init")
+            initialise.argtypes = [pointer, ctypes.c_int16]
+            initialise(instance, samples * 1000 // RATE)
+            getattr(library, f"WebRtcIlbcfix_{kind}Free").argtypes = [pointer]
+        self.frames = []
+        for block in blocks(speech, samples):
+            frame = ctypes.create_string_buffer(50)
+            length = library.WebRtcIlbcfix_Encode(
+                encoder, np.ascontiguousarray(block).ctypes.data, samples, frame
+            )
+            self.frames.append(frame.raw[:length])
+        library.WebRtcIlbcfix_EncoderFree(encoder)
+
+    def __del__(self) -> None:
+        if hasattr(self, "decoder"):
+            self.library.WebRtcIlbcfix_DecoderFree(self.decoder)
+
+    def decode(self, first: int, count: int) -> Samples:
+        out = np.zeros((count, self.samples), np.int16)
+        kind = ctypes.c_int16()
+        for row, frame in zip(out, self.frames[first : first + count], strict=False):
+            self.library.WebRtcIlbcfix_Decode(
+                self.decoder, frame, len(frame), row.ctypes.data, ctypes.byref(kind)
+            )
+        return out.ravel() / 32768
+
+    def lose(self, count: int) -> Samples:
+        out = np.zeros((count, self.samples), np.int16)
+        for row in out:
+            self.library.WebRtcIlbcfix_DecodePlc(self.decoder, row.ctypes.data, 1)
+        return out.ravel() / 32768
+
+
 class _Ffmpeg:
     """A codec of FFmpeg, through PyAV."""
 
@@ -237,5 +291,19 @@ CODECS: Final[dict[str, Callable[[Samples, int], Coded]]] = {
     "Opus-10": _ffmpeg("libopus", "libopus", 10000),
     "Opus-8": _ffmpeg("libopus", "libopus", 8000),
     "G.729A": _G729,
+    "iLBC-20": _Ilbc,
+    "iLBC-30": _Ilbc,
     "G.723.1": _ffmpeg("g723_1", "g723_1", 6300),
 }
+
+
+def codec_named(name: str) -> Any:
+    """The codec of a name. Raises :class:`bentpipe.InputError` if no library codes speech in it."""
+    from bentpipe.voice import emodel
+
+    codec = next(codec for codec in emodel.codecs().values() if codec.name.lower() == name.lower())
+    if codec.name not in CODECS:
+        raise InputError(
+            f"no library codes speech in {codec.name} here; a call can be heard with {', '.join(CODECS)}"
+        )
+    return codec

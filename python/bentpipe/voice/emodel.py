@@ -26,11 +26,11 @@ class Symbol:
     name: str
     #: Unit of its value; "1" if it has none.
     unit: str
-    #: Default value.
+    #: Value that the recommendation assumes if nothing else is known.
     default: float
     #: Least and greatest value that the recommendation permits.
     permitted: tuple[float, float]
-    #: What it is.
+    #: Meaning of the parameter, in words.
     about: str
 
 
@@ -98,7 +98,7 @@ def symbols() -> dict[str, Symbol]:
 
 @functools.cache
 def codecs() -> dict[str, Codec]:
-    """The codecs by name."""
+    """The codecs that bentpipe knows, by name."""
     return {row["name"]: Codec(**row) for row in _described()["codecs"]}
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-#: Samples per second.
+#: Number of samples in a second.
 RATE: Final = 8000
 ENCODINGS: Final = ("PCMU", "PCMA")
 

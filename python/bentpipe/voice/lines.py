@@ -82,7 +82,7 @@ class Line(Protocol):
         """Acts on timers that have expired."""
 
     def next_wake(self) -> int | None:
-        """When to call :meth:`wake`."""
+        """Returns the time at which :meth:`wake` is to be called next, or None for never."""
 
     def take(self) -> list[dict[str, Any]]:
         """Sends what the protocol asks for, and returns its events."""
@@ -94,13 +94,13 @@ class Line(Protocol):
         """Informs the caller that the telephone rings."""
 
     def answer(self, now: int, call: int) -> None:
-        """Answers a call."""
+        """Answers a call that has arrived."""
 
     def refuse(self, now: int, call: int, status: int) -> None:
         """Refuses a call with a status of SIP."""
 
     def hang_up(self, now: int, call: int) -> None:
-        """Ends a call."""
+        """Ends a call in any state."""
 
     def speak(self, now: int, call: int, payload: bytes, period: int) -> None:
         """Sends 20 ms of speech. ``period`` counts these from the answer, pauses included."""
@@ -112,7 +112,7 @@ class Line(Protocol):
         """Releases what a call that has ended still holds."""
 
     def close(self) -> None:
-        """Closes the sockets."""
+        """Closes the sockets of the line."""
 
 
 def _bound(address: str, port: int) -> socket.socket:
@@ -207,7 +207,7 @@ class SipLine:
         self.agent.wake(now)
 
     def next_wake(self) -> int | None:
-        """When to call :meth:`wake`."""
+        """Returns the time at which :meth:`wake` is to be called next, or None for never."""
         return self.agent.next_wake()
 
     def take(self) -> list[dict[str, Any]]:
@@ -249,7 +249,7 @@ class SipLine:
         return call
 
     def ring(self, now: int, call: int) -> None:
-        """Sends 180."""
+        """Sends the response 180, Ringing."""
         self.agent.ring(now, call)
 
     def answer(self, now: int, call: int) -> None:
@@ -261,7 +261,7 @@ class SipLine:
         self.agent.refuse(now, call, status)
 
     def hang_up(self, now: int, call: int) -> None:
-        """Sends BYE or CANCEL."""
+        """Sends BYE, or CANCEL if the call was not answered yet."""
         self.agent.hang_up(now, call)
 
     def speak(self, now: int, call: int, payload: bytes, period: int) -> None:  # noqa: ARG002
@@ -296,7 +296,7 @@ class SipLine:
             media.socket.close()
 
     def close(self) -> None:
-        """Closes all sockets."""
+        """Closes the socket of the signalling and those of all calls."""
         for call in list(self.media):
             self.forget(call)
         self.selector.unregister(self.signalling)
@@ -323,7 +323,7 @@ class IaxLine:
         selector.register(self.socket, selectors.EVENT_READ, self)
 
     def read(self, now: int, ready: socket.socket) -> None:
-        """Handles signalling and speech."""
+        """Handles the frames of signalling and speech that have arrived."""
         for data, sender in _arrived(ready):
             self.exchange.receive(now, sender, data)
 
@@ -332,7 +332,7 @@ class IaxLine:
         self.exchange.wake(now)
 
     def next_wake(self) -> int | None:
-        """When to call :meth:`wake`."""
+        """Returns the time at which :meth:`wake` is to be called next, or None for never."""
         return self.exchange.next_wake()
 
     def take(self) -> list[dict[str, Any]]:
@@ -361,6 +361,7 @@ class IaxLine:
     def _register(self, event: dict[str, Any]) -> None:
         now, user, seconds = time.monotonic_ns(), str(event["user"]), int(event["seconds"])
         self.users[user] = (str(event["address"]), now + seconds * 1_000_000_000)
+        self.tell({"event": "registers", "line": self.name, "user": user, "seconds": seconds})
         self.exchange.register(now, event["call"], user, seconds, _date(datetime.datetime.now()))
 
     def call(self, now: int, user: str, to: str, address: str) -> int:
@@ -372,11 +373,11 @@ class IaxLine:
         return call
 
     def ring(self, now: int, call: int) -> None:
-        """Sends ACCEPT and RINGING."""
+        """Sends the frames ACCEPT and RINGING."""
         self.exchange.ring(now, call)
 
     def answer(self, now: int, call: int) -> None:
-        """Sends ANSWER."""
+        """Sends the frame ANSWER."""
         self.exchange.answer(now, call)
 
     def refuse(self, now: int, call: int, status: int) -> None:
@@ -384,7 +385,7 @@ class IaxLine:
         self.exchange.refuse(now, call, CAUSES.get(status, 17))
 
     def hang_up(self, now: int, call: int) -> None:
-        """Sends HANGUP."""
+        """Sends the frame HANGUP."""
         self.exchange.hang_up(now, call)
 
     def speak(self, now: int, call: int, payload: bytes, period: int) -> None:  # noqa: ARG002
@@ -402,7 +403,7 @@ class IaxLine:
         self.speech.pop(call, None)
 
     def close(self) -> None:
-        """Closes the socket."""
+        """Closes the socket of the line."""
         self.selector.unregister(self.socket)
         self.socket.close()
 

@@ -108,9 +108,11 @@ class Pabx:
                 line.wake(now)
             self._flush()
             if now >= self.tick_ns:
-                # After a pause the missed periods are left out.
+                # After a pause the missed periods are left out. The time stamps of speech are 20 ms apart, however late
+                # this is.
+                scheduled = self.tick_ns
                 self.tick_ns = max(self.tick_ns + PERIOD_NS, now - PERIOD_NS)
-                self._mix(now)
+                self._mix(scheduled)
                 self._flush()
 
     def _mix(self, now: int) -> None:

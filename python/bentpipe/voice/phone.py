@@ -24,7 +24,7 @@ SILENT: Final = 32
 
 @dataclass
 class Said:
-    """How a call went."""
+    """The course of a call, and what was heard in it."""
 
     #: Whether it was answered.
     answered: bool
@@ -32,7 +32,7 @@ class Said:
     status: int | None
     #: Time from the call to the answer in seconds.
     after_s: float | None
-    #: Packets of speech.
+    #: Packets of speech that were sent, that arrived, and that did not (None with IAX2, which does not number them).
     sent: int
     received: int
     lost: int | None
