@@ -1,4 +1,4 @@
-"""An emulation's ``fidelity.json`` as a sentence."""
+"""The ``fidelity.json`` of an emulation or a measurement as a sentence."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ def fidelity_text(run: Run) -> str | None:
     fidelity = run.fidelity
     if not fidelity:
         return None
+    if "one_way_width_s" in fidelity:
+        return "; ".join([f"{fidelity['verdict']}: measured", *fidelity["reasons"]])
     late, lost = fidelity["lateness"], fidelity["lost"]
     text = (
         f"{fidelity['verdict']}: {late['count']} packets reached their hosts {span_text(late['p50_s'])} late (median), "

@@ -111,7 +111,10 @@ class Run:
 
     @property
     def clock(self) -> str:
-        """How the results were obtained: ``"simulated"``, ``"virtual kernel"`` or ``"emulated"`` (in real time)."""
+        """How the results were obtained: ``"simulated"``, ``"virtual kernel"``, ``"emulated"`` (in real time) or
+        ``"measured"``."""
+        if self.provenance.get("instrument") == "measure":
+            return "measured"
         if self.provenance.get("instrument") != "emulate":
             return "simulated"
         return "virtual kernel" if "guest" in self.provenance.get("notes", {}) else "emulated"

@@ -105,6 +105,10 @@ def read(page: str) -> list[Block]:
     return found
 
 
+#: Seconds after which a command of a block is killed: it waits for something that does not come.
+MOST_S: Final = 900
+
+
 class Session:
     """Runs the blocks of one page in a folder. Figures are written to ``figures`` as 1.png, 2.png and so on."""
 
@@ -153,6 +157,7 @@ class Session:
                 stderr=subprocess.STDOUT,
                 text=True,
                 check=False,
+                timeout=MOST_S,
             )
             said.append(ended.stdout)
             if ended.returncode and block.expected is None:

@@ -14,7 +14,7 @@ from .lazy import GroupedCommands
 #: The commands in the order of --help, by what a user wants to do. Each is a file of this folder.
 GROUPS: Final = {
     "Describe a network": ("new", "check", "show", "variants", "trace", "fit", "schema"),
-    "Run it": ("predict", "simulate", "emulate", "campaign", "reproduce"),
+    "Run it": ("predict", "simulate", "emulate", "measure", "reflect", "campaign", "reproduce"),
     "Read results": ("report", "plot", "compare", "explain", "netpipe", "listen"),
     "Use real programs in it": (
         *("run", "shell", "up", "ps", "exec", "set", "watch", "down"),

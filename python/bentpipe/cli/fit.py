@@ -19,7 +19,7 @@ def fit(
         typer.Argument(
             metavar="TRACE",
             help="A CSV or Parquet file with a column lost, 0 or 1 for each frame; with a column frames, "
-            "each row stands for so many frames in a row.",
+            "each row stands for so many frames in a row. Or the folder of a measured run.",
             show_default=False,
         ),
     ],
@@ -46,6 +46,8 @@ def fit(
 
     Shows the loss, the bursts and the gaps of the trace and each process fitted to it by maximum likelihood, and writes
     the best as error = { ... } for a scenario. With --json each process has its keys as a scenario takes them.
+
+    Of a run that `bentpipe measure` made, writes a scenario that replays delay and loss of each direction to --out.
     """
     from bentpipe import frames, plots
     from bentpipe.errors import unknown
@@ -54,6 +56,9 @@ def fit(
     from .progress import Bar
     from .stopping import Stop
 
+    if trace.is_dir():
+        _replay(trace, out)
+        return
     if figure is not None:
         of_format(figure, (".png", ".svg", ".pdf"))
     if out is not None:
@@ -90,6 +95,20 @@ def fit(
         for note in one.notes:
             print_note(f"* {one.process}: {note}")
     typer.echo(f"error = {inline(best.error)}")
+
+
+def _replay(folder: Path, out: Path | None) -> None:
+    from bentpipe.errors import InputError
+    from bentpipe.measure.fitting import replay
+    from bentpipe.runs import open_run
+
+    from .output import of_format
+
+    if out is None:
+        raise InputError("a measured run becomes a scenario: give its file by --out FILE.toml")
+    of_format(out, (".toml",))
+    for file in replay(open_run(folder), out):
+        typer.echo(f"written  {file}")
 
 
 def inline(table: dict[str, Any]) -> str:

@@ -1,0 +1,121 @@
+"""``bentpipe measure``: measures the path to a host that runs a reflector."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .common import TROUBLE, Json
+from .reflect import PORT, Key, Port
+
+if TYPE_CHECKING:
+    from bentpipe.measure.summary import Summary
+    from bentpipe.runs import Run
+
+
+def measure(
+    host: Annotated[
+        str, typer.Argument(metavar="HOST", help="Name or address of the reflector.", show_default=False)
+    ],
+    plan: Annotated[
+        str, typer.Option(metavar="NAME", help="The plan: short, geo, leo, terrestrial, or a TOML file.")
+    ] = "short",
+    key: Key = None,
+    port: Port = PORT,
+    distance: Annotated[
+        str,
+        typer.Option(
+            metavar="LENGTH",
+            help="Least way of a signal to the host, which bounds the one-way delay; 71572 km by GEO.",
+        ),
+    ] = "0 km",
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Draws the times of the probes.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="RUN", help="Folder of the results.", show_default="runs/measure-HOST"
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure the path to a host that runs `bentpipe reflect` or another reflector of STAMP.
+
+    Writes a run folder as the other instruments do. One-way delays are intervals: two clocks cannot tell how a
+    round-trip time divides. Ctrl-C ends the measurement and keeps what was measured.
+    """
+    from bentpipe import measure as instrument
+    from bentpipe.errors import InputError
+    from bentpipe.measure import folder
+    from bentpipe.measure.summary import summarise
+    from bentpipe.quantities import base_value
+
+    from .output import print_json
+    from .progress import Bar
+    from .reflect import key_of
+    from .stopping import stoppable
+
+    try:
+        least_s = (base_value(distance) if distance.endswith("m") else -1.0) / 299_792_458
+    except ValueError:
+        least_s = -1.0
+    if not 0 <= least_s < 1e6:
+        raise InputError(f'--distance "{distance}"; allowed: a length of 0 km or more, such as "71572 km"')
+    wanted, secret = instrument.read_plan(plan), key_of(key)
+    place = out or Path("runs") / f"measure-{host.replace(':', '-').replace('/', '-')}"
+    folder.free(place)
+    with stoppable() as stop:
+        with Bar(f"measuring {host}", stop) as bar:
+            seen = instrument.probe(host, port, wanted, secret, seed=seed, advance=bar.advance)
+        said = summarise(seen, least_s)
+        run = folder.write(place, host, seen, said)
+        if json:
+            print_json({"run": str(place), **_document(run)})
+        else:
+            _print(said)
+            typer.echo(f"results  {place}")
+        if not seen.replied.any():
+            typer.echo(f"bentpipe: none of {len(seen.sent)} probes had a reply", err=True)
+            raise typer.Exit(TROUBLE)
+        if stop.wanted:
+            raise typer.Exit(stop.exit_code)
+
+
+def _document(run: Run) -> dict[str, object]:
+    return {
+        "flow": run.flows.to_dicts()[0],
+        "directions": run.table("direction").to_dicts() if "direction" in run.tables else [],
+        "fidelity": run.fidelity,
+    }
+
+
+def _print(said: Summary) -> None:
+    import numpy as np
+
+    from bentpipe.quantities import number, rate_text
+
+    from .output import print_note, print_table
+
+    rows = [
+        [
+            one.name,
+            f"{1e3 * one.least[0]:.2f} to {1e3 * one.least[1]:.2f}",
+            *(number(1e3 * one.variation[quantile]) for quantile in (50, 95, 99)),
+            "-" if one.lost is None else str(one.lost),
+            "-" if one.lost is None else f"{100 * one.loss[0]:.2g} to {100 * one.loss[1]:.2g}",
+        ]
+        for one in said.directions
+    ]
+    columns = ("direction", "least delay\nms", "p50\nms", "p95\nms", "p99\nms", "lost", "loss\n%")
+    title = "Delay of each direction, and what varies above its least value"
+    print_table(columns, rows, text_columns=2, title=title)
+    known = said.rtt[np.isfinite(said.rtt)]
+    if len(known):
+        least, middle, high = (f"{1e3 * float(value):.2f}" for value in np.quantile(known, (0, 0.5, 0.95)))
+        typer.echo(f"round-trip time: least {least} ms, median {middle} ms, 95th percentile {high} ms")
+    if said.rate:
+        middle, low, high = (rate_text(rate) for rate in said.rate)
+        typer.echo(f"rate of trains: {middle} (5th to 95th percentile {low} to {high})")
+    for note in said.notes:
+        print_note(f"* {note}")

@@ -1,0 +1,155 @@
+"""One-way delays from times of two clocks, as intervals.
+
+When the remote clock shows ``t``, it is ``offset + skew * t`` ahead of the local one. A delay is never shorter than
+what light takes, so every probe bounds that difference from above and every reply bounds it from below (V. Paxson, "On
+calibrating measurements of packet transit times", SIGMETRICS 1998; S. B. Moon, P. Skelly, D. Towsley, "Estimation and
+removal of clock skew from network delay measurements", INFOCOM 1999; L. Zhang, Z. Liu, C. H. Xia, "Clock
+synchronization algorithms for network measurements", INFOCOM 2002, whose lower convex hulls are used here for both
+directions at once). What all lines between the two hulls agree on is known; the rest is the width of the interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.float64]
+
+#: Largest skew that a clock may have: 500 ppm, the most that NTP corrects (RFC 5905, appendix A.5.5.2).
+MOST_SKEW: Final = 500e-6
+#: Instants of a part at which the bounds of the difference are computed; between them they are interpolated.
+INSTANTS: Final = 17
+
+
+@dataclass(frozen=True)
+class Part:
+    """A time without a step of a clock: bounds of the remote minus the local clock, in seconds, at times ``at`` of the
+    remote one."""
+
+    at: Times
+    low: Times
+    high: Times
+    #: Bounds of the skew, remote against local, in seconds per second.
+    skew: tuple[float, float]
+
+    def bounds(self, when: Times) -> tuple[Times, Times]:
+        """Returns the least and the largest difference at each time. Linear interpolation of the least and the largest
+        of many lines errs to the safe side."""
+        return np.interp(when, self.at, self.low), np.interp(when, self.at, self.high)
+
+
+@dataclass(frozen=True)
+class Delays:
+    """One-way delays in seconds, in the order of the probes: the least and the largest that the times allow."""
+
+    forward_low: Times
+    forward_high: Times
+    backward_low: Times
+    backward_high: Times
+    parts: list[Part]
+    #: Number of the probe at which each further part begins: a clock was stepped before it.
+    steps: list[int]
+
+
+def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: float = 0.0) -> Delays:
+    """Returns the one-way delays of probes and replies.
+
+    ``sent`` and ``returned`` are local times of each probe and its reply, ``arrived`` and ``left`` those of the remote
+    clock, all in seconds and ordered by ``sent``; ``least`` is the least delay that is possible in each direction.
+    """
+    parts: list[Part] = []
+    steps, first = [], 0
+    fields = [np.empty(len(sent)) for _ in range(4)]
+    while first < len(sent):
+        last = _until_step(sent[first:], arrived[first:], left[first:], returned[first:], least) + first
+        here = slice(first, last)
+        part = _part(sent[here], arrived[here], left[here], returned[here], least)
+        assert part is not None
+        for at, stamps, low, high, sign in (
+            (arrived[here], arrived[here] - sent[here], fields[0], fields[1], 1),
+            (left[here], returned[here] - left[here], fields[2], fields[3], -1),
+        ):
+            least_here, most_here = part.bounds(at)
+            low[here] = stamps - (most_here if sign > 0 else -least_here)
+            high[here] = stamps - (least_here if sign > 0 else -most_here)
+        parts.append(part)
+        if first:
+            steps.append(first)
+        first = last
+    for low in (fields[0], fields[2]):
+        # The solver's tolerance may leave a nanosecond less than is possible.
+        np.maximum(low, least, out=low)
+    return Delays(fields[0], fields[1], fields[2], fields[3], parts, steps)
+
+
+def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least: float) -> int:
+    """Returns how many probes from the first can have been under clocks that were not stepped."""
+
+    def possible(count: int) -> bool:
+        return _part(sent[:count], arrived[:count], left[:count], returned[:count], least) is not None
+
+    if possible(len(sent)):
+        return len(sent)
+    low, high = 1, len(sent)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if possible(middle) else (low, middle)
+    return low
+
+
+def _part(sent: Times, arrived: Times, left: Times, returned: Times, least: float) -> Part | None:
+    """Returns what lines are possible; ``None`` if there is none."""
+    from scipy.optimize import linprog
+
+    # By the remote clock's own time, of which the local time is a linear function wherever the delay lies.
+    begin, end = float(arrived.min()), float(left.max())
+    above_at, above = _hull(arrived - begin, arrived - sent - least)
+    below_at, below = _hull(left - begin, -(left - returned + least))
+    # The unknowns are the offset at the begin, taken from the least one, and the skew.
+    base = float(above.min())
+    rows = np.concatenate(
+        [
+            np.column_stack([np.ones_like(above_at), above_at]),
+            -np.column_stack([np.ones_like(below_at), below_at]),
+        ]
+    )
+    most = np.concatenate([above - base, below + base])
+    bounds = [(None, None), (-MOST_SKEW, MOST_SKEW)]
+
+    def farthest(cost: tuple[float, float]) -> float | None:
+        # Relative to their size, round-trip times of seconds leave the solver's tolerance of 1e-9 below a nanosecond.
+        found = linprog(cost, A_ub=rows, b_ub=most, bounds=bounds, method="highs")
+        return float(found.fun) if found.status == 0 else None
+
+    slowest = farthest((0.0, 1.0))
+    fastest = farthest((0.0, -1.0))
+    if slowest is None or fastest is None:
+        return None
+    at = np.linspace(0, end - begin, INSTANTS)
+    low, high = [], []
+    for instant in at:
+        lowest, highest = farthest((1.0, float(instant))), farthest((-1.0, -float(instant)))
+        if lowest is None or highest is None:
+            return None
+        low.append(base + lowest)
+        high.append(base - highest)
+    return Part(at + begin, np.array(low), np.array(high), (slowest, -fastest))
+
+
+def _hull(at: Times, value: Times) -> tuple[Times, Times]:
+    """Returns the corners of the lower convex hull (A. M. Andrew, "Another efficient algorithm for convex hulls in two
+    dimensions", 1979)."""
+    corners: list[tuple[float, float]] = []
+    for x, y in sorted(zip(at.tolist(), value.tolist(), strict=True)):
+        if corners and corners[-1][0] == x:
+            continue
+        while len(corners) > 1:
+            (x0, y0), (x1, y1) = corners[-2:]
+            if (x1 - x0) * (y - y0) > (y1 - y0) * (x - x0):
+                break
+            corners.pop()
+        corners.append((x, y))
+    return np.array([x for x, _ in corners]), np.array([y for _, y in corners])

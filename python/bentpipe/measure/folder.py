@@ -1,0 +1,207 @@
+"""The run folder of a measurement, with the same files as those of the other instruments."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import bentpipe
+from bentpipe.errors import InputError, trouble
+
+from .plan import HEADERS
+from .probing import Measured
+from .summary import Summary, load_bit_s
+
+if TYPE_CHECKING:
+    from bentpipe.runs import Run
+
+#: Name of the only flow of a measurement.
+FLOW = "probes"
+
+
+def free(folder: Path) -> None:
+    """Makes the folder of a run, or raises :class:`bentpipe.InputError` if it has something in it or cannot be made."""
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise InputError(f"{folder} is not empty; allowed: a folder that is empty or does not exist")
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(trouble(error)) from error
+
+
+def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
+    """Writes the results into a folder that :func:`free` has made, and returns the run."""
+    import polars as pl
+
+    from bentpipe.runs import open_run
+    from bentpipe.scenarios import load
+
+    for sub in ("tables", "traces"):
+        (folder / sub).mkdir(exist_ok=True)
+    span = float(said.time[-1]) if len(said.time) else 0.0
+    (folder / "scenario.toml").write_text(load(scenario(host, seen, said)).toml, encoding="utf-8")
+    forward = [(one.lost or 0) / one.sent for one in said.directions if one.name == "forward" and one.sent]
+    # The direction of a single loss is not known, so the probes have the part of all packets.
+    lost = [{"flow": FLOW, "data": True, "packets": round(part * (seen.train < 0).sum())} for part in forward]
+    _json(folder / "summary.json", {"duration_seconds": span, "losses": lost, "tables": {}})
+    _json(folder / "fidelity.json", _fidelity(seen, said))
+    pl.DataFrame([_flow(seen, said)], infer_schema_length=None).write_parquet(folder / "flows.parquet")
+    rows = [
+        {
+            "direction": one.name,
+            "delay_least_low": one.least[0],
+            "delay_least_high": one.least[1],
+            **{f"variation_p{quantile}": value for quantile, value in one.variation.items()},
+            "variation_error": one.variation_error,
+            "packets": one.sent,
+            "lost": one.lost,
+            "loss_low": one.loss[0],
+            "loss_high": one.loss[1],
+        }
+        for one in said.directions
+    ]
+    if rows:
+        pl.DataFrame(rows).write_parquet(folder / "tables" / "direction.parquet")
+    _traces(folder / "traces" / "probe.parquet", seen, said)
+    _json(
+        folder / "provenance.json",
+        {
+            "bentpipe": bentpipe.__version__,
+            "commit": None,
+            "instrument": "measure",
+            "seed": 0,
+            "run": 0,
+            "status": "complete" if seen.complete else "incomplete",
+            "reason": None if seen.complete else "stopped",
+            "command": ["bentpipe", *sys.argv[1:]],
+            "host": {
+                "kernel": f"{platform.system()} {platform.release()}",
+                "system": platform.platform(),
+                "architecture": platform.machine(),
+            },
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seen.started)),
+            "simulated_seconds": span,
+            "events": len(seen.sent),
+            "wall_seconds": span,
+            "cpu_seconds": sum(os.times()[:2]),
+            "notes": {},
+        },
+    )
+    return open_run(folder)
+
+
+def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
+    """Returns a scenario of the path: one link with delay, losses and rate as measured, and a flow like the probes.
+
+    Delay is half of the least round-trip time, since clocks do not tell how it divides. The rate is that of trains
+    towards the reflector, for both directions; without trains it is 100 Mbit/s, which stands for no limit.
+    """
+    data = sum(seen.plan.sizes) / len(seen.plan.sizes) - HEADERS
+    alike: dict[str, Any] = {
+        "rate": f"{said.rate[0] if said.rate else 1e8:.0f} bit/s",
+        "delay": f"{1e9 * delay(seen, said):.0f} ns",
+    }
+    losses = {one.name: (one.lost or 0) / one.sent for one in said.directions if one.sent}
+    errors = {
+        name: {"error": {"kind": "packet", "probability": loss}} for name, loss in losses.items() if loss
+    }
+    ends = {"from": "here", "to": "there"}
+    back = alike | errors.get("backward", {})
+    link = {"name": "path"} | ends | alike | errors.get("forward", {}) | {"return": back}
+    app = {"kind": "cbr", "rate": f"{seen.plan.rate * 8 * data:.0f} bit/s", "datagram": f"{data:.0f} B"}
+    flow = {"name": FLOW} | ends | {"app": app, "transport": {"kind": "udp"}}
+    duration = f"{max(1.0, seen.plan.duration):g} s"
+    return {"name": f"Path to {host}", "duration": duration, "link": [link], "flow": [flow]}
+
+
+def delay(seen: Measured, said: Summary) -> float:
+    """Returns half of the least round-trip time in seconds, without the time that a packet takes to be sent if the rate
+    is known."""
+    sending = 8 * seen.size / said.rate[0] if said.rate else np.zeros(len(seen.size))
+    ways = said.rtt / 2 - sending
+    return max(0.0, float(np.nanmin(ways))) if np.isfinite(ways).any() else 0.0
+
+
+def _flow(seen: Measured, said: Summary) -> dict[str, Any]:
+    """Returns the row of the probes, trains left out."""
+    probes = seen.train < 0
+    replied = probes & seen.replied
+    known = said.rtt[replied]
+    quantiles = np.quantile(known, (0, 0.5, 0.95, 1)).tolist() if len(known) else [None] * 4
+    middle = np.empty(0)
+    if said.delays is not None:
+        middle = ((said.delays.forward_low + said.delays.forward_high) / 2)[probes[seen.replied]]
+    span = float(said.time[-1]) if len(said.time) > 1 else 1.0
+    payload = seen.size - HEADERS
+    return {
+        "flow": FLOW,
+        "from": "here",
+        "to": "there",
+        "group": None,
+        "dscp": 0,
+        "class": None,
+        "app": "cbr",
+        "transport": "udp",
+        "congestion": None,
+        "start": 0.0,
+        "goodput": 8 * float(payload[replied].sum()) / span,
+        "sent_bytes": int(payload[probes].sum()),
+        "sent_packets": int(probes.sum()),
+        "rtt_mean": float(known.mean()) if len(known) else None,
+        **dict(zip(("rtt_min", "rtt_p50", "rtt_p95", "rtt_max"), quantiles, strict=True)),
+        "delivered_bytes": int(payload[replied].sum()),
+        "delivered_packets": int(replied.sum()),
+        "delay_mean": float(middle.mean()) if len(middle) else None,
+        "delay_p95": float(np.quantile(middle, 0.95)) if len(middle) else None,
+        "delay_max": float(middle.max()) if len(middle) else None,
+    }
+
+
+def _traces(file: Path, seen: Measured, said: Summary) -> None:
+    import polars as pl
+
+    count, ok = len(seen.sent), seen.replied
+    columns: dict[str, Any] = {
+        "time": (said.time * 1e9).astype(np.int64),
+        "flow": pl.Series([FLOW] * count, dtype=pl.Categorical),
+        "size": seen.size,
+        "train": seen.train,
+        "replied": ok,
+        "rtt": said.rtt,
+    }
+    for name in ("forward_low", "forward_high", "backward_low", "backward_high"):
+        values = np.full(count, np.nan)
+        if said.delays is not None:
+            values[ok] = getattr(said.delays, name)
+        columns[name] = values
+    pl.DataFrame(columns).write_parquet(file)
+
+
+def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
+    widths = [one.least[1] - one.least[0] for one in said.directions]
+    return {
+        "verdict": "valid"
+        if said.directions and not said.notes
+        else "degraded"
+        if said.directions
+        else "void",
+        "reasons": said.notes,
+        "clock_error_s": seen.clock_error_s,
+        "reflector_clock_error_s": seen.reflector_error_s,
+        "clock_moved_s": seen.clock_moved_s,
+        "one_way_width_s": max(widths, default=None),
+        "skew": [list(part.skew) for part in said.delays.parts] if said.delays else [],
+        "kernel_timestamps": seen.kernel_received,
+        "probe_load_bit_s": load_bit_s(seen),
+    }
+
+
+def _json(file: Path, document: dict[str, Any]) -> None:
+    file.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,53 @@
+"""What goes before the probes, so that a reflector answers nobody who did not ask for it.
+
+A sender that has the key asks (HELLO), gets a cookie (CHALLENGE), and proves with it that it receives at the address
+from which it sends (PROOF); then the reflector opens a session for that address (WELCOME). All four are authenticated
+with the key and of 64 bytes, so a forged address gets no more than was sent, and a sender without the key gets nothing
+at all.
+
+>>> hello = Message(HELLO, nonce=b"n" * 16)
+>>> Message.read(hello.packed(b"secret"), b"secret") == hello
+True
+>>> Message.read(hello.packed(b"secret"), b"other") is None
+True
+"""
+
+from __future__ import annotations
+
+import hmac
+import struct
+from dataclasses import dataclass
+from typing import Final, Self
+
+#: The first bytes of every message; no probe has a number and a time like them.
+MAGIC: Final = b"\xff\xff\xff\xffbentpipe"
+HELLO, CHALLENGE, PROOF, WELCOME = 1, 2, 3, 4
+BYTES: Final = 64
+
+_FIELDS: Final = struct.Struct("!12sB16s16sHx")
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message: its kind, the sender's random number, the reflector's cookie, and the session's number."""
+
+    kind: int
+    nonce: bytes
+    cookie: bytes = bytes(16)
+    session: int = 0
+
+    def packed(self, key: bytes) -> bytes:
+        """Returns the message, authenticated."""
+        fields = _FIELDS.pack(MAGIC, self.kind, self.nonce, self.cookie, self.session)
+        return fields + hmac.digest(key, fields, "sha256")[: BYTES - len(fields)]
+
+    @classmethod
+    def read(cls, packet: bytes, key: bytes) -> Self | None:
+        """Returns the message; ``None`` for bytes that are none, or that were made with another key."""
+        if len(packet) != BYTES or not packet.startswith(MAGIC):
+            return None
+        fields, digest = packet[: _FIELDS.size], packet[_FIELDS.size :]
+        if not hmac.compare_digest(hmac.digest(key, fields, "sha256")[: len(digest)], digest):
+            return None
+        _, kind, nonce, cookie, session = _FIELDS.unpack(fields)
+        return cls(kind, nonce, cookie, session)

@@ -1,0 +1,244 @@
+"""The sender: probes by a plan, and what came back."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bentpipe.errors import InputError
+
+from . import handshake, stamp
+from .handshake import Message
+from .plan import HEADERS, Plan
+from .sockets import Steady, clock_error_s, departures, opened, received
+
+#: How often and how long the handshake waits for an answer, in seconds.
+TRIES: Final = (1.0, 2.0, 3.0, 4.0)
+#: Seconds for which replies are awaited after the last probe.
+LAST_S: Final = 3.0
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass
+class Measured:
+    """What a measurement saw, one entry of each array for each packet sent. Times are in nanoseconds: ``sent`` and
+    ``returned`` by this host's steady clock, ``arrived`` and ``left`` by the reflector's. Where ``returned`` is 0 no
+    reply came."""
+
+    plan: Plan
+    size: Numbers
+    train: Numbers
+    sent: Numbers
+    arrived: Numbers
+    left: Numbers
+    returned: Numbers
+    #: The reflector's number of each reply.
+    reply: Numbers
+    #: Hop limit with which each probe arrived.
+    ttl: Numbers
+    #: Replies that came twice.
+    duplicates: int = 0
+    complete: bool = True
+    started: float = field(default_factory=time.time)
+    #: Errors of the clocks as their hosts know them, in seconds; None where nothing synchronises a clock.
+    clock_error_s: float | None = None
+    reflector_error_s: float | None = None
+    #: Largest time by which this host's wall clock was set or slewed during the measurement, in seconds.
+    clock_moved_s: float = 0.0
+    #: Whether the kernel stamped the probes when they left, and the replies when they arrived.
+    kernel_sent: bool = True
+    kernel_received: bool = True
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def replied(self) -> NDArray[np.bool_]:
+        """Whether a reply came, for each packet."""
+        return self.returned > 0
+
+
+def resolved(host: str, port: int) -> tuple[int, tuple[object, ...]]:
+    """Returns family and address of a host. Raises :class:`bentpipe.InputError`."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+    except OSError as error:
+        raise InputError(f"{host} has no address: {error.strerror or error}") from error
+    return family, address
+
+
+def probe(
+    host: str,
+    port: int,
+    plan: Plan,
+    key: bytes | None,
+    *,
+    seed: int = 1,
+    advance: Callable[[float], bool] = lambda _: True,
+) -> Measured:
+    """Measures the path to a reflector by a plan.
+
+    ``advance`` is told the fraction done some ten times a second and ends the measurement by returning false; what was
+    measured is kept. Raises :class:`bentpipe.InputError` if the host has no address or no reflector answers.
+    """
+    family, address = resolved(host, port)
+    with opened(family, departing=True) as sock:
+        sock.connect(address)
+        shaken = 0
+        session = 0
+        if key is not None:
+            session, shaken = _shake(sock, key, host, port)
+        return _Sender(sock, plan, key, session, shaken, host, port).run(seed, advance)
+
+
+def _shake(sock: socket.socket, key: bytes, host: str, port: int) -> tuple[int, int]:
+    """Returns the session's number that the reflector gives, and how many packets were sent."""
+    count, answer = 0, Message(handshake.HELLO, os.urandom(16))
+    for kind, expected in ((handshake.HELLO, handshake.CHALLENGE), (handshake.PROOF, handshake.WELCOME)):
+        message, found = Message(kind, answer.nonce, answer.cookie), None
+        for wait in TRIES:
+            found = _ask(sock, message, expected, key, wait, host, port)
+            count += 1
+            if found is not None:
+                break
+        if found is None:
+            raise InputError(
+                f"no answer from {host}, port {port}, within {sum(TRIES):g} s: the reflector is not running or cannot "
+                "be reached, or it has another key, since it gives strangers no answer"
+            )
+        answer = found
+    return answer.session, count
+
+
+def _ask(
+    sock: socket.socket, message: Message, expected: int, key: bytes, wait: float, host: str, port: int
+) -> Message | None:
+    end = time.monotonic() + wait
+    try:
+        sock.send(message.packed(key))
+        while (left := end - time.monotonic()) > 0:
+            select.select([sock], [], [], left)
+            departures(sock)
+            while (got := received(sock)) is not None:
+                answer = Message.read(got[0], key)
+                if answer is not None and answer.kind == expected and answer.nonce == message.nonce:
+                    return answer
+    except ConnectionRefusedError:
+        raise InputError(f"{host} refuses packets to port {port}: no reflector is running there") from None
+    except OSError as error:
+        raise InputError(f"{host} cannot be reached: {error.strerror or error}") from error
+    return None
+
+
+class _Sender:
+    def __init__(
+        self,
+        sock: socket.socket,
+        plan: Plan,
+        key: bytes | None,
+        session: int,
+        shaken: int,
+        host: str,
+        port: int,
+    ) -> None:
+        self.sock, self.plan, self.key, self.session = sock, plan, key, session
+        self.shaken, self.host, self.port = shaken, host, port
+        self.steady = Steady()
+        self.notes: dict[str, None] = {}
+
+    def run(self, seed: int, advance: Callable[[float], bool]) -> Measured:
+        """Send everything, and await what returns."""
+        packets = list(self.plan.packets(seed))
+        size, train = (np.array([packet[n] for packet in packets], dtype=np.int64) for n in (1, 2))
+        seen = Measured(self.plan, size, train, *np.zeros((6, len(packets)), dtype=np.int64))
+        begin = time.monotonic()
+        asked, number, wanted = 0.0, 0, True
+        while wanted:
+            now = time.monotonic() - begin
+            due = packets[number][0] if number < len(packets) else self.plan.duration + LAST_S
+            if now - asked > 0.1:
+                asked = now
+                wanted = advance(min(1.0, now / (self.plan.duration + LAST_S)))
+                self._stamps(seen)
+            if now < due:
+                select.select([self.sock], [], [], min(due - now, 0.1))
+            elif number < len(packets):
+                self._send(seen, number)
+                number += 1
+            else:
+                break
+            self._receive(seen)
+            if number == len(packets) and seen.replied.all():
+                break
+        self._stamps(seen)
+        seen.complete = wanted
+        seen.clock_error_s = clock_error_s()
+        seen.clock_moved_s = self.steady.moved / 1e9
+        seen.notes += self.notes
+        return _first(seen, number)
+
+    def _send(self, seen: Measured, number: int) -> None:
+        now = time.time_ns()
+        packet = stamp.Probe(number, now, self.session, stamp.error_estimate(clock_error_s()))
+        seen.sent[number] = self.steady.of(now)
+        try:
+            self.sock.send(packet.packed(self.key, int(seen.size[number]) - HEADERS))
+        except BlockingIOError:
+            self.notes["this host could not send some probes when they were due"] = None
+        except OSError as error:
+            self._failed(error)
+
+    def _failed(self, error: OSError) -> None:
+        if isinstance(error, ConnectionRefusedError):
+            self.notes[f"{self.host} refused packets to port {self.port}: no reflector was running there"] = (
+                None
+            )
+        else:
+            self.notes[f"{self.host} could not be reached: {error.strerror or error}"] = None
+
+    def _receive(self, seen: Measured) -> None:
+        while True:
+            try:
+                got = received(self.sock)
+            except OSError as error:
+                self._failed(error)
+                return
+            if got is None:
+                return
+            packet, _, stamped, _ = got
+            try:
+                reply = stamp.Reply.read(packet, self.key)
+            except stamp.NotStampError:
+                continue
+            number = reply.probe.sequence
+            if number >= len(seen.sent) or not seen.sent[number]:
+                continue
+            if seen.returned[number]:
+                seen.duplicates += 1
+                continue
+            seen.kernel_received = seen.kernel_received and stamped is not None
+            seen.returned[number] = self.steady.of(time.time_ns() if stamped is None else stamped)
+            seen.arrived[number], seen.left[number] = reply.received_ns, reply.time_ns
+            seen.reply[number], seen.ttl[number] = reply.sequence, reply.ttl
+            seen.reflector_error_s = stamp.error_s(reply.error)
+
+    def _stamps(self, seen: Measured) -> None:
+        """Take the times at which the kernel has sent packets in place of those at which they were handed to it."""
+        for number, stamped in departures(self.sock):
+            own = number - self.shaken
+            if 0 <= own < len(seen.sent) and seen.sent[own]:
+                seen.sent[own] = self.steady.of(stamped)
+
+
+def _first(seen: Measured, count: int) -> Measured:
+    """Returns what was sent, without what the plan had left when the measurement was ended."""
+    for name in ("size", "train", "sent", "arrived", "left", "returned", "reply", "ttl"):
+        setattr(seen, name, getattr(seen, name)[:count])
+    return seen

@@ -1,0 +1,177 @@
+"""The reflector: answers the probes of those who have the key."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import select
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from . import handshake, stamp
+from .handshake import Message
+from .sockets import Clock, clock_error_s, opened, received
+
+#: Seconds without a probe after which a session ends.
+IDLE_S: Final = 60.0
+#: Most sessions at a time.
+MOST_SESSIONS: Final = 256
+#: Seconds for which a cookie is good: this and the last period.
+_COOKIE_S: Final = 16
+
+
+@dataclass
+class Session:
+    """A sender that has shown that it has the key and receives at its address."""
+
+    number: int
+    heard: float
+    replies: int = 0
+    #: Replies that it may get at once; grows by the allowed rate.
+    allowance: float = 0.0
+
+
+@dataclass
+class Counts:
+    """What a reflector has done."""
+
+    sessions: int = 0
+    replies: int = 0
+    #: Probes of a session above the allowed rate.
+    over_rate: int = 0
+    #: Packets of strangers and broken packets, which got no reply.
+    ignored: int = 0
+
+
+@dataclass
+class _Reflector:
+    sock: socket.socket
+    key: bytes | None
+    rate: float
+    clock: Clock
+    secret: bytes = field(default_factory=lambda: os.urandom(32))
+    sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
+    error: int = stamp.UNSYNCHRONISED
+
+    def answer(self, packet: bytes, sender: tuple[object, ...], stamped: int | None, ttl: int) -> None:
+        """Answer one packet, or not."""
+        now = time.monotonic()
+        session = self.sessions.get(sender)
+        if session is None and self.key is None and len(packet) >= stamp.PLAIN_BYTES:
+            session = self._open(sender, now)
+        if self.key is not None and packet.startswith(handshake.MAGIC):
+            self._greet(packet, sender, now)
+            return
+        if session is None:
+            self.counts.ignored += 1
+            return
+        if not self._allowed(session, now):
+            self.counts.over_rate += 1
+            return
+        try:
+            probe = stamp.Probe.read(packet, self.key)
+        except stamp.NotStampError:
+            self.counts.ignored += 1
+            return
+        arrived = self.clock() if stamped is None else stamped + self.clock() - time.time_ns()
+        number, session.replies = session.replies, session.replies + 1
+        reply = stamp.Reply(number, self.clock(), arrived, probe, self.error, max(0, min(ttl, 255)))
+        self._send(reply.packed(self.key, len(packet)), sender)
+        self.counts.replies += 1
+
+    def _allowed(self, session: Session, now: float) -> bool:
+        """Whether the session may get a reply now: the rate, and a second's worth at once."""
+        session.allowance = min(self.rate, session.allowance + (now - session.heard) * self.rate)
+        session.heard = now
+        if session.allowance < 1:
+            return False
+        session.allowance -= 1
+        return True
+
+    def _greet(self, packet: bytes, sender: tuple[object, ...], now: float) -> None:
+        assert self.key is not None
+        message = Message.read(packet, self.key)
+        if message is None:
+            self.counts.ignored += 1
+            return
+        period = int(now // _COOKIE_S)
+        if message.kind == handshake.HELLO:
+            cookie = self._cookie(sender, message.nonce, period)
+            self._send(Message(handshake.CHALLENGE, message.nonce, cookie).packed(self.key), sender)
+            return
+        cookies = [self._cookie(sender, message.nonce, at) for at in (period, period - 1)]
+        if message.kind != handshake.PROOF or message.cookie not in cookies:
+            self.counts.ignored += 1
+            return
+        session = self._open(sender, now)
+        if session is not None:
+            welcome = Message(handshake.WELCOME, message.nonce, message.cookie, session.number)
+            self._send(welcome.packed(self.key), sender)
+
+    def _cookie(self, sender: tuple[object, ...], nonce: bytes, period: int) -> bytes:
+        return hmac.digest(self.secret, repr((sender, nonce, period)).encode(), "sha256")[:16]
+
+    def _open(self, sender: tuple[object, ...], now: float) -> Session | None:
+        if sender in self.sessions:
+            return self.sessions[sender]
+        for address in [one for one, session in self.sessions.items() if now - session.heard > IDLE_S]:
+            del self.sessions[address]
+        if len(self.sessions) >= MOST_SESSIONS:
+            self.counts.ignored += 1
+            return None
+        self.counts.sessions += 1
+        session = Session(self.counts.sessions % 65535 + 1, now, allowance=self.rate)
+        self.sessions[sender] = session
+        return session
+
+    def _send(self, packet: bytes, receiver: tuple[object, ...]) -> None:
+        try:
+            self.sock.sendto(packet, receiver)
+        except OSError:
+            # A full queue or a receiver that is gone: a lost packet as any other.
+            return
+
+
+def reflect(
+    address: str,
+    port: int,
+    key: bytes | None,
+    *,
+    rate: float = 1000.0,
+    clock: Clock = time.time_ns,
+    keep_on: Callable[[], bool],
+    ready: Callable[[], None] = lambda: None,
+) -> Counts:
+    """Answers probes until ``keep_on`` returns false, which it asks four times a second. Returns what was done.
+
+    Without a key every packet is answered that looks like a probe, at most ``rate`` a second from one address, as other
+    reflectors of RFC 8762 do. ``clock`` is this host's time. Raises :class:`OSError` if the port cannot be opened.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with opened(family) as sock:
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        sock.bind((address, port))
+        reflector = _Reflector(sock, key, rate, clock)
+        ready()
+        asked = 0.0
+        while True:
+            now = time.monotonic()
+            if now - asked > 0.25:
+                if not keep_on():
+                    return reflector.counts
+                reflector.error = stamp.error_estimate(clock_error_s())
+                asked = now
+            select.select([sock], [], [], 0.25)
+            for _ in range(256):
+                try:
+                    got = received(sock)
+                except OSError:
+                    break
+                if got is None:
+                    break
+                reflector.answer(*got)

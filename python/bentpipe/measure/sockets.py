@@ -1,0 +1,125 @@
+"""UDP sockets whose packets the kernel stamps with times, and the clock of this host."""
+
+from __future__ import annotations
+
+import ctypes
+import socket
+import struct
+import time
+from collections.abc import Callable
+from typing import Final
+
+# From <asm/socket.h> and <linux/net_tstamp.h>; Python's socket module lacks them.
+_SO_TIMESTAMPING: Final = 37
+_SCM_TIMESTAMPING: Final = 37
+_TX_SOFTWARE, _RX_SOFTWARE, _SOFTWARE, _OPT_ID, _OPT_TSONLY = 1 << 1, 1 << 3, 1 << 4, 1 << 7, 1 << 11
+_MSG_ERRQUEUE: Final = 0x2000
+_IP_RECVTTL: Final = 12
+_IP_RECVERR, _IPV6_RECVERR = 11, 25
+#: In struct sock_extended_err: a report of a time stamp, not of an error.
+_ORIGIN_TIMESTAMPING: Final = 4
+_ROOM: Final = 512
+
+#: The time of this host, in nanoseconds since the epoch.
+Clock = Callable[[], int]
+
+
+def opened(family: int, *, departing: bool = False) -> socket.socket:
+    """Returns a UDP socket whose packets the kernel stamps when they arrive and, with ``departing``, when they leave;
+    then :func:`departures` must be called for them, since they take the socket's memory."""
+    made = socket.socket(family, socket.SOCK_DGRAM)
+    flags = _RX_SOFTWARE | _SOFTWARE | ((_TX_SOFTWARE | _OPT_ID | _OPT_TSONLY) if departing else 0)
+    made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, flags)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    made.setblocking(False)
+    if family == socket.AF_INET:
+        made.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
+    else:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVHOPLIMIT, 1)
+    return made
+
+
+def received(stamped: socket.socket) -> tuple[bytes, tuple[object, ...], int | None, int] | None:
+    """Returns the next packet, its sender, the time of its arrival by the kernel in nanoseconds (``None`` without one)
+    and its hop limit (255 without one); ``None`` if none waits. Raises :class:`OSError` if the other host refuses."""
+    try:
+        packet, ancillary, _, sender = stamped.recvmsg(65536, _ROOM)
+    except BlockingIOError:
+        return None
+    stamp, ttl = None, 255
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == _SCM_TIMESTAMPING:
+            stamp = _stamp(data)
+        elif kind in (socket.IP_TTL, socket.IPV6_HOPLIMIT) and len(data) >= 4:
+            ttl = struct.unpack("=i", data[:4])[0]
+    return packet, sender, stamp, ttl
+
+
+def departures(stamped: socket.socket) -> list[tuple[int, int]]:
+    """Returns number and time of each packet that the kernel has sent since the last call; the first of a socket has
+    the number 0."""
+    found: list[tuple[int, int]] = []
+    while True:
+        try:
+            _, ancillary, _, _ = stamped.recvmsg(0, _ROOM, _MSG_ERRQUEUE)
+        except OSError:
+            return found
+        stamp = number = None
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == _SCM_TIMESTAMPING:
+                stamp = _stamp(data)
+            elif kind in (_IP_RECVERR, _IPV6_RECVERR) and len(data) >= 16:
+                _, origin, _, _, _, _, identity = struct.unpack("=IBBBBII", data[:16])
+                number = identity if origin == _ORIGIN_TIMESTAMPING else None
+        if stamp is not None and number is not None:
+            found.append((number, stamp))
+
+
+def _stamp(data: bytes) -> int | None:
+    """Returns the software time stamp, the first of three."""
+    seconds, nanos = struct.unpack("=qq", data[:16])
+    return seconds * 1_000_000_000 + nanos if seconds else None
+
+
+class _Timex(ctypes.Structure):
+    """The first fields of struct timex, and room for the others."""
+
+    _fields_ = (
+        ("modes", ctypes.c_uint),
+        ("offset", ctypes.c_long),
+        ("freq", ctypes.c_long),
+        ("maxerror", ctypes.c_long),
+        ("esterror", ctypes.c_long),
+        ("status", ctypes.c_int),
+        ("rest", ctypes.c_byte * 256),
+    )
+
+
+def clock_error_s() -> float | None:
+    """Returns the largest error of this host's clock that the kernel knows of, in seconds (adjtimex(2), `maxerror`);
+    ``None`` if nothing synchronises the clock."""
+    state = _Timex()
+    if ctypes.CDLL(None).adjtimex(ctypes.byref(state)) == 5 or state.status & 0x40:
+        return None
+    return float(state.maxerror) / 1e6
+
+
+class Steady:
+    """The time of this host by a clock that nobody sets: the monotonic one, shifted to the epoch at the start."""
+
+    def __init__(self) -> None:
+        self._shift = self.shift()
+        #: The largest difference so far by which the wall clock was set or slewed, in nanoseconds.
+        self.moved = 0
+
+    @staticmethod
+    def shift() -> int:
+        """The wall clock less the monotonic clock, in nanoseconds."""
+        return time.time_ns() - time.monotonic_ns()
+
+    def of(self, wall_ns: int) -> int:
+        """Returns the steady time of a wall-clock time a moment ago."""
+        moved = self.shift() - self._shift
+        if abs(moved) > abs(self.moved):
+            self.moved = moved
+        return wall_ns - moved

@@ -1,0 +1,171 @@
+"""What a measurement says of a path: delays and losses of each direction, and the rate towards the reflector."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .clock import Delays, Times, delays
+from .plan import TRAIN_BYTES
+from .probing import Measured
+
+#: The quantile of the normal distribution for intervals of 95 %.
+Z: float = 1.959964
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction of a path. Times in seconds.
+
+    The least one-way delay is an interval, since two clocks cannot tell how a round-trip time divides. Variation is the
+    delay above its least value; its quantiles are certain to ``variation_error``, which the unknown skew leaves.
+    ``lost`` is ``None`` if the reflector does not number its replies by itself.
+    """
+
+    name: str
+    least: tuple[float, float]
+    variation: dict[int, float]
+    variation_error: float
+    sent: int
+    lost: int | None
+    loss: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A path between two hosts. Times in seconds since the first probe, rates in bit/s."""
+
+    #: Time of each packet, and its round-trip time; NaN where no reply came.
+    time: Times
+    rtt: Times
+    delays: Delays | None
+    directions: list[Direction]
+    #: Median of the rates of the trains towards the reflector, and the 5th and 95th percentile; None without a train.
+    rate: tuple[float, float, float] | None
+    reordered: int
+    #: What cannot be told apart or is uncertain, in sentences.
+    notes: list[str] = field(default_factory=list)
+
+
+def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
+    """Returns what a measurement says. ``least_s`` is the least delay that is possible in each direction, such as the
+    distance over the speed of light."""
+    ok, notes = seen.replied, list(seen.notes)
+    time = (seen.sent - seen.sent[0]) / 1e9 if len(seen.sent) else np.empty(0)
+    rtt = np.where(ok, (seen.returned - seen.sent) - (seen.left - seen.arrived), np.nan) / 1e9
+    found, directions = None, []
+    if ok.any():
+        local, remote = int(seen.sent[0]), int(seen.arrived[ok][0])
+        found = delays(
+            (seen.sent[ok] - local) / 1e9,
+            (seen.arrived[ok] - remote) / 1e9,
+            (seen.left[ok] - remote) / 1e9,
+            (seen.returned[ok] - local) / 1e9,
+            least_s,
+        )
+        directions = _directions(seen, found, notes)
+        if found.steps:
+            when = ", ".join(f"{time[ok][step]:.1f} s" for step in found.steps)
+            notes.append(f"the clocks of the two hosts moved against each other at {when}")
+    if abs(seen.clock_moved_s) > 1e-3:
+        notes.append(
+            f"the clock of this host was moved by {seen.clock_moved_s * 1e3:.1f} ms; its times do not depend on it"
+        )
+    if not seen.kernel_sent or not seen.kernel_received:
+        notes.append("the kernel gave no times of packets, so those of this program are used")
+    arrived = seen.reply[ok]
+    return Summary(time, rtt, found, directions, _rate(seen, notes), int((np.diff(arrived) < 0).sum()), notes)
+
+
+def _directions(seen: Measured, found: Delays, notes: list[str]) -> list[Direction]:
+    sent, replies = len(seen.sent), int(seen.replied.sum())
+    numbers, own = seen.reply[seen.replied], np.flatnonzero(seen.replied)
+    stateless = bool((numbers == own).all()) and replies < sent
+    # The reflector has answered every probe that it got, and its last known answer was to this probe.
+    answered = int(numbers.max()) + 1
+    last = int(own[int(numbers.argmax())]) + 1
+    lost: list[int | None] = [max(0, last - answered), max(0, answered - replies)]
+    if stateless and last > answered:
+        stateless = False
+    if stateless and last - replies > 0:
+        lost = [None, None]
+        notes.append(
+            "the reflector repeats the numbers of the probes, so the directions of losses cannot be told apart"
+        )
+    if sent > last:
+        last_ones = "last packet had" if sent - last == 1 else f"last {sent - last} packets had"
+        notes.append(f"the {last_ones} no reply, and it is not known in which direction")
+    result = []
+    pairs = (
+        ("forward", found.forward_low, found.forward_high, last, lost[0]),
+        ("backward", found.backward_low, found.backward_high, answered, lost[1]),
+    )
+    for name, low, high, count, missing in pairs:
+        middle = (low + high) / 2
+        least = int(middle.argmin())
+        above = middle - middle[least]
+        width = high - low
+        quantiles = {q: float(np.quantile(above, q / 100)) for q in (50, 95, 99)}
+        result.append(
+            Direction(
+                name,
+                (float(low[least]), float(high[least])),
+                quantiles,
+                float(np.ptp(width) / 2),
+                count,
+                missing,
+                wilson(missing or 0, count) if missing is not None else (0.0, 1.0),
+            )
+        )
+    return result
+
+
+def wilson(count: int, of: int) -> tuple[float, float]:
+    """Returns the interval of a probability that holds it in 95 % of cases (E. B. Wilson, "Probable inference, the law
+    of succession, and statistical inference", JASA 1927).
+
+    >>> [round(bound, 4) for bound in wilson(0, 100)], [round(bound, 4) for bound in wilson(10, 100)]
+    ([0.0, 0.037], [0.0552, 0.1744])
+    """
+    if of == 0:
+        return 0.0, 1.0
+    part, square = count / of, Z * Z / of
+    middle = (part + square / 2) / (1 + square)
+    width = Z * math.sqrt(part * (1 - part) / of + square / (4 * of)) / (1 + square)
+    return max(0.0, middle - width), min(1.0, middle + width)
+
+
+def _rate(seen: Measured, notes: list[str]) -> tuple[float, float, float] | None:
+    """Returns the rate at which trains arrive, from the time between packets that left one after the other and both had
+    a reply (V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988, figure 1; J.-C. Bolot, SIGCOMM 1993): its
+    median over all trains, and the 5th and 95th percentile of the medians of trains."""
+    rates, gaps, as_sent = [], [], 0
+    own = np.flatnonzero(seen.train >= 0)
+    first, second = own[:-1], own[1:]
+    good = (seen.train[first] == seen.train[second]) & seen.replied[first] & seen.replied[second]
+    for number in range(int(seen.train.max(initial=-1)) + 1):
+        pairs = good & (seen.train[first] == number)
+        between = seen.arrived[second[pairs]] - seen.arrived[first[pairs]]
+        if len(between) < 2 or np.median(between) <= 0:
+            continue
+        rates.append(float(8e9 * TRAIN_BYTES / np.median(between)))
+        gaps.append(between)
+        as_sent += bool(
+            np.median(between) < 1.1 * np.median(seen.sent[second[pairs]] - seen.sent[first[pairs]])
+        )
+    if not rates:
+        return None
+    if as_sent > len(rates) / 2:
+        notes.append(
+            "trains arrived as fast as this host sent them: the rate is at least that, not that of the path"
+        )
+    low, high = np.quantile(rates, (0.05, 0.95))
+    return float(8e9 * TRAIN_BYTES / np.median(np.concatenate(gaps))), float(low), float(high)
+
+
+def load_bit_s(seen: Measured) -> float:
+    """Returns the mean rate that the probes added to the path towards the reflector, in bit/s of IP packets."""
+    span = float(seen.sent[-1] - seen.sent[0]) / 1e9 if len(seen.sent) > 1 else 0.0
+    return 8 * float(seen.size.sum()) / span if span else 0.0
