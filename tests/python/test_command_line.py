@@ -21,7 +21,7 @@ COMMANDS = (
     *("explain", "netpipe"),
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("emodel", "budget", "rain", "trace", "fit", "schema", "docs", "doctor", "calibrate"),
-    *("pep", "campaign", "kernel", "listen", "pabx", "phone", "serve", "lab", "contacts"),
+    *("pep", "campaign", "kernel", "listen", "pabx", "phone", "dtn", "serve", "lab", "contacts"),
 )
 #: Commands without own output, with the output of a program, or with subcommands.
 PROGRAMS = (
@@ -38,6 +38,7 @@ PROGRAMS = (
         "serve",
         "lab",
         "contacts",
+        "dtn",
     ),
 )
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
