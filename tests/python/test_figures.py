@@ -129,3 +129,19 @@ def test_goodput_has_one_unit_whatever_its_size(tmp_path: Path, rate: str) -> No
     assert bars.get_title(loc="left") == "Goodput (kbit/s)"
     assert summarise("f", flow_results(run)).statistics[0].about == "goodput, kbit/s"
     assert "kbit/s" in page([run]) and "delivered in order (Mbit/s)" not in page([run])
+
+
+def test_figure_17_is_the_report_of_a_template(tmp_path: Path) -> None:
+    """Segments sent, window and slow-start threshold of one Hybla transfer, as the SatNEx study shows them."""
+    template = Path(plots.__file__).parents[1] / "testbed" / "templates" / "hybla.toml"
+    run = simulate(template, overrides={"duration": "40 s"}, out=tmp_path / "run")
+    panels = {axes.get_title(loc="left"): axes for axes in plots.overview(run).axes}
+    sent = np.asarray(panels["Segments sent"].lines[0].get_ydata())
+    assert (
+        sent[-1] == pytest.approx(run.flows["sent_bytes"][0] / 1460, rel=0.01) and (np.diff(sent) >= 0).all()
+    )
+    window = {str(line.get_label()): line for line in panels["Congestion window"].lines}
+    threshold = np.asarray(window["slow-start threshold"].get_ydata())
+    known = run.trace("tcp.ssthresh")["ssthresh"].drop_nulls()
+    assert np.nanmin(threshold) == known.min() and np.nanmax(threshold) == known.max()
+    assert "<figure>" in page([run])
