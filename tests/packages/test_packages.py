@@ -157,10 +157,10 @@ def test_a_newcomer_gets_a_figure(wheel: Path, wheelhouse: Path, bare: Machine) 
     begun = time.monotonic()
     said = bare.run(f"""
         ! cargo --version 2>/dev/null && ! cc --version 2>/dev/null
-        python3 -m venv /tmp/here || /usr/local/bin/python3 -m venv /tmp/here
-        cd /tmp
+        mkdir /newcomer && cd /newcomer
+        python3 -m venv here || /usr/local/bin/python3 -m venv here
         here/bin/pip install --quiet --no-index --find-links /packages/wheelhouse /packages/{wheel.name}
-        PATH=/tmp/here/bin:$PATH
+        PATH=/newcomer/here/bin:$PATH
         bentpipe new geo-ka --out mine.toml
         bentpipe simulate mine.toml --set duration="20 s" --out mine
         bentpipe plot mine
@@ -171,8 +171,8 @@ def test_a_newcomer_gets_a_figure(wheel: Path, wheelhouse: Path, bare: Machine) 
     campaign = bare.layer / "upper/packages/campaign.toml"
     campaign.write_text((ROOT / "examples/loss-campaign.toml").read_text().replace('"20 s"', '"2 s"'))
     said = bare.run("""
-        PATH=/tmp/here/bin:$PATH
-        cd /tmp
+        PATH=/newcomer/here/bin:$PATH
+        cd /newcomer
         bentpipe doctor || true
         page=$(bentpipe docs --print tutorial)
         grep -c "1 MB page" "${page#file://}"
@@ -212,10 +212,10 @@ def test_the_tutorial_works_from_the_wheel(wheel: Path, wheelhouse: Path, bare: 
     page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     begun = time.monotonic()
     said = bare.run(f"""
-        python3 -m venv /tmp/here || /usr/local/bin/python3 -m venv /tmp/here
-        . /tmp/here/bin/activate
+        mkdir /newcomer && cd /newcomer
+        python3 -m venv here || /usr/local/bin/python3 -m venv here
+        . here/bin/activate
         pip install --quiet --no-index --find-links /packages/wheelhouse /packages/{wheel.name}
-        mkdir /tmp/newcomer && cd /tmp/newcomer
         {typed(page)}
         ls
     """)
@@ -231,7 +231,7 @@ def test_the_debian_package_installs_and_is_removed(bare: Machine) -> None:
     bare.put(package)
     said = bare.run(f"""
         dpkg --install /packages/{package.name}
-        cd /tmp
+        mkdir /newcomer && cd /newcomer
         bentpipe --version
         bentpipe new geo-ka --out mine.toml
         bentpipe simulate mine.toml --set duration="5 s" --out mine
