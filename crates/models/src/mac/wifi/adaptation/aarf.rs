@@ -50,11 +50,7 @@ impl Sample for Config {
 
 impl Adaptation for Config {
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
-        let lowest = Limits {
-            successes: self.successes.value() as u32,
-            timer: self.timer.value() as u32,
-            failures: self.failures.value() as u32,
-        };
+        let lowest = Limits::of(self.successes, self.timer, self.failures);
         Box::new(Aarf {
             limits: lowest,
             lowest,

@@ -39,12 +39,8 @@ impl Sample for Config {
 
 impl Adaptation for Config {
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
-        let limits = Limits {
-            successes: self.successes.value() as u32,
-            timer: self.timer.value() as u32,
-            failures: self.failures.value() as u32,
-        };
-        Box::new(Arf { limits, steps: Steps::new(rates.len() - 1) })
+        let limits = Limits::of(self.successes, self.timer, self.failures);
+        Box::new(Arf::new(limits, rates, Outcome::success))
     }
 }
 
@@ -56,6 +52,19 @@ pub(super) struct Limits {
     pub(super) failures: u32,
 }
 
+impl Limits {
+    /// The limits that the keys of a configuration set.
+    pub(super) fn of(
+        successes: Count<1, 10_000>,
+        timer: Count<1, 10_000>,
+        failures: Count<1, 1000>,
+    ) -> Limits {
+        let [successes, timer, failures] =
+            [successes.value(), timer.value(), failures.value()].map(|count| count as u32);
+        Limits { successes, timer, failures }
+    }
+}
+
 /// A step of a rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
@@ -65,7 +74,7 @@ pub(super) enum Step {
     Back,
 }
 
-/// The rate and what counts towards its next step: the common part of ARF, AARF and LD-ARF.
+/// The rate and what counts towards its next step: the common part of ARF and AARF.
 pub(super) struct Steps {
     pub(super) rate: usize,
     highest: usize,
@@ -111,9 +120,19 @@ impl Steps {
     }
 }
 
-struct Arf {
+/// ARF, with the outcomes that it counts.
+pub(super) struct Arf {
     limits: Limits,
     steps: Steps,
+    /// Whether a transmission counts as a success or as a failure; `None` if it counts as neither.
+    judge: fn(Outcome) -> Option<bool>,
+}
+
+impl Arf {
+    /// Starts at the lowest of these rates.
+    pub(super) fn new(limits: Limits, rates: &[Speed], judge: fn(Outcome) -> Option<bool>) -> Arf {
+        Arf { limits, steps: Steps::new(rates.len() - 1), judge }
+    }
 }
 
 impl Adapter for Arf {
@@ -122,7 +141,7 @@ impl Adapter for Arf {
     }
 
     fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
-        if let Some(success) = outcome.success() {
+        if let Some(success) = (self.judge)(outcome) {
             self.steps.count(success, self.limits);
         }
     }

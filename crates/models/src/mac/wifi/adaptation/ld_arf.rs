@@ -15,9 +15,9 @@
 //! adaptation = "ld-arf"
 //! ```
 
-use super::arf::{Limits, Steps};
-use super::{Adaptation, Adapter, Choice, Outcome, Speed};
-use bentpipe_core::{Count, Sample, Stream, Time};
+use super::arf::{Arf, Limits};
+use super::{Adaptation, Adapter, Outcome, Speed};
+use bentpipe_core::{Count, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,12 +45,8 @@ impl Sample for Config {
 
 impl Adaptation for Config {
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
-        let limits = Limits {
-            successes: self.successes.value() as u32,
-            timer: self.timer.value() as u32,
-            failures: self.failures.value() as u32,
-        };
-        Box::new(LdArf { limits, steps: Steps::new(rates.len() - 1) })
+        let limits = Limits::of(self.successes, self.timer, self.failures);
+        Box::new(Arf::new(limits, rates, differentiated))
     }
 
     fn nak(&self) -> bool {
@@ -58,23 +54,11 @@ impl Adaptation for Config {
     }
 }
 
-struct LdArf {
-    limits: Limits,
-    steps: Steps,
-}
-
-impl Adapter for LdArf {
-    fn choose(&mut self, _now: Time, _attempt: u32, _stream: &mut Stream) -> Choice {
-        Choice { rate: self.steps.rate, rts: false }
-    }
-
-    fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
-        match outcome {
-            Outcome::Silent { .. } | Outcome::Blocked => {}
-            Outcome::Answered { .. } | Outcome::Spoiled { .. } => {
-                self.steps.count(outcome.success() == Some(true), self.limits);
-            }
-        }
+/// What ARF would count, without the transmissions that met with a collision.
+fn differentiated(outcome: Outcome) -> Option<bool> {
+    match outcome {
+        Outcome::Silent { .. } | Outcome::Blocked => None,
+        Outcome::Answered { .. } | Outcome::Spoiled { .. } => outcome.success(),
     }
 }
 

@@ -1,0 +1,325 @@
+//! Frame exchanges on the medium: RTS, CTS, data or an aggregate, and its acknowledgment.
+//!
+//! Here an exchange begins; `frames.rs` ends each of its frames, `outcomes.rs` settles what was sent.
+//!
+//! A data frame costs three events: when it begins, when it ends and is judged, and when its acknowledgment ends. The cell knows
+//! neither packets nor rate adaptation nor channels: it asks its [`Upper`].
+
+mod frames;
+mod outcomes;
+
+use super::adaptation::{Choice, Outcome};
+use super::air::{Access, Air, Sound};
+use super::counters::Counters;
+use super::flows::Frames;
+use super::phy::Phy;
+use super::RTS;
+use crate::channel::Frame;
+use bentpipe_core::{Span, Stream, Time};
+
+/// What stands above a cell: it chooses rates, decides which frames the channel corrupts, and takes what arrives.
+pub trait Upper {
+    /// The contents of a frame.
+    type Load;
+
+    /// The rate of a transmission that begins at `now`, as an index of the physical layer. `attempt` counts the earlier transmissions
+    /// of its first frame.
+    fn choose(&mut self, now: Time, link: Link, attempt: u32, load: Option<&Self::Load>) -> Choice;
+
+    /// What became of a transmission, as far as its sender knows.
+    fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome);
+
+    /// Whether the channel corrupts a frame whose last bit arrives at `at`, which may be a `control` frame.
+    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool;
+
+    /// Whether the receivers of a sender answer frames that the channel corrupted with a NAK.
+    fn naks(&self, from: usize) -> bool;
+
+    /// A frame has arrived.
+    fn deliver(&mut self, now: Time, link: Link, load: Self::Load);
+
+    /// A frame to all has arrived at one of those who hear it.
+    fn deliver_copy(&mut self, now: Time, link: Link, load: &Self::Load);
+
+    /// A frame is given up that has never arrived.
+    fn give_up(&mut self, now: Time, link: Link, load: Self::Load);
+}
+
+/// A sender and a receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// The sending station.
+    pub from: usize,
+    /// The receiving station; the number of stations stands for all.
+    pub to: usize,
+}
+
+impl Link {
+    /// The opposite direction.
+    pub fn back(self) -> Link {
+        Link { from: self.to, to: self.from }
+    }
+}
+
+/// What the exchanges of a cell follow.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The physical layer.
+    pub phy: Phy,
+    /// The categories of each station, the first of the highest priority.
+    pub access: Vec<Access>,
+    /// Frames longer than this are preceded by an RTS.
+    pub rts_threshold: u32,
+    /// Failures after which a frame no longer than that is given up.
+    pub short_limit: u32,
+    /// Failures after which a longer frame is given up.
+    pub long_limit: u32,
+    /// Bytes of the longest aggregate; 0 without aggregation.
+    pub aggregate: u32,
+    /// Most frames in an aggregate.
+    pub window: usize,
+    /// Propagation delay between any two stations.
+    pub delay: Span,
+    /// Whether stations wait for EIFS after a frame that they cannot read.
+    pub eifs: bool,
+    /// Whether slots are counted as with EDCA.
+    pub edca: bool,
+}
+
+/// A transmission of data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// Index of the rate in the physical layer.
+    pub rate: usize,
+    /// Earlier transmissions of its first frame.
+    pub attempt: u32,
+    /// Number of frames.
+    pub count: u32,
+    /// Whether it overlapped with another at the receiver.
+    pub collided: bool,
+    flow: usize,
+    bytes: u32,
+    /// Whether an RTS goes first.
+    rts: bool,
+    airtime: Span,
+    /// Until when the category may continue without contending.
+    txop_ends: Time,
+}
+
+/// The kinds of frames in an exchange.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Rts,
+    Cts,
+    /// A CTS to the sender itself.
+    Protect,
+    Data,
+    /// An acknowledgment or a block acknowledgment.
+    Ack,
+    Nak,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OnAir {
+    sound: Sound,
+    kind: Kind,
+    /// The category whose exchange it belongs to.
+    index: usize,
+    /// Whether those who hear it know of it.
+    begun: bool,
+}
+
+/// Longest time that a frame may take on the air (aPPDUMaxTime of HT).
+const LONGEST: Span = Span::from_micros(5484);
+
+/// A shared medium with its stations.
+pub struct Cell<L> {
+    rules: Rules,
+    air: Air,
+    /// Categories: their frames, and the transmission under way.
+    queues: Vec<Frames<L>>,
+    attempts: Vec<Option<Attempt>>,
+    on_air: Vec<OnAir>,
+    stations: usize,
+    /// What the stations did so far.
+    pub counters: Vec<Counters>,
+    next: Option<Time>,
+    due: Vec<usize>,
+}
+
+impl<L> Cell<L> {
+    /// An idle cell. `heard_by` lists the stations that hear each station, itself included; `None` if all hear all.
+    pub fn new(stations: usize, rules: Rules, heard_by: Option<Vec<Vec<u16>>>, stream: Stream) -> Cell<L> {
+        let phy = &rules.phy;
+        let eifs = if rules.eifs { phy.sifs + phy.lowest_ack() + rules.delay } else { Span::ZERO };
+        let timing = (phy.slot, phy.sifs);
+        let air = Air::new(stations, &rules.access, timing, eifs, heard_by, rules.edca, stream);
+        let categories = stations * rules.access.len();
+        Cell {
+            air,
+            queues: (0..categories).map(|_| Frames::new(stations + 1)).collect(),
+            attempts: vec![None; categories],
+            on_air: Vec::new(),
+            stations,
+            counters: vec![Counters::default(); stations],
+            next: None,
+            due: Vec::new(),
+            rules,
+        }
+    }
+
+    /// When something is due.
+    #[inline]
+    pub fn next_wake(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Contents that have not been passed on.
+    pub fn loads(&self) -> impl Iterator<Item = &L> {
+        self.queues.iter().flat_map(Frames::loads)
+    }
+
+    /// Queues an MPDU of `bytes` in a category of its sender.
+    pub fn enqueue(&mut self, now: Time, link: Link, category: usize, bytes: u32, load: L) {
+        let index = link.from * self.rules.access.len() + category;
+        let idle = self.attempts[index].is_none() && self.queues[index].is_empty();
+        self.queues[index].push(link.to, bytes, load);
+        if idle {
+            self.air.want(now, index);
+            self.plan();
+        }
+    }
+
+    fn plan(&mut self) {
+        let events = self.on_air.iter().map(|one| if one.begun { one.sound.end } else { one.sound.begin });
+        self.next = events.chain(self.air.next()).min();
+    }
+
+    /// Does what is due at `now`.
+    pub fn wake(&mut self, now: Time, upper: &mut impl Upper<Load = L>) {
+        while let Some(place) = self.on_air.iter().position(|one| one.begun && one.sound.end <= now) {
+            let ended = self.on_air.swap_remove(place);
+            self.end(ended, upper);
+        }
+        let mut due = std::mem::take(&mut self.due);
+        self.air.due(now, &mut due);
+        let mut last = None;
+        for &index in &due {
+            let station = index / self.rules.access.len();
+            // Categories of one station: the first is of the highest priority, the others collide with it inside.
+            if last == Some(station) {
+                self.collide_inside(now, index, upper);
+            } else {
+                self.begin(now, index, upper);
+            }
+            last = Some(station);
+        }
+        due.clear();
+        self.due = due;
+        for place in 0..self.on_air.len() {
+            let one = &mut self.on_air[place];
+            if !one.begun && one.sound.begin <= now {
+                one.begun = true;
+                self.air.put(one.sound);
+            }
+        }
+        self.plan();
+    }
+
+    /// Starts an exchange of a category that has won the medium.
+    fn begin(&mut self, now: Time, index: usize, upper: &mut impl Upper<Load = L>) {
+        self.air.rest(index);
+        let txop = self.rules.access[index % self.rules.access.len()].txop;
+        self.start(now, index, now + txop, upper);
+    }
+
+    fn start(&mut self, begin: Time, index: usize, txop_ends: Time, upper: &mut impl Upper<Load = L>) {
+        let attempt = self.prepare(begin, index, txop_ends, upper);
+        self.attempts[index] = Some(attempt);
+        let from = index / self.rules.access.len();
+        let phy = &self.rules.phy;
+        if attempt.rts {
+            self.send(begin, phy.control(attempt.rate, RTS), from, Kind::Rts, index);
+        } else if phy.protection {
+            self.send(begin, phy.protecting(), from, Kind::Protect, index);
+        } else {
+            self.send(begin, attempt.airtime, from, Kind::Data, index);
+        }
+    }
+
+    /// Decides what a category sends next.
+    fn prepare(
+        &mut self,
+        now: Time,
+        index: usize,
+        txop_ends: Time,
+        upper: &mut impl Upper<Load = L>,
+    ) -> Attempt {
+        let from = index / self.rules.access.len();
+        let queue = &mut self.queues[index];
+        let number = queue.first().expect("a category that transmits has a frame");
+        let flow = queue.flow(number);
+        let to = flow.to;
+        if flow.unsettled().next().is_none() {
+            flow.advance();
+        }
+        let first = flow.unsettled().next().expect("it was advanced");
+        let attempt = first.failures;
+        let mut bytes = first.bytes;
+        let Choice { rate, rts } = upper.choose(now, Link { from, to }, attempt, first.load.as_ref());
+        let group = to == self.stations;
+        let mut count = 1;
+        let Rules { phy, aggregate, window, .. } = &self.rules;
+        if *aggregate > 0 && !group {
+            let most = if txop_ends > now { txop_ends.since(now).min(LONGEST) } else { LONGEST };
+            let fits = |bytes: u32| bytes <= *aggregate && phy.data(rate, bytes) <= most;
+            let known = flow.unsettled().count();
+            let mut sum = subframe(bytes);
+            loop {
+                if count >= *window {
+                    break;
+                }
+                let next = match count < known {
+                    true => flow.unsettled().nth(count).map(|sent| sent.bytes),
+                    false if flow.window.len() < *window => flow.waiting.front().map(|(_, bytes, _)| *bytes),
+                    false => None,
+                };
+                let Some(next) = next.filter(|next| fits(sum + subframe(*next))) else { break };
+                if count >= known {
+                    flow.advance();
+                }
+                sum += subframe(next);
+                count += 1;
+            }
+            if count > 1 {
+                bytes = sum;
+            }
+        }
+        let airtime = phy.data(rate, bytes);
+        let rts = !group && (rts || bytes > self.rules.rts_threshold);
+        let count = count as u32;
+        Attempt { rate, attempt, count, collided: false, flow: number, bytes, rts, airtime, txop_ends }
+    }
+
+    /// Puts a frame of an exchange on the air, from `begin` on.
+    fn send(&mut self, begin: Time, airtime: Span, from: usize, kind: Kind, index: usize) {
+        let sound = Sound { from, begin, end: begin + airtime + self.rules.delay };
+        self.counters[from].airtime += airtime;
+        // Where all hear all, nobody transmits in the space before a response.
+        let begun = self.air.open();
+        if begun {
+            self.air.put(sound);
+        }
+        self.on_air.push(OnAir { sound, kind, index, begun });
+    }
+}
+
+/// Bytes of a frame in an aggregate: a delimiter goes before it, and it ends at a multiple of 4.
+const fn subframe(bytes: u32) -> u32 {
+    4 + bytes.div_ceil(4) * 4
+}
