@@ -58,6 +58,9 @@ struct Filling {
     overtaken: u32,
 }
 
+/// Gives the receiver of a packet and its MODCOD, or none where the signal is too weak for any.
+pub type Choose<'a> = dyn FnMut(&Packet, &mut Outbox) -> (u16, Option<&'static Modcod>) + 'a;
+
 impl Filling {
     fn is_empty(&self) -> bool {
         !self.open && self.full.is_empty()
@@ -143,7 +146,7 @@ impl Frames {
         now: Time,
         transmitter: &mut Transmitter,
         symbols: Rate,
-        choose: &mut dyn FnMut(&Packet, &mut Outbox) -> (u16, Option<&'static Modcod>),
+        choose: &mut Choose<'_>,
         out: &mut Outbox,
     ) -> Option<Sent> {
         if !transmitter.is_free(now) {
