@@ -11,8 +11,13 @@ use std::net::SocketAddr;
 fuzz_target!(|bytes: &[u8]| {
     match Frame::read(bytes) {
         Ok(Frame::Full(full, data)) => {
-            assert_eq!(full.bytes(data), bytes);
-            (0..=255).for_each(|kind| drop(find(data, kind)));
+            // Powers of 2 up to 64 have two forms as the subclass of speech; the shorter one is written.
+            let mut shortest = bytes.to_vec();
+            if bytes[10] == 2 && (0x80..0x87).contains(&bytes[11]) {
+                shortest[11] = 1 << (bytes[11] & 0x7f);
+            }
+            assert_eq!(full.bytes(data), shortest);
+            assert!((0..=255).filter_map(|kind| find(data, kind)).all(|value| value.len() <= data.len()));
         }
         Ok(Frame::Mini(voice)) => assert_eq!(mini(voice.call, voice.timestamp, voice.payload), bytes),
         Ok(Frame::Trunk(entries)) => {

@@ -6,19 +6,19 @@
 
 /// One parameter of the E-model (G.107, table 2).
 pub struct Symbol {
-    /// Its symbol in the recommendation.
+    /// The symbol of the parameter in the recommendation.
     pub name: &'static str,
     /// The unit of its value; `1` if it has none.
     pub unit: &'static str,
-    /// Its default value.
+    /// The value that the recommendation assumes if nothing else is known.
     pub default: f64,
     /// The range for which the recommendation permits it. The equations are defined beyond it, see [`Symbol::defined`].
     pub permitted: (f64, f64),
     /// The range in which the equations are defined.
     pub defined: (f64, f64),
-    /// What it is.
+    /// The meaning of the parameter, in words.
     pub about: &'static str,
-    /// Its place in the parameters.
+    /// Returns the parameter's field in [`Parameters`].
     place: fn(&mut Parameters) -> &mut f64,
 }
 
@@ -49,7 +49,7 @@ macro_rules! parameters {
     };
 }
 
-/// No limit.
+/// Stands for a range without a limit.
 const ANY: f64 = f64::INFINITY;
 
 parameters! {

@@ -7,6 +7,8 @@ pub mod codec;
 pub mod emodel;
 pub mod iax2;
 pub mod jitter;
+#[cfg(test)]
+mod pair;
 pub mod playout;
 pub mod recognised;
 pub mod rtcp;

@@ -89,11 +89,11 @@ pub struct VoipMetrics {
     pub burst: u16,
     /// Mean duration of a gap.
     pub gap: u16,
-    /// Round-trip time.
+    /// Round-trip time between the two ends, by RTCP.
     pub round_trip: u16,
     /// Delay in the end system: packetisation and de-jitter buffer.
     pub end_system: u16,
-    /// Rating R.
+    /// Transmission rating R of the E-model (G.107).
     pub r: u8,
     /// Mean opinion score for listening, times 10.
     pub mos_lq: u8,

@@ -7,34 +7,34 @@ pub const HEADER: usize = 12;
 /// Payload type of comfort noise (RFC 3389).
 pub const COMFORT_NOISE: u8 = 13;
 
-/// What the header of an RTP packet says.
+/// The header of an RTP packet (RFC 3550, section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rtp {
     /// Marker bit: of voice, whether the packet is the first after silence that was not sent (RFC 3551, section 4.1).
     pub marker: bool,
     /// Payload type, 0 to 127.
     pub payload_type: u8,
-    /// Sequence number.
+    /// Sequence number of the packet in its stream, modulo 2^16.
     pub sequence: u16,
     /// When the first sample of the payload was taken, in units of the payload type's clock.
     pub timestamp: u32,
-    /// The source of the stream.
+    /// Identifier of the source of the stream.
     pub ssrc: u32,
 }
 
-/// Why bytes are no RTP packet.
+/// Reason for which bytes are not an RTP packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
-    /// Fewer bytes than the header, its contributing sources, its extension or the padding need.
+    /// There are fewer bytes than the header, its contributing sources, its extension or the padding need.
     Short,
-    /// A version other than 2.
+    /// The version is not 2.
     Version,
-    /// A payload type that collides with the packet types of RTCP (RFC 5761, section 4), so that the packet is taken for one.
+    /// The payload type collides with the packet types of RTCP (RFC 5761, section 4), so that the packet is taken for one.
     Control,
 }
 
 impl Rtp {
-    /// The header.
+    /// Returns the bytes of the header.
     pub fn write(&self) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
         bytes[0] = VERSION << 6;

@@ -52,7 +52,7 @@ impl Exchange {
             true => {
                 heard.wrapping_add_signed(i32::from(voice.timestamp.wrapping_sub(heard as u16).cast_signed()))
             }
-            false => heard + 20,
+            false => heard.wrapping_add(20),
         };
         leg.heard = Some(heard.max(timestamp));
         let bytes = voice.payload.len() as u32;

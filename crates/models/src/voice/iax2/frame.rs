@@ -18,6 +18,8 @@ pub enum Malformed {
     Short,
     /// It is a meta frame other than a trunk frame.
     Meta,
+    /// It is a frame of speech whose subclass is a power of 2 beyond the 32 bits of media formats (RFC 5456, section 8.7).
+    Format,
 }
 
 /// A frame of IAX2.
@@ -188,17 +190,18 @@ impl Kind {
         }
     }
 
-    fn of(kind: u8, subclass: u8) -> Kind {
-        match kind {
-            2 => Kind::Voice(Codec(expanded(subclass))),
+    fn of(kind: u8, subclass: u8) -> Result<Kind, Malformed> {
+        Ok(match kind {
+            2 => Kind::Voice(Codec(expanded(subclass).ok_or(Malformed::Format)?)),
             4 => Kind::Control(subclass),
             6 => Kind::Iax(subclass),
             _ => Kind::Other(kind, subclass),
-        }
+        })
     }
 }
 
-/// The byte of a subclass. One above 127 is a power of 2 and is sent as its exponent (section 8.1.1).
+/// The byte of the subclass of a frame of speech. A value above 127 is a power of 2 and is written as its exponent, with the highest bit
+/// set (section 8.1.1).
 fn compressed(value: u32) -> u8 {
     if value < 128 {
         value as u8
@@ -207,11 +210,12 @@ fn compressed(value: u32) -> u8 {
     }
 }
 
-fn expanded(byte: u8) -> u32 {
+/// The value of the byte of a subclass; `None` if it does not fit into 32 bits. Powers of 2 up to 64 have two forms.
+fn expanded(byte: u8) -> Option<u32> {
     if byte < 128 {
-        u32::from(byte)
+        Some(u32::from(byte))
     } else {
-        1u32.checked_shl(u32::from(byte & 0x7f)).unwrap_or(0)
+        1u32.checked_shl(u32::from(byte & 0x7f))
     }
 }
 
@@ -253,7 +257,7 @@ impl<'a> Frame<'a> {
             timestamp: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
             out: header[8],
             expected: header[9],
-            kind: Kind::of(header[10], header[11]),
+            kind: Kind::of(header[10], header[11])?,
         };
         Ok(Frame::Full(full, &bytes[FULL..]))
     }
@@ -358,7 +362,7 @@ mod tests {
         for (encoding, byte) in [("iLBC", 0x8a), ("G729", 0x88), ("GSM", 2), ("PCMU", 4)] {
             let kind = Kind::Voice(Codec::of(encoding).unwrap());
             assert_eq!(kind.bytes(), [2, byte]);
-            assert_eq!(Kind::of(2, byte), kind);
+            assert_eq!(Kind::of(2, byte), Ok(kind));
         }
     }
 
@@ -390,16 +394,54 @@ mod tests {
         assert_eq!(rows, 20);
     }
 
+    /// Section 8.1.1: with the highest bit set, the subclass is the exponent of a power of 2. 0xa0, an exponent of 32, is beyond the 32 bits of the
+    /// formats, and a codec below 128 is written in the shorter form, whichever of the two was read.
+    #[test]
+    fn the_subclass_of_speech_is_read_in_both_forms() {
+        let frame = |subclass: u8| [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, subclass];
+        let bit = |subclass: u8| match Frame::read(&frame(subclass)) {
+            Ok(Frame::Full(Full { kind: Kind::Voice(Codec(bit)), .. }, [])) => Ok(bit),
+            Err(malformed) => Err(malformed),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((bit(4), bit(0x82), bit(0x8a)), (Ok(4), Ok(4), Ok(0x400)));
+        assert_eq!(
+            (bit(0x9f), bit(0xa0), bit(0xff)),
+            (Ok(1 << 31), Err(Malformed::Format), Err(Malformed::Format))
+        );
+        let read = frame(0x82);
+        let Ok(Frame::Full(full, data)) = Frame::read(&read) else { panic!() };
+        assert_eq!(full.bytes(data), frame(4));
+    }
+
+    /// Datagrams of which many are frames: any bytes, and any bytes behind the beginning of a full frame of speech or of a trunk frame.
+    fn datagrams() -> impl Strategy<Value = Vec<u8>> {
+        let bytes = || prop::collection::vec(any::<u8>(), 0..80);
+        let speech = (any::<[u8; 10]>(), any::<u8>(), bytes()).prop_map(|(head, subclass, data)| {
+            [&[head[0] | 0x80][..], &head[1..], &[2, subclass], &data].concat()
+        });
+        let trunk = (any::<bool>(), bytes())
+            .prop_map(|(stamped, data)| [&[0, 0, 1, u8::from(stamped)][..], &data].concat());
+        prop_oneof![bytes(), speech, trunk]
+    }
+
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn any_bytes_are_read_or_refused(bytes in datagrams()) {
             match Frame::read(&bytes) {
-                Ok(Frame::Full(full, data)) => prop_assert_eq!(full.bytes(data), bytes),
+                Ok(Frame::Full(full, data)) => {
+                    let mut shortest = bytes.clone();
+                    if bytes[10] == 2 && (0x80..0x87).contains(&bytes[11]) {
+                        shortest[11] = 1 << (bytes[11] & 0x7f);
+                    }
+                    prop_assert_eq!(full.bytes(data), shortest);
+                }
                 Ok(Frame::Mini(voice)) => prop_assert_eq!(mini(voice.call, voice.timestamp, voice.payload), bytes),
                 Ok(Frame::Trunk(entries)) => {
                     prop_assert!(entries.iter().map(|voice| voice.payload.len() + 4).sum::<usize>() + TRUNK <= bytes.len());
                 }
-                Err(_) => {}
+                Err(Malformed::Format) => prop_assert!(bytes[10] == 2 && bytes[11] >= 0xa0),
+                Err(Malformed::Short | Malformed::Meta) => {}
             }
         }
     }

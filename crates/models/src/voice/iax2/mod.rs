@@ -4,7 +4,7 @@
 //! - [`exchange`]: calls between two exchanges from NEW to HANGUP, with retransmissions, speech and trunks;
 //! - [`events`]: what an exchange reports and asks for.
 //!
-//! Not implemented: authentication, registration, transfers, video, text, encryption.
+//! Not implemented: authentication (registrations are accepted without it), transfers, video, text, encryption.
 
 mod arrivals;
 pub mod events;

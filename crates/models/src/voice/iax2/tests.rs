@@ -1,102 +1,67 @@
-//! Two exchanges, and the frames on their way between them.
+//! Calls between two exchanges.
 
 use super::events::{cause, Call, Event, Out, Trunk};
 use super::exchange::Exchange;
 use super::frame::{iax, Codec, Frame, Kind};
-use bentpipe_core::{Span, Stream, Streams, Time};
+use crate::voice::pair::{address, at, Pair, Peer};
+use bentpipe_core::{Span, Time};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-/// A caller and a callee, and what is on its way between them: when, to which of them, what.
-struct Pair {
-    ends: [Exchange; 2],
-    way: Vec<(Time, usize, Vec<u8>)>,
-    events: [Vec<(Time, Event)>; 2],
-    sent: Vec<(Time, usize, Vec<u8>)>,
-    retransmissions: u64,
-    delay: Span,
-    loss: f64,
-    stream: Stream,
-}
+impl Peer for Exchange {
+    type Event = Event;
+    type Out = Out;
+    const PORT: u16 = 4569;
 
-fn address(end: usize) -> SocketAddr {
-    SocketAddr::from(([198, 18, 0, end as u8 + 1], 4569))
-}
-
-fn at(millis: u64) -> Time {
-    Time::ZERO + Span::from_millis(millis)
-}
-
-impl Pair {
-    fn new(trunk: Option<Trunk>, loss: f64) -> Pair {
-        Pair {
-            ends: [Exchange::new(trunk), Exchange::new(trunk)],
-            way: Vec::new(),
-            events: [Vec::new(), Vec::new()],
-            sent: Vec::new(),
-            retransmissions: 0,
-            delay: Span::from_millis(250),
-            loss,
-            stream: Streams::new(1, 0).stream("loss"),
-        }
+    fn next_wake(&self) -> Time {
+        self.next_wake()
     }
 
-    fn act(&mut self, now: Time, end: usize, act: impl FnOnce(&mut Exchange, &mut Out)) {
-        let mut out = Out::default();
-        act(&mut self.ends[end], &mut out);
-        for sending in out.send {
-            assert_eq!(sending.to, address(1 - end));
-            self.sent.push((now, end, sending.bytes.clone()));
-            if !self.stream.chance(self.loss) {
-                self.way.push((now + self.delay, 1 - end, sending.bytes));
-            }
-        }
-        self.retransmissions += out.retransmissions;
-        self.events[end].extend(out.events.into_iter().map(|event| (now, event)));
+    fn wake(&mut self, now: Time, out: &mut Out) {
+        self.wake(now, out);
     }
 
-    /// Runs until `until`; the callee rings, and answers 1 s later.
-    fn run(&mut self, until: Time) {
-        let mut answer = Vec::new();
-        loop {
-            let arrival = self.way.iter().map(|(time, ..)| *time).min();
-            let wakes = self.ends.iter().map(Exchange::next_wake);
-            let now = wakes.chain(arrival).chain(answer.iter().map(|(time, _)| *time)).min().unwrap();
-            if now > until {
-                return;
-            }
-            for end in 0..2 {
-                if self.ends[end].next_wake() <= now {
-                    self.act(now, end, |exchange, out| exchange.wake(now, out));
-                }
-            }
-            while let Some(place) = self.way.iter().position(|(time, ..)| *time <= now) {
-                let (_, end, bytes) = self.way.remove(place);
-                let before = self.events[1].len();
-                self.act(now, end, |exchange, out| exchange.receive(now, address(1 - end), &bytes, out));
-                let news: Vec<_> = self.events[1][before..].iter().map(|(_, event)| event.clone()).collect();
-                for event in news {
-                    if let Event::Incoming { call, .. } = event {
-                        self.act(now, 1, |exchange, out| exchange.ring(now, call, out));
-                        answer.push((now + Span::from_secs(1), call));
-                    }
-                }
-            }
-            while let Some(place) = answer.iter().position(|(time, _)| *time <= now) {
-                let (_, call) = answer.remove(place);
-                self.act(now, 1, |exchange, out| exchange.answer(now, call, out));
-            }
+    fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Out) {
+        self.receive(now, from, bytes, out);
+    }
+
+    fn split(out: Out) -> (Vec<(SocketAddr, Vec<u8>)>, Vec<Event>, u64) {
+        let send = out.send.into_iter().map(|sending| (sending.to, sending.bytes)).collect();
+        (send, out.events, out.retransmissions)
+    }
+}
+
+fn pair(trunk: Option<Trunk>, loss: f64) -> Pair<Exchange> {
+    Pair::new([Exchange::new(trunk), Exchange::new(trunk)], Span::from_millis(250), loss)
+}
+
+fn callee() -> SocketAddr {
+    address::<Exchange>(1)
+}
+
+/// A callee who lets the telephone ring for 1 s and then answers.
+fn answers() -> impl FnMut(&mut Exchange, Time, &Event, &mut Out) -> Option<Span> {
+    let mut ringing = BTreeSet::new();
+    move |exchange, now, event, out| {
+        let Event::Incoming { call, .. } = event else { return None };
+        if ringing.insert(*call) {
+            exchange.ring(now, *call, out);
+            return Some(Span::from_secs(1));
         }
+        ringing.remove(call);
+        exchange.answer(now, *call, out);
+        None
     }
 }
 
 #[test]
 fn a_call_over_a_satellite_from_new_to_hangup() {
-    let mut pair = Pair::new(None, 0.0);
+    let (mut pair, mut answer) = (pair(None, 0.0), answers());
     let pcmu = Codec::of("PCMU").unwrap();
     pair.act(Time::ZERO, 0, |one, out| {
-        assert_eq!(one.call(Time::ZERO, address(1), "100", "7", pcmu, out), Some(Call(1)));
+        assert_eq!(one.call(Time::ZERO, callee(), "100", "7", pcmu, out), Some(Call(1)));
     });
-    pair.run(at(12_000));
+    pair.run(at(12_000), &mut answer);
     let call = Call(1);
     assert_eq!(
         pair.events[0][..3],
@@ -113,7 +78,7 @@ fn a_call_over_a_satellite_from_new_to_hangup() {
     // Speech: a full frame first, then mini frames; the low 15 bits begin again at 32.768 s.
     for step in 0..2000 {
         let now = at(12_010 + step * 20);
-        pair.run(now);
+        pair.run(now, &mut answer);
         pair.act(now, 0, |one, out| one.voice(now, call, vec![0; 160], 0, out));
     }
     let voice: Vec<_> = pair.sent.iter().filter(|(_, end, bytes)| *end == 0 && bytes.len() > 150).collect();
@@ -121,7 +86,7 @@ fn a_call_over_a_satellite_from_new_to_hangup() {
         voice.iter().filter(|(.., bytes)| bytes.len() == 172).map(|(time, ..)| *time).collect();
     assert_eq!(full, [at(12_010), at(32_770)]);
     assert!(voice.iter().all(|(.., bytes)| matches!(bytes.len(), 164 | 172)));
-    pair.run(at(60_000));
+    pair.run(at(60_000), &mut answer);
     let heard: Vec<_> = pair.events[1]
         .iter()
         .filter_map(|(time, event)| match event {
@@ -132,7 +97,7 @@ fn a_call_over_a_satellite_from_new_to_hangup() {
     assert_eq!(heard.len(), 2000);
     assert!(heard.iter().all(|(time, timestamp)| *time == at(timestamp + 250)));
     pair.act(at(60_000), 0, |one, out| one.hang_up(at(60_000), call, out));
-    pair.run(at(70_000));
+    pair.run(at(70_000), &mut answer);
     assert!(
         matches!(pair.events[1].last(), Some((time, Event::Ended { by_other: true, .. })) if *time == at(60_250))
     );
@@ -141,11 +106,11 @@ fn a_call_over_a_satellite_from_new_to_hangup() {
 
 #[test]
 fn a_call_that_nobody_answers_is_given_up_after_four_retransmissions() {
-    let mut pair = Pair::new(None, 1.0);
+    let (mut pair, mut answer) = (pair(None, 1.0), answers());
     pair.act(Time::ZERO, 0, |one, out| {
-        one.call(Time::ZERO, address(1), "100", "7", Codec(4), out);
+        one.call(Time::ZERO, callee(), "100", "7", Codec(4), out);
     });
-    pair.run(at(60_000));
+    pair.run(at(60_000), &mut answer);
     let times: Vec<_> = pair.sent.iter().map(|(time, ..)| time.as_secs_f64()).collect();
     assert_eq!(times, [0.0, 1.0, 3.0, 7.0, 15.0]);
     assert_eq!(pair.events[0], [(at(25_000), Event::Failed { call: Call(1), cause: cause::TIMER })]);
@@ -158,19 +123,20 @@ fn a_call_that_nobody_answers_is_given_up_after_four_retransmissions() {
 /// However frames are lost, both sides agree in the end, and a call that was answered was answered at both ends.
 #[test]
 fn calls_under_loss_end_at_both_ends() {
-    let mut pair = Pair::new(Some(Trunk { period: Span::from_millis(20), timestamps: true }), 0.6);
+    let (mut pair, mut answer) =
+        (pair(Some(Trunk { period: Span::from_millis(20), timestamps: true }), 0.6), answers());
     let (mut answered, mut failed) = (0, 0);
     for number in 0..200u64 {
         let now = at(number * 100_000);
-        pair.run(now);
+        pair.run(now, &mut answer);
         let mut call = None;
-        pair.act(now, 0, |one, out| call = one.call(now, address(1), "1", "2", Codec(2), out));
+        pair.act(now, 0, |one, out| call = one.call(now, callee(), "1", "2", Codec(2), out));
         let call = call.unwrap();
         let until = at(number * 100_000 + 40_000);
-        pair.run(until);
+        pair.run(until, &mut answer);
         pair.act(until, 0, |one, out| one.voice(until, call, vec![0; 33], 0, out));
         pair.act(until, 0, |one, out| one.hang_up(until, call, out));
-        pair.run(at(number * 100_000 + 99_000));
+        pair.run(at(number * 100_000 + 99_000), &mut answer);
         assert_eq!((pair.ends[0].calls(), pair.ends[1].calls()), (0, 0), "call {number}");
         let events = std::mem::take(&mut pair.events[0]);
         answered += events.iter().filter(|(_, event)| matches!(event, Event::Answered { .. })).count();
@@ -184,23 +150,24 @@ fn calls_under_loss_end_at_both_ends() {
 
 #[test]
 fn the_voice_of_several_calls_leaves_in_one_trunk() {
-    let mut pair = Pair::new(Some(Trunk { period: Span::from_millis(20), timestamps: true }), 0.0);
+    let (mut pair, mut answer) =
+        (pair(Some(Trunk { period: Span::from_millis(20), timestamps: true }), 0.0), answers());
     for _ in 0..3 {
         pair.act(Time::ZERO, 0, |one, out| {
-            one.call(Time::ZERO, address(1), "1", "2", Codec(2), out);
+            one.call(Time::ZERO, callee(), "1", "2", Codec(2), out);
         });
     }
-    pair.run(at(2_000));
+    pair.run(at(2_000), &mut answer);
     let mut calls: Vec<_> = pair.ends[0].legs.keys().copied().collect();
     calls.sort_unstable();
     for step in 0..2 {
         for (offset, call) in calls.iter().enumerate() {
             let now = at(2_001 + offset as u64 + step * 20);
-            pair.run(now);
+            pair.run(now, &mut answer);
             pair.act(now, 0, |one, out| one.voice(now, Call(*call), vec![0; 33], 0, out));
         }
     }
-    pair.run(at(2_400));
+    pair.run(at(2_400), &mut answer);
     let trunks: Vec<_> = pair.sent.iter().filter(|(.., bytes)| bytes[..2] == [0, 0]).collect();
     assert_eq!(trunks.len(), 1);
     // 114 bytes for two calls, 231 for five: 36 + calls (6 + 33), 28 of which are IP and UDP.

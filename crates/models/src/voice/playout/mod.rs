@@ -49,7 +49,7 @@ pub trait Playout {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// Chooses playout delays.
+/// A de-jitter buffer, which chooses the playout delays of a stream.
 pub trait Buffer: Send {
     /// A packet has arrived `transit` nanoseconds after its generation, both as their clocks show it. `first` tells whether it
     /// begins a talk spurt. Called for each packet in the order of arrival.

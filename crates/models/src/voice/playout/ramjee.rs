@@ -17,15 +17,15 @@ pub fn initial() -> Span {
 /// Estimates of delay and variation, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimates {
-    /// d, the delay.
+    /// The estimate d of the delay.
     pub delay: f64,
-    /// v, its variation.
+    /// The estimate v of its variation.
     pub variation: f64,
     begun: bool,
 }
 
 impl Estimates {
-    /// Before the first packet.
+    /// Creates the estimates as they are before the first packet, for a playout delay of `initial`.
     pub fn new(initial: Span) -> Estimates {
         Estimates { delay: 0.0, variation: super::nanos(initial) / VARIATIONS, begun: false }
     }
@@ -40,17 +40,17 @@ impl Estimates {
         first
     }
 
-    /// d_i = a d_{i-1} + (1 - a) n_i.
+    /// Updates the delay: d_i = a d_{i-1} + (1 - a) n_i.
     pub fn smooth(&mut self, weight: f64, transit: f64) {
         self.delay = weight * self.delay + (1.0 - weight) * transit;
     }
 
-    /// v_i = a v_{i-1} + (1 - a) |d_i - n_i|.
+    /// Updates the variation: v_i = a v_{i-1} + (1 - a) |d_i - n_i|.
     pub fn vary(&mut self, weight: f64, transit: f64) {
         self.variation = weight * self.variation + (1.0 - weight) * (self.delay - transit).abs();
     }
 
-    /// d_i + 4 v_i.
+    /// Returns the playout delay that the estimates give, d_i + 4 v_i, in nanoseconds.
     pub fn playout(&self) -> i64 {
         (self.delay + VARIATIONS * self.variation).round() as i64
     }

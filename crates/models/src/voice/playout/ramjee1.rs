@@ -29,7 +29,7 @@ impl Default for Config {
     }
 }
 
-/// The paper's a.
+/// The weight a of the past in the estimates, as in the paper.
 pub const WEIGHT: f64 = 0.998002;
 
 impl Sample for Config {

@@ -40,9 +40,9 @@ impl Playout for Config {
     }
 }
 
-/// Weight of the past.
+/// The weight of the past in the estimate outside a spike.
 const WEIGHT: f64 = 0.875;
-/// 800 and 63 units of 125 us, in nanoseconds.
+/// The jump of the delay that begins a spike and the slope below which it ends: 800 and 63 samples at 8000 Hz, in nanoseconds.
 const BEGIN: f64 = 100e6;
 const END: f64 = 7.875e6;
 
@@ -50,7 +50,7 @@ struct Spikes {
     estimates: Estimates,
     /// The measure of the slope while in a spike.
     slope: Option<f64>,
-    /// n_{i-1} and n_{i-2}.
+    /// The network delays n_{i-1} and n_{i-2} of the two packets before.
     before: [f64; 2],
 }
 

@@ -51,14 +51,14 @@ pub enum Start {
     Request {
         /// The method, such as INVITE.
         method: String,
-        /// The request URI.
+        /// The URI of whom the request is for.
         uri: String,
     },
     /// A response: its status and the words for it.
     Response {
         /// The status code, 100 to 699.
         status: u16,
-        /// The reason phrase.
+        /// The reason phrase, such as "Busy Here".
         reason: String,
     },
 }
@@ -66,7 +66,7 @@ pub enum Start {
 /// A request or a response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The start line.
+    /// The first line, which tells requests and responses apart.
     pub start: Start,
     /// Names, in the long form and as they are usually written, and values of the header fields, without Content-Length.
     pub fields: Vec<(String, String)>,
@@ -147,7 +147,7 @@ impl Message {
         }
     }
 
-    /// The topmost Via.
+    /// Returns the topmost Via, which names the sender of the request.
     pub fn via(&self) -> Option<Via<'_>> {
         self.field("Via").and_then(Via::read)
     }
@@ -433,7 +433,7 @@ impl<'a> Via<'a> {
     }
 }
 
-/// The value of CSeq.
+/// The value of a CSeq header field (section 20.16).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sequence<'a> {
     /// Number of the request in its dialog, less than 2^31.
@@ -443,7 +443,7 @@ pub struct Sequence<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// Reads `number METHOD`.
+    /// Reads a value of the form `number METHOD`.
     pub fn read(value: &'a str) -> Option<Sequence<'a>> {
         let (number, method) = value.trim().split_once([' ', '\t'])?;
         let (number, method) = (number.parse().ok()?, method.trim());

@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 
 /// How long a registration holds that does not say so (section 10.2.1.1).
 const USUAL: u32 = 3600;
-/// Most users that are remembered.
+/// The largest number of users that a registrar remembers.
 const MOST: usize = 10_000;
 
-/// A user's telephone.
+/// The telephone at which a user has registered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Binding {
     /// The URI of the telephone.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 /// An audio stream over RTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
-    /// Where media are expected.
+    /// The address at which media are expected.
     pub address: IpAddr,
     /// The UDP port there; 0 refuses the stream.
     pub port: u16,

@@ -1,100 +1,75 @@
-//! Two agents, and what is on its way between them.
+//! Calls between two agents.
 
 use super::agent::{Agent, Call, Event, Identity, Out};
 use super::message::Message;
 use super::transaction::{Answer, Client, Due, Server, Timers};
+use crate::voice::pair::{address, at, Pair, Peer};
 use bentpipe_core::{Span, Stream, Streams, Time};
 use std::net::SocketAddr;
 
-struct Pair {
-    ends: [Agent; 2],
-    way: Vec<(Time, usize, Vec<u8>)>,
-    events: [Vec<(Time, Event)>; 2],
-    /// When, by whom, and the first line.
-    sent: Vec<(Time, usize, String)>,
-    loss: f64,
-    stream: Stream,
-}
-
-/// One way. A round trip is shorter than T1.
+/// Propagation delay in one direction. A round trip is shorter than T1.
 const DELAY: Span = Span::from_millis(200);
 
-fn address(end: usize) -> SocketAddr {
-    SocketAddr::from(([198, 18, 0, end as u8 + 1], 5060))
+impl Peer for Agent {
+    type Event = Event;
+    type Out = Out;
+    const PORT: u16 = 5060;
+
+    fn next_wake(&self) -> Time {
+        self.next_wake()
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Out) {
+        self.wake(now, out);
+    }
+
+    fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Out) {
+        self.receive(now, from, bytes, out);
+    }
+
+    fn split(out: Out) -> (Vec<(SocketAddr, Vec<u8>)>, Vec<Event>, u64) {
+        (out.send, out.events, 0)
+    }
 }
 
-fn at(millis: u64) -> Time {
-    Time::ZERO + Span::from_millis(millis)
-}
-
-fn pair(tcp: bool, loss: f64) -> Pair {
+fn pair(tcp: bool, loss: f64) -> Pair<Agent> {
     let agent = |end: usize| {
-        let me = Identity { user: format!("user{end}"), address: address(end), tcp };
+        let me = Identity { user: format!("user{end}"), address: address::<Agent>(end), tcp };
         Agent::new(me, Timers::default(), Streams::new(3, end as u64).stream("agent"))
     };
-    let stream = Streams::new(1, 0).stream("loss");
-    Pair {
-        ends: [agent(0), agent(1)],
-        way: Vec::new(),
-        events: [Vec::new(), Vec::new()],
-        sent: Vec::new(),
-        loss,
-        stream,
-    }
+    Pair::new([agent(0), agent(1)], DELAY, loss)
 }
 
-impl Pair {
-    fn act(&mut self, now: Time, end: usize, act: impl FnOnce(&mut Agent, &mut Out)) {
-        let mut out = Out::default();
-        act(&mut self.ends[end], &mut out);
-        for (to, bytes) in out.send {
-            assert_eq!(to, address(1 - end));
-            let first = String::from_utf8(bytes.clone()).unwrap().lines().next().unwrap().to_owned();
-            self.sent.push((now, end, first));
-            if !self.stream.chance(self.loss) {
-                self.way.push((now + DELAY, 1 - end, bytes));
-            }
-        }
-        self.events[end].extend(out.events.into_iter().map(|event| (now, event)));
-    }
+fn callee() -> SocketAddr {
+    address::<Agent>(1)
+}
 
+impl Pair<Agent> {
     fn invite(&mut self, now: Time) -> Call {
         let mut call = None;
         self.act(now, 0, |one, out| {
-            call = Some(one.invite(now, "7", "sip:100@198.18.0.2", address(1), "v=0\r\n", out))
+            call = Some(one.invite(now, "7", "sip:100@198.18.0.2", callee(), "v=0\r\n", out))
         });
         call.unwrap()
     }
 
-    /// Runs until `until`; what `incoming` does with a call is up to it.
-    fn run(&mut self, until: Time, incoming: &mut dyn FnMut(&mut Agent, Time, Call, &mut Out)) {
-        loop {
-            let arrival = self.way.iter().map(|(time, ..)| *time).min();
-            let now = self.ends.iter().map(Agent::next_wake).chain(arrival).min().unwrap();
-            if now > until {
-                return;
+    /// Runs until `until`; `incoming` handles the calls that arrive.
+    fn run_with(&mut self, until: Time, incoming: &mut dyn FnMut(&mut Agent, Time, Call, &mut Out)) {
+        self.run(until, &mut |agent, now, event, out| {
+            if let Event::Incoming { call, .. } = event {
+                incoming(agent, now, *call, out);
             }
-            for end in 0..2 {
-                if self.ends[end].next_wake() <= now {
-                    self.act(now, end, |agent, out| agent.wake(now, out));
-                }
-            }
-            while let Some(place) = self.way.iter().position(|(time, ..)| *time <= now) {
-                let (_, end, bytes) = self.way.remove(place);
-                let before = self.events[1].len();
-                self.act(now, end, |agent, out| agent.receive(now, address(1 - end), &bytes, out));
-                let news: Vec<_> = self.events[1][before..].iter().map(|(_, event)| event.clone()).collect();
-                for event in news {
-                    if let Event::Incoming { call, .. } = event {
-                        self.act(now, 1, |agent, out| incoming(agent, now, call, out));
-                    }
-                }
-            }
-        }
+            None
+        });
     }
 
+    /// When each message was sent, by which end, and its first line.
     fn lines(&self) -> Vec<(f64, usize, &str)> {
-        self.sent.iter().map(|(time, end, first)| (time.as_secs_f64(), *end, first.as_str())).collect()
+        let lines = self.sent.iter().map(|(time, end, bytes)| {
+            let text = std::str::from_utf8(bytes).unwrap();
+            (time.as_secs_f64(), *end, text.lines().next().unwrap())
+        });
+        lines.collect()
     }
 }
 
@@ -108,9 +83,9 @@ fn a_call_is_set_up_in_a_round_trip_and_ended_by_bye() {
     for tcp in [false, true] {
         let mut pair = pair(tcp, 0.0);
         let call = pair.invite(Time::ZERO);
-        pair.run(at(9_000), &mut answer);
+        pair.run_with(at(9_000), &mut answer);
         pair.act(at(9_000), 0, |one, out| one.hang_up(at(9_000), call, out));
-        pair.run(at(60_000), &mut answer);
+        pair.run_with(at(60_000), &mut answer);
         let target = "sip:100@198.18.0.2";
         let transport = if tcp { ";transport=tcp" } else { "" };
         assert_eq!(
@@ -146,7 +121,7 @@ fn a_call_ends_with_the_reason() {
     // Refused.
     let mut busy = pair(false, 0.0);
     busy.invite(Time::ZERO);
-    busy.run(at(60_000), &mut |agent, now, call, out| agent.refuse(now, call, 486, out));
+    busy.run_with(at(60_000), &mut |agent, now, call, out| agent.refuse(now, call, 486, out));
     assert!(
         matches!(busy.events[0].last(), Some((time, Event::Failed { status: 486, .. })) if *time == at(400))
     );
@@ -155,7 +130,7 @@ fn a_call_ends_with_the_reason() {
     // Nobody is there.
     let mut gone = pair(false, 1.0);
     gone.invite(Time::ZERO);
-    gone.run(at(60_000), &mut answer);
+    gone.run_with(at(60_000), &mut answer);
     assert!(matches!(gone.events[0][..], [(time, Event::Failed { status: 408, .. })] if time == at(32_000)));
     let times: Vec<_> = gone.lines().iter().map(|(time, ..)| *time).collect();
     assert_eq!(times, times_of("INVITE over UDP"));
@@ -163,9 +138,9 @@ fn a_call_ends_with_the_reason() {
     for when in [100, 5_000] {
         let mut given_up = pair(false, 0.0);
         let call = given_up.invite(Time::ZERO);
-        given_up.run(at(when), &mut |agent, now, call, out| agent.ring(now, call, out));
+        given_up.run_with(at(when), &mut |agent, now, call, out| agent.ring(now, call, out));
         given_up.act(at(when), 0, |one, out| one.hang_up(at(when), call, out));
-        given_up.run(at(60_000), &mut |agent, now, call, out| agent.ring(now, call, out));
+        given_up.run_with(at(60_000), &mut |agent, now, call, out| agent.ring(now, call, out));
         let cancel = given_up.lines().into_iter().find(|(.., line)| line.starts_with("CANCEL")).unwrap();
         assert_eq!(cancel.0, if when == 100 { 0.4 } else { 5.0 });
         for end in 0..2 {
@@ -183,12 +158,12 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
         answer(agent, now, call, out);
         agent.hang_up(now, call, out);
     };
-    let bye = |pair: &Pair| {
+    let bye = |pair: &Pair<Agent>| {
         pair.lines().iter().find(|(.., line)| line.starts_with("BYE")).map(|(time, end, _)| (*time, *end))
     };
     let mut pair = pair(false, 0.0);
     pair.invite(Time::ZERO);
-    pair.run(at(60_000), at_once);
+    pair.run_with(at(60_000), at_once);
     // INVITE and 2xx take 400 ms, the ACK arrives 200 ms later.
     assert_eq!(bye(&pair), Some((0.6, 1)));
     assert!(matches!(pair.events[0].last(), Some((_, Event::Ended { by_other: true, .. }))));
@@ -200,9 +175,9 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
     // Without an ACK: 64 T1 after the 2xx.
     let mut pair = self::pair(false, 0.0);
     pair.invite(Time::ZERO);
-    pair.run(at(300), at_once);
+    pair.run_with(at(300), at_once);
     pair.loss = 1.0;
-    pair.run(at(90_000), at_once);
+    pair.run_with(at(90_000), at_once);
     assert_eq!(bye(&pair), Some((32.2, 1)));
     assert_eq!(pair.events[1].len(), 2);
 }
@@ -212,7 +187,7 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
 fn a_transport_that_fails_ends_what_waits() {
     let mut pair = pair(true, 1.0);
     pair.invite(Time::ZERO);
-    pair.run(at(5_000), &mut answer);
+    pair.run_with(at(5_000), &mut answer);
     pair.act(at(5_000), 0, |one, out| one.disconnected(at(5_000), out));
     assert!(matches!(pair.events[0][..], [(_, Event::Failed { status: 503, .. })]));
     assert_eq!((pair.ends[0].calls(), pair.ends[0].next_wake()), (0, Time::MAX));
@@ -225,11 +200,11 @@ fn calls_under_loss_end_at_both_ends() {
     let (mut answered, mut failed) = (0, 0);
     for number in 0..200u64 {
         let begin = number * 300_000;
-        pair.run(at(begin), &mut answer);
+        pair.run_with(at(begin), &mut answer);
         let call = pair.invite(at(begin));
-        pair.run(at(begin + 100_000), &mut answer);
+        pair.run_with(at(begin + 100_000), &mut answer);
         pair.act(at(begin + 100_000), 0, |one, out| one.hang_up(at(begin + 100_000), call, out));
-        pair.run(at(begin + 299_000), &mut answer);
+        pair.run_with(at(begin + 299_000), &mut answer);
         let events = std::mem::take(&mut pair.events[0]);
         answered += events.iter().filter(|(_, event)| matches!(event, Event::Answered { .. })).count();
         failed += events.iter().filter(|(_, event)| matches!(event, Event::Failed { .. })).count();
@@ -247,8 +222,8 @@ fn calls_under_loss_end_at_both_ends() {
 fn a_registration_is_kept_by_the_registrar() {
     let mut pair = pair(false, 0.0);
     pair.ends[1].registrar = Some(super::registrar::Registrar::default());
-    pair.act(Time::ZERO, 0, |one, out| one.register(Time::ZERO, address(1), 60, out));
-    pair.run(at(10_000), &mut answer);
+    pair.act(Time::ZERO, 0, |one, out| one.register(Time::ZERO, callee(), 60, out));
+    pair.run_with(at(10_000), &mut answer);
     assert_eq!(pair.events[0], [(at(400), Event::Registered { status: 200 })]);
     let registrar = pair.ends[1].registrar.as_ref().unwrap();
     assert_eq!(registrar.find(at(1_000), "user0").unwrap().contact, "sip:user0@198.18.0.1:5060");

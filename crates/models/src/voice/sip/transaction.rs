@@ -140,7 +140,7 @@ pub struct Client {
     ends: Time,
     /// The message to send: the request, or the ACK for a final response to an INVITE.
     pub bytes: Vec<u8>,
-    /// The request.
+    /// The request that was sent.
     pub request: Message,
 }
 
@@ -218,7 +218,7 @@ impl Client {
         self.state == Asking::Proceeding
     }
 
-    /// When to ask [`Client::due`].
+    /// The time at which [`Client::due`] is to be asked next; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
         self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
     }
@@ -275,7 +275,7 @@ pub struct Server {
     ends: Time,
     /// The last response; empty if there was none.
     pub bytes: Vec<u8>,
-    /// The request.
+    /// The request that arrived.
     pub request: Message,
 }
 
@@ -328,7 +328,7 @@ impl Server {
         }
     }
 
-    /// When to ask [`Server::due`].
+    /// The time at which [`Server::due`] is to be asked next; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
         self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
     }

@@ -31,14 +31,14 @@ impl Default for Config {
 /// One of the two sides of a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// The caller: the source of a flow.
+    /// The caller, at the source of the flow.
     Caller,
-    /// The callee: its destination.
+    /// The callee, at the destination of the flow.
     Callee,
 }
 
 impl Side {
-    /// The other side.
+    /// Returns the side to which this one talks.
     pub fn other(self) -> Side {
         match self {
             Side::Caller => Side::Callee,
@@ -50,9 +50,9 @@ impl Side {
 /// A time in which a talker speaks without a pause, counted from the beginning of the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spurt {
-    /// Its beginning.
+    /// Time at which the talk spurt begins.
     pub begin: Span,
-    /// Its end, after `begin`.
+    /// Time at which the talk spurt ends, which is after `begin`.
     pub end: Span,
 }
 

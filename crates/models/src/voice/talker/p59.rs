@@ -65,7 +65,7 @@ impl Talker for Config {
     }
 }
 
-/// Who speaks: caller, callee.
+/// A state of the conversation: whether the caller and whether the callee speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     speaking: [bool; 2],
@@ -104,7 +104,7 @@ struct Conversation {
     plan: Stream,
     interruption: f64,
     state: State,
-    /// When the state begins.
+    /// Time at which the state begins.
     now: Span,
 }
 

@@ -279,7 +279,7 @@ impl Agent {
         self.reckon();
     }
 
-    /// Numbers a new call.
+    /// Returns the number of a new call.
     fn next_call(&mut self) -> Call {
         let call = self.following();
         self.calls = call.0;
@@ -365,7 +365,7 @@ impl Agent {
         self.ask(now, cancel, to, None, out);
     }
 
-    /// Sends BYE.
+    /// Sends BYE, with which the dialog of a call ends.
     fn bye(&mut self, now: Time, call: Call, out: &mut Out) {
         let Some(mut dialog) = self.dialogs.remove(&call) else { return };
         (dialog.state, dialog.unacknowledged) = (State::Ending, None);

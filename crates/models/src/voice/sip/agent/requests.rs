@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 const ALLOWED: &str = "INVITE, ACK, BYE, CANCEL, OPTIONS, REGISTER";
 
 impl Agent {
-    /// Handles a request.
+    /// Handles a request that has arrived.
     pub(super) fn request(&mut self, now: Time, from: SocketAddr, request: Message, out: &mut Out) {
         let same = |server: &Server| {
             let (one, two) = (server.request.via(), request.via());

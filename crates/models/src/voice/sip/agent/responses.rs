@@ -8,7 +8,7 @@ use super::{Agent, Asked};
 use bentpipe_core::Time;
 
 impl Agent {
-    /// Handles a response.
+    /// Handles a response that has arrived.
     pub(super) fn response(&mut self, now: Time, response: &Message, out: &mut Out) {
         let Some(branch) = response.via().map(|via| via.branch().to_owned()) else { return };
         let method = response.method().to_owned();
