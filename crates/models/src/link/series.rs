@@ -29,9 +29,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, expecting = "a table such as { samples = { file = \"lte.csv\" } }")]
 #[schemars(rename = "Trace")]
 pub struct Config {
-    /// The samples: a comma-separated table with `time` in seconds from 0 and at least one of `rate` in
-    /// bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds until
-    /// the next.
+    /// The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0 and at least one of
+    /// `rate` in bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds
+    /// until the next.
     pub samples: Table,
     /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the
     /// last sample holds until the end of the run.
