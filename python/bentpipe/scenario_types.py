@@ -1651,9 +1651,9 @@ class SeriesJitter(TypedDict):
     """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
     last sample holds until the end of the run."""
     samples: str | dict[str, object]
-    """The samples: a comma-separated table with `time` and `extra`, both in seconds from 0. Each sample holds
-    until the next; there is no extra delay before the first. In a series of regular steps a longer step is
-    refused as a gap."""
+    """The samples: a table, comma-separated or a Parquet file, with `time` and `extra`, both in seconds from
+    0. Each sample holds until the next; there is no extra delay before the first. In a series of regular
+    steps a longer step is refused as a gap."""
 
 
 class SumJitter(TypedDict):
@@ -1984,8 +1984,9 @@ class Trace(TypedDict):
     """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
     last sample holds until the end of the run."""
     samples: str | dict[str, object]
-    """The samples: a comma-separated table with `time` in seconds from 0 and at least one of `rate` in bit/s,
-    `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds until the next."""
+    """The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0 and at least one
+    of `rate` in bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds
+    until the next."""
 
 
 class LinkReturn(TypedDict):
