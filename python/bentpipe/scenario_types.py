@@ -30,6 +30,9 @@ __all__ = [
     "Back",
     "Balance",
     "BudgetLeg",
+    "BundleConvergence",
+    "BundleDiscard",
+    "BundleRouting",
     "Campaign",
     "Carrier",
     "Change",
@@ -37,6 +40,10 @@ __all__ = [
     "Choice",
     "Class",
     "Clock",
+    "Code",
+    "ContactKind",
+    "ContactOutage",
+    "Contacts",
     "Counted",
     "Dama",
     "Distance",
@@ -77,6 +84,7 @@ __all__ = [
     "NetpipeMode",
     "NetworkKind",
     "OnHandover",
+    "Outage",
     "Over",
     "Planning",
     "Playout",
@@ -113,6 +121,8 @@ __all__ = [
     "Size",
     "Sizes",
     "SkyplexAccess",
+    "SpaceFrame",
+    "SpacePackets",
     "Span",
     "Speed",
     "Starts",
@@ -577,6 +587,28 @@ class BulkApp(TypedDict):
     """Number of bytes to send, at least 1 B; endless if unset."""
 
 
+class BundlesApp(TypedDict):
+    """App of the kind `bundles`. Bundles at a rate or within a window, each of which the destination reports,
+    as DTNperf sends them."""
+
+    bundles: NotRequired[int]
+    """Number of bundles to send. If unset, bundles are sent until the end of the run."""
+    kind: Literal["bundles"]
+    payload: NotRequired[Size]
+    """Payload of a bundle, 50 kB by default, as of DTNperf; at least 20 B."""
+    rate: NotRequired[Rate]
+    """Rate of the payload, at which bundles are sent whatever has been reported. Must be given if `window` is
+    not."""
+    report: NotRequired[Size]
+    """Size of a report, 40 B by default: the length of a status report of the bundle protocol (RFC 9171,
+    section 6.1.1) with one status. 0 B sends none, which needs a `rate`."""
+    timeout: NotRequired[Span]
+    """Time after which a bundle without a report counts as overdue, and gives up its place in the window; one
+    day by default."""
+    window: NotRequired[int]
+    """Bundles that may be on their way without a report. Must be given if `rate` is not."""
+
+
 class CbrApp(TypedDict):
     """App of the kind `cbr`. A constant bit rate source: datagrams of one size at one rate, continuously or
     in bursts."""
@@ -782,7 +814,7 @@ class CallsApp(TypedDict):
 
 #: The application of a flow, which decides what is sent and when. Both ends run it: the flow's source opens
 #: the connection, its destination answers.
-App: TypeAlias = 'BulkApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | VoiceApp | CallsApp | Literal["bulk", "cbr", "command", "email", "ftp", "http", "netpipe", "voice", "calls"]'
+App: TypeAlias = 'BulkApp | BundlesApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | VoiceApp | CallsApp | Literal["bulk", "bundles", "cbr", "command", "email", "ftp", "http", "netpipe", "voice", "calls"]'
 
 #: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
@@ -1156,6 +1188,64 @@ class Handover(TypedDict):
     """Name of the new link."""
 
 
+class Outage(TypedDict):
+    """An interval in which a link fails during its contacts."""
+
+    announced: NotRequired[bool]
+    """Whether routing knows of it in advance; off by default."""
+    end: Span
+    """End of the interval, counted from the start of the run."""
+    start: Span
+    """Start of the interval, counted from the start of the run."""
+
+
+class PlanContactKind(TypedDict):
+    """ContactKind of the kind `plan`. Contacts by a contact plan: those between the link's nodes, in both
+    directions. Rates and light times of the plan replace those of the link."""
+
+    kind: Literal["plan"]
+    plan: str | dict[str, object]
+    """The contact plan: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML."""
+
+
+class WindowsContactKind(TypedDict):
+    """ContactKind of the kind `windows`. Contacts in given windows, in both directions, with the rate and the
+    delay of the link."""
+
+    kind: Literal["windows"]
+    repeat: NotRequired[Span]
+    """Period after which the windows repeat, not shorter than the end of the last one. If unset, they do
+    not."""
+    windows: list[list[Span]]
+    """Start and end of each window, counted from the start of the run, in order."""
+
+
+class RandomContactKind(TypedDict):
+    """ContactKind of the kind `random`. Contacts at random: the link is closed first, then open and closed
+    for exponentially distributed times. Both directions are open at the same times."""
+
+    closed: Span
+    """Mean length of the time between two contacts."""
+    kind: Literal["random"]
+    open: Span
+    """Mean length of a contact."""
+
+
+#: How the contacts of a link are determined.
+ContactKind: TypeAlias = (
+    'PlanContactKind | WindowsContactKind | RandomContactKind | Literal["plan", "windows", "random"]'
+)
+
+
+class Contacts(TypedDict):
+    """The intervals in which a link is open. Outside of them its packets wait."""
+
+    outages: NotRequired[list[Outage]]
+    """Intervals that are taken away from the contacts. None by default."""
+    when: ContactKind
+    """How the contacts are determined."""
+
+
 #: a distance, -12000 km to 1e12 km (a depth is negative)
 Distance: TypeAlias = "str"
 
@@ -1284,6 +1374,82 @@ class Acm(TypedDict):
 Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
 
 
+class NoneCode(TypedDict):
+    """Code of the kind `none`. No code: one wrong bit loses the frame."""
+
+    kind: Literal["none"]
+
+
+class ReedSolomonCode(TypedDict):
+    """Code of the kind `reed-solomon`. Reed-Solomon code over bytes with codewords of 255 bytes, interleaved
+    (CCSDS 131.0-B)."""
+
+    correctable: NotRequired[int]
+    """Bytes of a codeword that can be corrected: 16 (the default), which is RS(255,223), or 8,
+    RS(255,239)."""
+    interleave: NotRequired[int]
+    """Codewords in a frame, 5 by default; CCSDS has 1, 2, 3, 4, 5 and 8. A burst of errors is spread over all
+    of them."""
+    kind: Literal["reed-solomon"]
+
+
+class BchCode(TypedDict):
+    """Code of the kind `bch`. BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one wrong bit in
+    each block of 56 bits."""
+
+    kind: Literal["bch"]
+
+
+class ConvolutionalCode(TypedDict):
+    """Code of the kind `convolutional`. Convolutional code of rate 1/2 and constraint length 7 (CCSDS
+    131.0-B) with a Viterbi decoder, by its union bound."""
+
+    kind: Literal["convolutional"]
+
+
+class ConcatenatedCode(TypedDict):
+    """Code of the kind `concatenated`. A Reed-Solomon code around the convolutional code of rate 1/2 (CCSDS
+    131.0-B), with ideal interleaving between them."""
+
+    correctable: NotRequired[int]
+    """Bytes of a Reed-Solomon codeword that can be corrected, 16 by default."""
+    interleave: NotRequired[int]
+    """Codewords in a frame, 5 by default."""
+    kind: Literal["concatenated"]
+
+
+class TurboCode(TypedDict):
+    """Code of the kind `turbo`. A turbo code (CCSDS 131.0-B), as the best code of its length and rate that
+    loses `loss_db`."""
+
+    information: NotRequired[int]
+    """Bits of information in a codeword, 8920 by default; CCSDS has 1784, 3568, 7136 and 8920."""
+    kind: Literal["turbo"]
+    loss_db: NotRequired[float]
+    """Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
+    assumption."""
+    rate: NotRequired[float]
+    """Rate of the code, 0.5 by default; CCSDS has 1/2, 1/3, 1/4 and 1/6."""
+
+
+class LdpcCode(TypedDict):
+    """Code of the kind `ldpc`. An LDPC code (CCSDS 131.0-B), as the best code of its length and rate that
+    loses `loss_db`."""
+
+    information: NotRequired[int]
+    """Bits of information in a codeword, 4096 by default; CCSDS has 1024, 4096 and 16384, and 7136."""
+    kind: Literal["ldpc"]
+    loss_db: NotRequired[float]
+    """Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
+    assumption."""
+    rate: NotRequired[float]
+    """Rate of the code, 0.5 by default; CCSDS has 1/2, 2/3, 4/5, and 0.875 with 7136 bits."""
+
+
+#: The channel code of a space link.
+Code: TypeAlias = 'NoneCode | ReedSolomonCode | BchCode | ConvolutionalCode | ConcatenatedCode | TurboCode | LdpcCode | Literal["none", "reed-solomon", "bch", "convolutional", "concatenated", "turbo", "ldpc"]'
+
+
 class NoneFading(TypedDict):
     """Fading of the kind `none`. No fast fading: the power is the mean power."""
 
@@ -1356,6 +1522,21 @@ class BitError(TypedDict):
     kind: Literal["bit"]
     rate: float
     """Probability that a bit is wrong (bit error rate, BER), 0 to 1."""
+
+
+class CodedError(TypedDict):
+    """Error of the kind `coded`. Frame errors of a space link behind its decoder, by the bit error rate
+    before decoding or by Eb/N0."""
+
+    ber: NotRequired[float]
+    """Probability that a bit is wrong before decoding, 0 to 1: decisions are hard then. Must be given if
+    `eb_n0_db` is not."""
+    code: NotRequired[Code]
+    """The channel code, that of the framing if there is a framing with one; none by default."""
+    eb_n0_db: NotRequired[float]
+    """Energy of a bit of information over the noise density in dB, with coherent BPSK and soft decisions.
+    Must be given if `ber` is not."""
+    kind: Literal["coded"]
 
 
 class GilbertError(TypedDict):
@@ -1494,7 +1675,7 @@ class ListError(TypedDict):
 
 
 #: The error process of a channel: which packets, or units of the framing, it corrupts.
-Error: TypeAlias = 'NoneError | PacketError | BitError | GilbertError | GilbertElliottError | MarkovError | SnrStatesError | SnrError | TraceError | ListError | Literal["none", "packet", "bit", "gilbert", "gilbert-elliott", "markov", "snr-states", "snr", "trace", "list"]'
+Error: TypeAlias = 'NoneError | PacketError | BitError | CodedError | GilbertError | GilbertElliottError | MarkovError | SnrStatesError | SnrError | TraceError | ListError | Literal["none", "packet", "bit", "coded", "gilbert", "gilbert-elliott", "markov", "snr-states", "snr", "trace", "list"]'
 
 #: What precedes a packet in its AAL5 frame, by which the receiver recognises the protocol.
 Encapsulation: TypeAlias = 'Literal["llc-snap", "vc", "bridged", "lane", "ppp"]'
@@ -1504,6 +1685,12 @@ Protocol: TypeAlias = 'Literal["suppressed", "compressed", "full"]'
 
 #: What follows the last fragment of a fragmented packet.
 Trailer: TypeAlias = 'Literal["sequence", "crc"]'
+
+#: A kind of transfer frame.
+SpaceFrame: TypeAlias = 'Literal["tm", "aos", "uslp", "proximity-1"]'
+
+#: The header that a packet gets.
+SpacePackets: TypeAlias = 'Literal["encapsulation", "space-packet"]'
 
 
 class NoneFraming(TypedDict):
@@ -1573,9 +1760,27 @@ class RleFraming(TypedDict):
     by default."""
 
 
+class SpaceFraming(TypedDict):
+    """Framing of the kind `space`. Transfer frames of space links (TM, AOS, USLP, Proximity-1; CCSDS) behind
+    a channel code. The link's rate is that of the sent bits."""
+
+    code: NotRequired[Code]
+    """The channel code; none by default. The link's `error` of kind `coded` has the same one."""
+    control_field: NotRequired[bool]
+    """Whether frames end with an operational control field of 4 bytes; off by default."""
+    frame: NotRequired[SpaceFrame]
+    """The kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`."""
+    kind: Literal["space"]
+    length: NotRequired[int]
+    """Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of
+    RS(255,223)."""
+    packets: NotRequired[SpacePackets]
+    """Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6 bytes."""
+
+
 #: The framing: how packets are placed into the units that a link transmits, which determines the overhead and
 #: what an error destroys.
-Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle"]'
+Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | SpaceFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle", "space"]'
 
 
 class NoneJitter(TypedDict):
@@ -2003,6 +2208,9 @@ class LinkReturn(TypedDict):
     framing: NotRequired[Framing]
     """How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
     that of its units."""
+    holds: NotRequired[int]
+    """Packets that the link holds at most, those on their way included, as an emulator that keeps packets in
+    memory for the delay (`limit` of netem): a packet that finds so many is dropped. Unlimited by default."""
     jitter: NotRequired[Jitter]
     """Delay of each packet beyond `delay`, by a distribution or a series; none by default."""
     queue: NotRequired[Queue]
@@ -2023,12 +2231,14 @@ class LinkReturn(TypedDict):
 LinkPair = TypedDict(
     "LinkPair",
     {
+        "contacts": "NotRequired[Contacts]",
         "acm": "NotRequired[Acm]",
         "count": "NotRequired[int]",
         "delay": "Span",
         "error": "NotRequired[Error]",
         "framing": "NotRequired[Framing]",
         "from": "str",
+        "holds": "NotRequired[int]",
         "jitter": "NotRequired[Jitter]",
         "name": "str",
         "queue": "NotRequired[Queue]",
@@ -2902,6 +3112,27 @@ WifiStations: TypeAlias = "str | WifiStationGroup"
 #: A width of channels.
 WifiWidth: TypeAlias = 'Literal["20 MHz", "40 MHz"]'
 
+#: How bundles pass a contact.
+BundleConvergence: TypeAlias = 'Literal["udp", "ltp"]'
+
+#: What a node without room drops.
+BundleDiscard: TypeAlias = 'Literal["newest", "oldest", "lowest-priority"]'
+
+#: An interval in which nobody transmits from one node to another.
+ContactOutage = TypedDict(
+    "ContactOutage",
+    {
+        "announced": "NotRequired[bool]",
+        "end": "Span",
+        "from": "str",
+        "start": "Span",
+        "to": "str",
+    },
+)
+
+#: Where bundles go next.
+BundleRouting: TypeAlias = 'Literal["contact-graph", "epidemic", "spray-and-wait", "prophet"]'
+
 #: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent
 #: geostationary satellite, and a gateway with the network control centre.
 DvbRcsNetworkKind = TypedDict(
@@ -3066,8 +3297,43 @@ class WifiNetworkKind(TypedDict):
     """Width of the channel of 802.11n: `"20 MHz"` (the default) or `"40 MHz"`."""
 
 
+class BundlesNetworkKind(TypedDict):
+    """NetworkKind of the kind `bundles`. A delay-tolerant network: bundle agents at the nodes of a contact
+    plan. Every packet that enters the network at one of its nodes is carried as a bundle to the node behind
+    which its destination lies."""
+
+    convergence: NotRequired[BundleConvergence]
+    """How bundles pass a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"` (RFC 5326),
+    which retransmits until the neighbour has it. UDP by default."""
+    copies: NotRequired[int]
+    """Copies of a bundle under spray-and-wait, 8 by default."""
+    discard: NotRequired[BundleDiscard]
+    """What a node without room drops: `"newest"`, the bundle that comes, by default; `"oldest"`, the bundles
+    that came first; `"lowest-priority"`, bundles of a lower priority than the one that comes, if any."""
+    error: NotRequired[Error]
+    """Errors that spoil datagrams on every contact; none by default."""
+    kind: Literal["bundles"]
+    lifetime: NotRequired[Span]
+    """Time for which a bundle is worth anything; then it is dropped. One day by default."""
+    margin: NotRequired[Span]
+    """Time that an answer of LTP may take beyond light times and closed contacts, for transmission, queues
+    and processing. 1 s by default."""
+    outages: NotRequired[list[ContactOutage]]
+    """Contacts or parts of them that do not take place."""
+    plan: str | dict[str, object]
+    """The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION,
+    comma-separated values, or TOML."""
+    routing: NotRequired[BundleRouting]
+    """Where bundles go next. By the contact plan (`"contact-graph"`, CCSDS 734.3) by default; `"epidemic"`,
+    `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at meetings and use no plan."""
+    segment: NotRequired[Size]
+    """Largest LTP segment in bytes, headers of LTP included, 1400 B by default."""
+    storage: NotRequired[Size]
+    """Bytes of bundles that a node stores at most. Unlimited by default."""
+
+
 #: An access network, which joins several nodes.
-NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | AtmNetworkKind | WifiNetworkKind | Literal["dvb-rcs", "skyplex", "constellation", "atm", "wifi"]'
+NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | AtmNetworkKind | WifiNetworkKind | BundlesNetworkKind | Literal["dvb-rcs", "skyplex", "constellation", "atm", "wifi", "bundles"]'
 
 #: When the handshake with a connection's source is completed.
 Accept: TypeAlias = 'Literal["late", "early"]'
