@@ -31,6 +31,7 @@ def agent(node: str, folder: Path, *options: str) -> Iterator[tuple[subprocess.P
     finally:
         process.kill()
         process.wait(20)
+        process.stdout.close()
 
 
 def counts(process: subprocess.Popen[str]) -> dict[str, int]:
