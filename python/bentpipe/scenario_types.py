@@ -1188,64 +1188,6 @@ class Handover(TypedDict):
     """Name of the new link."""
 
 
-class Outage(TypedDict):
-    """An interval in which a link fails during its contacts."""
-
-    announced: NotRequired[bool]
-    """Whether routing knows of it in advance; off by default."""
-    end: Span
-    """End of the interval, counted from the start of the run."""
-    start: Span
-    """Start of the interval, counted from the start of the run."""
-
-
-class PlanContactKind(TypedDict):
-    """ContactKind of the kind `plan`. Contacts by a contact plan: those between the link's nodes, in both
-    directions. Rates and light times of the plan replace those of the link."""
-
-    kind: Literal["plan"]
-    plan: str | dict[str, object]
-    """The contact plan: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML."""
-
-
-class WindowsContactKind(TypedDict):
-    """ContactKind of the kind `windows`. Contacts in given windows, in both directions, with the rate and the
-    delay of the link."""
-
-    kind: Literal["windows"]
-    repeat: NotRequired[Span]
-    """Period after which the windows repeat, not shorter than the end of the last one. If unset, they do
-    not."""
-    windows: list[list[Span]]
-    """Start and end of each window, counted from the start of the run, in order."""
-
-
-class RandomContactKind(TypedDict):
-    """ContactKind of the kind `random`. Contacts at random: the link is closed first, then open and closed
-    for exponentially distributed times. Both directions are open at the same times."""
-
-    closed: Span
-    """Mean length of the time between two contacts."""
-    kind: Literal["random"]
-    open: Span
-    """Mean length of a contact."""
-
-
-#: How the contacts of a link are determined.
-ContactKind: TypeAlias = (
-    'PlanContactKind | WindowsContactKind | RandomContactKind | Literal["plan", "windows", "random"]'
-)
-
-
-class Contacts(TypedDict):
-    """The intervals in which a link is open. Outside of them its packets wait."""
-
-    outages: NotRequired[list[Outage]]
-    """Intervals that are taken away from the contacts. None by default."""
-    when: ContactKind
-    """How the contacts are determined."""
-
-
 #: a distance, -12000 km to 1e12 km (a depth is negative)
 Distance: TypeAlias = "str"
 
@@ -1368,6 +1310,64 @@ class Acm(TypedDict):
     modcods: NotRequired[Modcods]
     """MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those
     of EN 302 307-2)."""
+
+
+class Outage(TypedDict):
+    """An interval in which a link fails during its contacts."""
+
+    announced: NotRequired[bool]
+    """Whether routing knows of it in advance; off by default."""
+    end: Span
+    """End of the interval, counted from the start of the run."""
+    start: Span
+    """Start of the interval, counted from the start of the run."""
+
+
+class PlanContactKind(TypedDict):
+    """ContactKind of the kind `plan`. Contacts by a contact plan: those between the link's nodes, in both
+    directions. Rates and light times of the plan replace those of the link."""
+
+    kind: Literal["plan"]
+    plan: str | dict[str, object]
+    """The contact plan: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML."""
+
+
+class WindowsContactKind(TypedDict):
+    """ContactKind of the kind `windows`. Contacts in given windows, in both directions, with the rate and the
+    delay of the link."""
+
+    kind: Literal["windows"]
+    repeat: NotRequired[Span]
+    """Period after which the windows repeat, not shorter than the end of the last one. If unset, they do
+    not."""
+    windows: list[list[Span]]
+    """Start and end of each window, counted from the start of the run, in order."""
+
+
+class RandomContactKind(TypedDict):
+    """ContactKind of the kind `random`. Contacts at random: the link is closed first, then open and closed
+    for exponentially distributed times. Both directions are open at the same times."""
+
+    closed: Span
+    """Mean length of the time between two contacts."""
+    kind: Literal["random"]
+    open: Span
+    """Mean length of a contact."""
+
+
+#: How the contacts of a link are determined.
+ContactKind: TypeAlias = (
+    'PlanContactKind | WindowsContactKind | RandomContactKind | Literal["plan", "windows", "random"]'
+)
+
+
+class Contacts(TypedDict):
+    """The intervals in which a link is open. Outside of them its packets wait."""
+
+    outages: NotRequired[list[Outage]]
+    """Intervals that are taken away from the contacts. None by default."""
+    when: ContactKind
+    """How the contacts are determined."""
 
 
 #: What happens to a packet that the channel has corrupted.
@@ -2231,8 +2231,8 @@ class LinkReturn(TypedDict):
 LinkPair = TypedDict(
     "LinkPair",
     {
-        "contacts": "NotRequired[Contacts]",
         "acm": "NotRequired[Acm]",
+        "contacts": "NotRequired[Contacts]",
         "count": "NotRequired[int]",
         "delay": "Span",
         "error": "NotRequired[Error]",
