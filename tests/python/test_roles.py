@@ -107,7 +107,7 @@ def test_a_satcom_engineer_sizes_a_hub_for_200_terminals(call: Call, tmp_path: P
     assert {one["modcod"] for part, one in adaptive.items() if part == "sat.forward"} == {"16APSK 3/4"}
     assert all(one["esn0_db"]["start"] == 12.0 for one in adaptive.values())
     assert "16APSK 3/4" in shown and "12 dB" in shown
-    for count in (4, 12):
+    for count in (8, 12):
         call(
             "simulate",
             hub,
@@ -118,7 +118,7 @@ def test_a_satcom_engineer_sizes_a_hub_for_200_terminals(call: Call, tmp_path: P
             "--out",
             f"with-{count}",
         )
-    groups = {count: bp.group_table(bp.open_run(tmp_path / f"with-{count}")) for count in (4, 12)}
+    groups = {count: bp.group_table(bp.open_run(tmp_path / f"with-{count}")) for count in (8, 12)}
     waits = {
         count: table.filter(
             (table["group"] == "web.reverse") & table["quantity"].str.starts_with("transaction mean")
