@@ -23,7 +23,7 @@ pub struct Incoming {
 }
 
 enum Protocol {
-    Tcpcl(tcpcl::Session),
+    Tcpcl(Box<tcpcl::Session>),
     MtcpIn(mtcp::Reader),
     MtcpOut,
 }
@@ -61,7 +61,7 @@ impl Connection {
     ) -> io::Result<Connection> {
         let protocol = match layer {
             Layer::Mtcp => Protocol::MtcpIn(mtcp::Reader::new(config.transfer)),
-            _ => Protocol::Tcpcl(tcpcl::Session::new(config, now)),
+            _ => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
         };
         Connection::new(stream, protocol, None)
     }
@@ -77,7 +77,7 @@ impl Connection {
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
         let protocol = match layer {
             Layer::Mtcp => Protocol::MtcpOut,
-            _ => Protocol::Tcpcl(tcpcl::Session::new(config, now)),
+            _ => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
         };
         Connection::new(stream, protocol, Some(peer))
     }
