@@ -28,9 +28,10 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     const TOKENS: [&[u8]; 10] =
         [b"-1", b"0", b"18446744073709551616", b"1e400", b"\"", b",", b"\n", b"nan", b"\xff", b"9999-12-31"];
     let mut bytes = seeds[random.below(seeds.len())].clone();
-    for _ in 0..=random.below(6) {
+    for _ in 0..=random.below(3) {
         let from = random.below(bytes.len() + 1);
-        let to = (from + random.below(20)).min(bytes.len());
+        // At most an eighth of a short input, so that some stay valid.
+        let to = (from + random.below((2 + bytes.len() / 8).min(20))).min(bytes.len());
         let piece: Vec<u8> = match random.below(6) {
             0 => Vec::new(),
             1 => vec![random.below(256) as u8],
@@ -40,7 +41,7 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
             _ => {
                 let other = &seeds[random.below(seeds.len())];
                 let start = random.below(other.len() + 1);
-                other[start..(start + random.below(60)).min(other.len())].to_vec()
+                other[start..(start + random.below((2 + other.len() / 8).min(60))).min(other.len())].to_vec()
             }
         };
         bytes.splice(from..to, piece);

@@ -19,6 +19,7 @@ fn raised(py: Python<'_>, error: &io::Error) -> PyErr {
 
 /// Runs an agent until `stopped()` is true, and returns its counts as JSON. Calls `ready` with the addresses on which it listens, TCP first.
 #[pyfunction]
+#[allow(clippy::disallowed_methods, reason = "an agent runs in real time")]
 pub fn run_agent(
     py: Python<'_>,
     config_json: &str,

@@ -213,7 +213,8 @@ fn packets_of_one_modcod_share_baseband_frames() {
     let share = (6041.0 - 10.0) / 6041.0 * 1000.0 / 1032.0;
     let acm = r#"margin_db = 1.0, hysteresis_db = 0.0, esn0_db = 11.3, fade = { samples = "time,st,other1\n0,0,0\n20,0,6\n" }"#;
     let text = star([acm, "esn0_db = 12.0"], ["gse", "none"], "\"cra\"");
-    let other = "\n[[flow]]\nname = \"other\"\nfrom = \"gw\"\nto = \"other1\"\napp = { kind = \"cbr\", rate = \"4 Mbit/s\", datagram = \"1000 B\" }\ntransport = \"udp\"\n";
+    // Of two flows with the same period, one always finds the queue as the other has left it; these two drift.
+    let other = "\n[[flow]]\nname = \"other\"\nfrom = \"gw\"\nto = \"other1\"\napp = { kind = \"cbr\", rate = \"3970 kbit/s\", datagram = \"1000 B\" }\ntransport = \"udp\"\n";
     let mut run = Run::new(&scenario(&format!("{text}{other}")), 1, 0);
     // With CRA there is nothing to assign, so that no plans are sent.
     let found = delivered(&mut run, ["down", "other"], 2, 19);
@@ -221,9 +222,9 @@ fn packets_of_one_modcod_share_baseband_frames() {
     assert!(((found[0] + found[1]) / expected - 1.0).abs() < 0.003, "{found:?}, expected {expected}");
     // From 20 s on two MODCODs share the link in time, packet by packet; a frame takes the time of its bits.
     let found = delivered(&mut run, ["down", "other"], 22, 59);
-    let expected = share * 2.0 / (1.0 / 2.967e6 + 1.0 / 1.487e6);
-    assert!(((found[0] + found[1]) / expected - 1.0).abs() < 0.02, "{found:?}, expected {expected}");
-    assert!((found[0] / found[1] - 1.0).abs() < 0.1, "{found:?}");
+    let used = (found[0] / 2.967e6 + found[1] / 1.487e6) / share;
+    assert!((used - 1.0).abs() < 0.003, "{found:?}: {used} of the time");
+    assert!((found[0] / found[1] - 4.0 / 3.97).abs() < 0.1, "{found:?}");
     conserves(&mut run);
     // Without load a packet does not wait for others to fill its frame: 125 ms of propagation and 6041 B at 2.967 Mbit/s.
     let text = text.replace("4 Mbit/s", "10 kbit/s").replace("3 Mbit/s", "10 kbit/s");

@@ -311,7 +311,8 @@ fn wire(queue: &str, error: &str) -> String {
 
 /// Keys that mean one thing in the one kind and something else in the other: the `burst` of a shaper is a size, that of PIE a
 /// time; the `rate` of bit errors is a probability, that of states of the signal is the link's rate.
-const OTHER_MEANING: [(&str, &str, &str); 2] = [("shaper", "pie", "burst"), ("bit", "snr-states", "rate")];
+const OTHER_MEANING: [(&str, &str, &str); 3] =
+    [("shaper", "pie", "burst"), ("shaper", "red-bytes", "burst"), ("bit", "snr-states", "rate")];
 
 #[test]
 fn a_change_to_another_kind_gives_what_the_loader_makes_of_both() {

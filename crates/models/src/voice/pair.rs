@@ -3,6 +3,9 @@
 use bentpipe_core::{Span, Stream, Streams, Time};
 use std::net::SocketAddr;
 
+/// Datagrams, each with the address to which it goes.
+pub(super) type Datagrams = Vec<(SocketAddr, Vec<u8>)>;
+
 /// One end of a protocol: any number of calls to the other end.
 pub(super) trait Peer {
     /// An event that the end reports to its user.
@@ -16,7 +19,7 @@ pub(super) trait Peer {
     fn wake(&mut self, now: Time, out: &mut Self::Out);
     fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Self::Out);
     /// Splits what an operation has returned into datagrams, events and the number of retransmissions.
-    fn split(out: Self::Out) -> (Vec<(SocketAddr, Vec<u8>)>, Vec<Self::Event>, u64);
+    fn split(out: Self::Out) -> (Datagrams, Vec<Self::Event>, u64);
 }
 
 /// A caller (0) and a callee (1), and the path between them.
