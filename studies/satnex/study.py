@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bentpipe.errors import unknown
+from bentpipe.errors import InputError, unknown
 from bentpipe.studies import Reproduction, read_published
 
 from . import eggs, impulse, quickstart, startup, steady, voip, wichmo
@@ -38,6 +38,9 @@ def reproduce(
 ) -> Reproduction:
     """Reproduce a test, or all, and judge every statement of it; replications and traces are those of ``wichmo``."""
     more = {"replications": replications, "traces": traces}
+    for option, given in more.items():
+        if given is not None and test != "wichmo":
+            raise InputError(f"only the test wichmo of the study satnex takes it: leave --{option} out")
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))
     statements = read_published(HERE / "published.csv")

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FAKES = {
     "scripts/packages": 'echo "packages $1" >>log; [ "$1" = test ] || [ ! -e installs ] || touch headers',
     "scripts/venv": "mkdir -p .venv/bin",
+    "scripts/ilbc": "true",
     "scripts/features": "[ ! -e headers ] || echo --features bentpipe-bpf/bpf",
     "scripts/run": "echo run >>log",
     "scripts/test": "echo test >>log",

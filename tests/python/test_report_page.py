@@ -186,8 +186,15 @@ def test_one_finger_scrolls_the_page_over_a_figure_that_is_whole(
     assert box is not None
     session = context.new_cdp_session(page)
     before = page.evaluate("scrollY")
-    options = {"x": 150, "y": box["y"] + 150, "yDistance": -200, "speed": 1200, "gestureSourceType": "touch"}
-    session.send("Input.synthesizeScrollGesture", options)
+    x, y = 150, box["y"] + 400
+    for kind, moved in [
+        ("touchStart", 0),
+        *(("touchMove", 20 * step) for step in range(1, 11)),
+        ("touchEnd", None),
+    ]:
+        points = [] if moved is None else [{"x": x, "y": y - moved, "id": 0}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        page.evaluate("new Promise((done) => requestAnimationFrame(done))")
     page.wait_for_function(f"scrollY > {before} + 100")
     assert page.locator("figure g[transform^='matrix(']").count() == 0
     context.close()

@@ -40,7 +40,9 @@ def measure(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure the path to a host that runs `bentpipe reflect` or another reflector of STAMP.
+    """Measure the path to a host that reflects probes.
+
+    The host runs `bentpipe reflect` or another reflector of STAMP (RFC 8762).
 
     Writes a run folder as the other instruments do. One-way delays are intervals: two clocks cannot tell how a
     round-trip time divides. Ctrl-C ends the measurement and keeps what was measured.

@@ -35,7 +35,7 @@ def reflect(
         typer.Option(min=1, metavar="NUMBER", help="Most replies a second to one sender."),
     ] = 10_000,
 ) -> None:
-    """Answer probes, so that another host can measure the path to this one.
+    """Answer the probes of another host that measures.
 
     Probes and replies are STAMP packets (RFC 8762). A sender must have the key and prove that it receives at its
     address before it gets an answer; others get none. Needs no privileges. Ends with Ctrl-C.

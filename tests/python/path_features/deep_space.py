@@ -59,15 +59,15 @@ ROWS: Final[tuple[Row, ...]] = (
         "link.framing.space.frame.uslp link.framing.space.frame.proximity-1 link.framing.space.length "
         "link.framing.space.control_field link.framing.space.packets link.framing.space.packets.encapsulation "
         "link.framing.space.packets.space-packet link.framing.space.code "
-        "link.framing.space.code.none link.framing.space.code.reed-solomon "
-        "link.framing.space.code.reed-solomon.correctable link.framing.space.code.reed-solomon.interleave "
-        "link.framing.space.code.bch link.framing.space.code.convolutional "
-        "link.framing.space.code.concatenated link.framing.space.code.concatenated.correctable "
-        "link.framing.space.code.concatenated.interleave link.framing.space.code.turbo "
-        "link.framing.space.code.turbo.information link.framing.space.code.turbo.rate "
-        "link.framing.space.code.turbo.loss_db link.framing.space.code.ldpc "
-        "link.framing.space.code.ldpc.information link.framing.space.code.ldpc.rate "
-        "link.framing.space.code.ldpc.loss_db",
+        "link.error.coded.code.none link.error.coded.code.reed-solomon "
+        "link.error.coded.code.reed-solomon.correctable link.error.coded.code.reed-solomon.interleave "
+        "link.error.coded.code.bch link.error.coded.code.convolutional "
+        "link.error.coded.code.concatenated link.error.coded.code.concatenated.correctable "
+        "link.error.coded.code.concatenated.interleave link.error.coded.code.turbo "
+        "link.error.coded.code.turbo.information link.error.coded.code.turbo.rate "
+        "link.error.coded.code.turbo.loss_db link.error.coded.code.ldpc "
+        "link.error.coded.code.ldpc.information link.error.coded.code.ldpc.rate "
+        "link.error.coded.code.ldpc.loss_db",
         LINK,
         (
             'link.w.framing={kind="space",frame="aos",length=892,control_field=true,packets="space-packet",'
