@@ -61,14 +61,19 @@ def test_rain_attenuation_of_p618() -> None:
 
 
 def test_scintillation_of_p618() -> None:
-    """At 14.25 GHz. The rows for 29 GHz are 18 % below the equations of P.618-13 (2.4.1) with their own wet term."""
-    table = [row for row in rows("ITURP618-13_A_rain.csv") if row[3] == 14.25]
-    calculate = library().models.itu618.scintillation_attenuation
-    for latitude, longitude, _, frequency, elevation, _, percent, *_, scintillation, _ in table:
-        diameter, efficiency = 1.0, 0.65
-        found = calculate(latitude, longitude, frequency, elevation, percent, diameter, eta=efficiency)
-        assert number(found) == pytest.approx(scintillation, rel=0.01)
-    assert len(table) == 32
+    table = rows("ITURP618-13_A_rain.csv")
+    for latitude, longitude, height, frequency, elevation, tilt, percent, *_, scintillation, _ in table:
+        sky = Sky(Site("x", latitude, longitude, height), frequency, elevation, tilt)
+        assert sky.scintillation(percent, 1.0, 0.65) == pytest.approx(scintillation, rel=0.01)
+    assert len(table) == 64
+
+
+def test_the_total_is_that_of_the_library_where_scintillation_is_below_its_limit() -> None:
+    sky = Sky(Site("x", 41.9, 12.5, 0.05), 19.7, 40.0, 45.0)
+    parts = sky.parts(0.1)
+    assert set(parts) == {"gases", "clouds", "rain", "scintillation", "total"}
+    whole = library().atmospheric_attenuation_slant_path(41.9, 12.5, 19.7, 40.0, 0.1, 1.2, hs=0.05, tau=45.0)
+    assert parts["total"] == pytest.approx(number(whole), rel=1e-3)
 
 
 def test_outside_the_range_of_the_recommendation_nothing_is_calculated() -> None:

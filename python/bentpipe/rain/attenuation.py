@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+#: The method of P.618-13, section 2.4.1, is for frequencies up to 20 GHz. The validation table of ITU-R Study Group 3
+#: takes 20 GHz where the signal's frequency is higher, so its rows for 29 GHz are exactly what the equations give at 20
+#: GHz.
+MOST_SCINTILLATION_GHZ: Final = 20.0
 #: Percentages of an average year for which P.618 gives rain attenuation.
 PERCENTAGES: Final = (
     0.001,
@@ -140,6 +144,20 @@ class Sky:
         """Mean annual height of rain above sea level in km (P.839)."""
         return number(library().models.itu839.rain_height(self.site.latitude, self.site.longitude))
 
+    def scintillation(self, percent: float, diameter_m: float = 1.2, efficiency: float = 0.5) -> float:
+        """Attenuation in dB by scintillation, exceeded for a percentage of an average year, with an antenna of this
+        diameter and efficiency. Above 20 GHz it is that at 20 GHz (:data:`MOST_SCINTILLATION_GHZ`)."""
+        found = library().models.itu618.scintillation_attenuation(
+            self.site.latitude,
+            self.site.longitude,
+            min(self.frequency_ghz, MOST_SCINTILLATION_GHZ),
+            self.elevation,
+            percent,
+            diameter_m,
+            eta=efficiency,
+        )
+        return number(found)
+
     def parts(self, percent: float, diameter_m: float = 1.2) -> dict[str, float]:
         """Attenuation in dB by gases, clouds, rain and scintillation, exceeded for a percentage of an average year,
         and in total; ``diameter_m`` is that of the antenna, which evens out scintillation."""
@@ -155,8 +173,17 @@ class Sky:
             tau=self.tilt,
             return_contributions=True,
         )
-        names = ("gases", "clouds", "rain", "scintillation", "total")
-        return {name: number(part) for name, part in zip(names, parts, strict=True)}
+        gases, clouds, rain = (number(part) for part in parts[:3])
+        scintillation = self.scintillation(percent, diameter_m)
+        # P.618-13, equation 63.
+        total = gases + math.hypot(rain + clouds, scintillation)
+        return {
+            "gases": gases,
+            "clouds": clouds,
+            "rain": rain,
+            "scintillation": scintillation,
+            "total": total,
+        }
 
 
 def statistics(sky: Sky, percentages: ArrayLike = PERCENTAGES) -> list[tuple[float, float]]:
