@@ -1,4 +1,5 @@
-//! The tests of the real clock, in one program, because each program compiles the models that it calls once more.
+//! The tests of the real clock, in one program, because each program compiles the models that it calls once more. Only those of
+//! `traffic.rs` have a program of their own, since they count the files that it has open.
 
 mod commands;
 mod emulate;
@@ -7,5 +8,4 @@ mod kinds;
 mod real_hosts;
 mod rtp;
 mod spoiled;
-mod traffic;
 mod tunnel;

@@ -10,7 +10,7 @@ use bentpipe_testing::skipped;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-/// Runs share the machine's processors and this process' files, so they take turns.
+/// Runs share this process' files, which [`run`] counts, so they take turns; so must all tests of this program.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// What came of a run, and the notes in its provenance.
