@@ -51,6 +51,7 @@ impl AccessNetwork for Config {
             loss: 0.0,
             queue: facts::Queue::fifo("unlimited", None, None),
             dama: None,
+            acm: None,
             shared: vec![(name.to_owned(), self.rate.bits_per_second() as f64)],
             notes: Vec::new(),
         };
