@@ -9,12 +9,14 @@ from typing import Final
 from bentpipe.errors import InputError, unknown
 from bentpipe.studies import Reproduction, read_published
 
-from . import eggs, impulse, quickstart, startup, steady, voip, wichmo
+from . import eggs, eggs_dtn, impulse, quickstart, startup, steady, voip, wichmo
 
 HERE: Final = Path(__file__).parent
 
 #: What each test does with its statements: runs and figures go below the folder; the flag keeps standard output clean.
 TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
+    "eggs-dtn": eggs_dtn.reproduce,
+    "eggs-dtn-causes": eggs_dtn.explain,
     "eggs-tcp": eggs.reproduce,
     "voip": voip.reproduce,
     "voip-causes": voip.explain,

@@ -1,4 +1,4 @@
-"""VOTOS of the SatNEx study reproduces its README."""
+"""VOTOS and the bundles of EGGS in the SatNEx study reproduce its README."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "studies" / "satnex"
 
 #: The tests that take seconds; `make studies` runs all.
 QUICK = (
+    "eggs-dtn",
+    "eggs-dtn-causes",
     "votos-startup",
     "votos-startup-causes",
     "votos-impulse",
