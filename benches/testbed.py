@@ -47,7 +47,8 @@ def main() -> None:
             requests = asyncio.run(load(served.url, secrets))
             used = processor_s(served.process.pid) - before
             print(f"  processor time of the web process: {1000 * used / requests:.1f} ms per request")
-            keys(served.url)
+            if "--quick" not in sys.argv:
+                keys(served.url)
 
 
 def prepared(data: Path) -> list[str]:

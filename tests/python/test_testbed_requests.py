@@ -3,14 +3,17 @@ the abuse cases in docs/decisions/0068-abuse.md."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import socket
 from typing import Any
 
 import pytest
 from beds import URL, Bed, _cheap_passwords, bed, launched, saved
 from bentpipe.testbed import queue
 from bentpipe.testbed.api.application import openapi
+from bentpipe.testbed.serving import Address, bind
 from bentpipe.testbed.tables import Run, Session
 from sqlalchemy import select
 from testbeds import SMALL
@@ -246,3 +249,23 @@ def test_every_route_survives_nonsense(bed: Bed) -> None:
                 content = json.dumps(body(schema)) if schema else None
                 answer = root.request(method, path.format(**names), params=query, content=content)
                 assert answer.status_code < 500, (method, path, names, query, content, answer.text)
+
+
+def test_an_answer_is_not_held_back() -> None:
+    """Without TCP_NODELAY the kernel keeps the body of an answer until the head is acknowledged, 40 ms later."""
+    here = bind(Address("127.0.0.1", 0))
+    options: list[int] = []
+
+    async def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        options.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    async def connect() -> None:
+        server = await asyncio.start_server(connected, sock=here)
+        async with server:
+            reader, writer = await asyncio.open_connection(*here.getsockname())
+            await reader.read()
+            writer.close()
+
+    asyncio.run(connect())
+    assert options == [1]

@@ -27,6 +27,9 @@ class Store:
     def __init__(self, url: str) -> None:
         self.engine = connect(url)
         self.session = sessionmaker(self.engine, expire_on_commit=False)
+        #: Whether reading a row takes less time than handing the work to a thread: from a file, whose readers never
+        #: wait for a writer.
+        self.quick = self.engine.dialect.name == "sqlite"
 
     @contextmanager
     def writing(self) -> Iterator[Session]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
+from sqlalchemy.orm import defer
 
 from bentpipe.testbed.accounts import Caller, Refused, note
 from bentpipe.testbed.rules import OF_LEVEL, check_text
@@ -77,7 +78,9 @@ class Fork(Strict):
 @router.get("/configurations")
 def listed(who: Anyone, store: Database) -> list[Brief]:
     """Return one's own configurations and those that are shared; all for administrators."""
-    found = select(Configuration).order_by(Configuration.changed.desc()).limit(1000)
+    texts = (Configuration.text, Configuration.origin, Configuration.positions)
+    found = select(Configuration).options(*map(defer, texts))
+    found = found.order_by(Configuration.changed.desc()).limit(1000)
     if not who.is_at_least("administrator"):
         found = found.where(or_(Configuration.owner_id == who.id, Configuration.shared))
     with store.reading() as rows:

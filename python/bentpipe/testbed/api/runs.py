@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Annotated, Any, Final, Literal
 
@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field, TypeAdapter
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
-from sqlalchemy.orm import defer
 
 from bentpipe.campaign.variants import variations
 from bentpipe.facts import facts
@@ -24,7 +23,7 @@ from bentpipe.testbed.drafts import read
 from bentpipe.testbed.executor import wake
 from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost
 from bentpipe.testbed.store import Store
-from bentpipe.testbed.tables import ACTIVE, FINAL, Run, identifier
+from bentpipe.testbed.tables import ACTIVE, FINAL, Run, User, identifier
 
 from .callers import Anyone, AUser, Database, Given, Number, may_see, owns
 from .configurations import Name, visible
@@ -32,9 +31,6 @@ from .drafts import Text
 from .sessions import Strict
 
 router = APIRouter(tags=["runs"])
-
-#: Rows of a list do not need the text of their scenario, which may be long.
-_SHORT: Final = defer(Run.scenario)
 
 Instrument = Literal["simulate", "kernel", "emulate"]
 State = Literal["queued", "leased", "running", "done", "failed", "cancelled", "incomplete"]
@@ -88,6 +84,16 @@ class Entry(BaseModel):
 
 
 _ENTRIES: Final = TypeAdapter(list[Entry])
+
+#: The columns of lists. They are read as values instead of objects, since every open page asks for lists, and without
+#: the text of the scenario, which may be long.
+_KEYS: Final = tuple(key for key in Entry.model_fields if key in Run.__table__.columns)
+_LIST: Final = select(
+    *(getattr(Run, key) for key in _KEYS),
+    Run.configuration_id.label("configuration"),
+    Run.owner_id,
+    User.name.label("owner"),
+).join(User, User.id == Run.owner_id)
 
 
 class Scenario(Entry):
@@ -253,7 +259,7 @@ def listed(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """Return runs that one may look at, the newest first; ``before`` a number, for the next page."""
-    found = _seen(who).options(_SHORT).order_by(Run.number.desc()).limit(limit)
+    found = _seen(_LIST, who).order_by(Run.number.desc()).limit(limit)
     if state is not None:
         found = found.where(Run.state == state)
     if search:
@@ -267,12 +273,11 @@ def listed(
     if before is not None:
         found = found.where(Run.number < before)
     with store.reading() as rows:
-        runs = rows.scalars(found).all()
+        runs = rows.execute(found).all()
         waiting = any(one.state == "queued" for one in runs)
         places = queue.plan(rows, settings.slots) if waiting else {}
-        entries = [entry(one, who, places) for one in runs]
-    # Written at once: FastAPI would check and convert every entry again, and every open page asks for this.
-    return Response(_ENTRIES.dump_json(entries), media_type="application/json")
+    # Written at once: FastAPI would check and convert every entry again.
+    return Response(_ENTRIES.dump_json(_entries(runs, who, places)), media_type="application/json")
 
 
 @router.get("/queue", response_model=Queue)
@@ -280,17 +285,15 @@ def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
     """Return the queue."""
     with store.reading() as rows:
         places = queue.plan(rows, settings.slots)
-        running = rows.scalars(
-            select(Run).options(_SHORT).where(Run.state.in_(ACTIVE)).order_by(Run.started)
-        ).all()
+        running = rows.execute(_LIST.where(Run.state.in_(ACTIVE)).order_by(Run.started)).all()
         first = sorted(places, key=lambda run: places[run][0])[:100]
-        waiting = rows.scalars(select(Run).options(_SHORT).where(Run.id.in_(first))).all()
-        ordered = [*running, *sorted(waiting, key=lambda run: places[run.id][0])]
-        entries = [entry(one, who, places) for one in ordered]
-        for one, run in zip(entries, ordered, strict=True):
-            if not may_see(who, run.owner_id, run.shared):
-                one.id, one.name, one.label, one.owner, one.reason = "", "someone's run", "", "", ""
-                one.configuration = one.batch = None
+        waiting = rows.execute(_LIST.where(Run.id.in_(first))).all() if first else []
+    ordered = [*running, *sorted(waiting, key=lambda run: places[run.id][0])]
+    entries = _entries(ordered, who, places)
+    for one, run in zip(entries, ordered, strict=True):
+        if not may_see(who, run.owner_id, run.shared):
+            one.id, one.name, one.label, one.owner, one.reason = "", "someone's run", "", "", ""
+            one.configuration = one.batch = None
     found = Queue(
         slots=settings.slots,
         real_time=settings.real_time,
@@ -353,19 +356,22 @@ def remove(run: str, who: AUser, store: Database, settings: Given) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def entry(row: Run, who: Caller, places: dict[str, tuple[int, float]] | None = None) -> Entry:
+def entry(row: Run, who: Caller, places: Mapping[str, tuple[int, float]] | None = None) -> Entry:
     """Returns a run as the page needs it."""
-    position, expected = (places or {}).get(row.id, (None, None))
-    return Entry.model_validate(
-        {
-            **{key: getattr(row, key) for key in Entry.model_fields if hasattr(row, key)},
-            "owner": row.owner.name,
-            "mine": owns(who, row.owner_id),
-            "configuration": row.configuration_id,
-            "position": position,
-            "expected": expected,
-        }
-    )
+    values = {key: getattr(row, key) for key in _KEYS}
+    values |= {"configuration": row.configuration_id, "owner": row.owner.name}
+    return Entry.model_validate(values | _for(row, who, places or {}))
+
+
+def _entries(found: Sequence[Any], who: Caller, places: Mapping[str, tuple[int, float]]) -> list[Entry]:
+    """Returns rows of :data:`_LIST` as the page needs them."""
+    return _ENTRIES.validate_python([{**row._mapping, **_for(row, who, places)} for row in found])
+
+
+def _for(row: Any, who: Caller, places: Mapping[str, tuple[int, float]]) -> dict[str, Any]:
+    """Returns what of an entry depends on who asks and when."""
+    position, expected = places.get(row.id, (None, None))
+    return {"mine": owns(who, row.owner_id), "position": position, "expected": expected}
 
 
 def seen(rows: Transaction, run: str, who: Caller) -> Run:
@@ -384,7 +390,8 @@ def owned(rows: Transaction, run: str, who: Caller) -> Run:
     return row
 
 
-def _seen(who: Caller) -> Select[Run]:
+def _seen(found: Select[Any], who: Caller) -> Select[Any]:
+    """Returns a query bounded to the runs that a user may look at."""
     if who.is_at_least("administrator"):
-        return select(Run)
-    return select(Run).where(or_(Run.owner_id == who.id, Run.shared))
+        return found
+    return found.where(or_(Run.owner_id == who.id, Run.shared))

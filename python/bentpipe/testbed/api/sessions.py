@@ -140,7 +140,7 @@ async def accept(
 
 
 @router.get("/session")
-def who_am_i(who: Anyone) -> Who:
+async def who_am_i(who: Anyone) -> Who:
     """Return the caller."""
     return describe(who)
 
