@@ -1,9 +1,9 @@
-"""A control group per run, where the kernel lets this process make one: it bounds the memory of the run and of
-everything that the run starts, and ends all of it together.
+"""A control group per run, where the kernel lets this process make one: it bounds the memory and the processors of the
+run and of everything that the run starts, and ends all of it together.
 
 With cgroup v2 the executor's own group has to be delegated (systemd: ``Delegate=yes``); the executor then moves into
-a group below it, as a group with processes cannot pass controllers on. Version 1 needs root. Without either the
-limits of the run's process are all there is (:mod:`bentpipe.testbed.runner`).
+a group below it, as a group with processes cannot pass controllers on. Version 1, which has a tree for each controller,
+needs root. Without either the limits of the run's process are all there is (:mod:`bentpipe.testbed.runner`).
 """
 
 from __future__ import annotations
@@ -15,105 +15,131 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-#: Where control groups are mounted.
+#: Where control groups are mounted, and what says in which this process is.
 MOUNT: Final = Path("/sys/fs/cgroup")
+OWN: Final = Path("/proc/self/cgroup")
+#: Controllers that bound a run. Without that of memory there is no group.
+CONTROLLERS: Final = ("memory", "cpu", "pids")
 #: Processes and threads of a run.
 MOST_TASKS: Final = 2000
+#: The period in which processor time is counted, in microseconds.
+PERIOD_US: Final = 100_000
 #: Seconds that a killed group has to become empty.
 EMPTY_S: Final = 5.0
 
 
 @dataclass(frozen=True)
 class Parent:
-    """The group below which runs get theirs. ``unified`` is version 2."""
+    """The group below which runs get theirs: of version 2 (``unified``) one path for all controllers, of version 1 one
+    for each."""
 
-    path: Path
+    paths: dict[str, Path]
     unified: bool
 
 
 class Group:
-    """The control group of one run."""
+    """The control group of one run, bounded to ``memory`` bytes and so many ``processors``."""
 
-    def __init__(self, parent: Parent, name: str, memory: int) -> None:
+    def __init__(self, parent: Parent, name: str, memory: int, processors: float) -> None:
         self.parent = parent
-        self.path = parent.path / name
-        self.path.mkdir(exist_ok=True)
+        self.paths = {controller: path / name for controller, path in parent.paths.items()}
+        for path in self.paths.values():
+            path.mkdir(exist_ok=True)
+        quota = int(processors * PERIOD_US)
         if parent.unified:
-            self._write("memory.max", memory)
-            self._write("memory.swap.max", 0)
-            self._write("pids.max", MOST_TASKS)
+            self._write("memory", "memory.max", memory)
+            self._write("memory", "memory.swap.max", 0)
+            self._write("cpu", "cpu.max", f"{quota} {PERIOD_US}")
         else:
-            self._write("memory.limit_in_bytes", memory)
+            self._write("memory", "memory.limit_in_bytes", memory)
+            self._write("cpu", "cpu.cfs_period_us", PERIOD_US)
+            self._write("cpu", "cpu.cfs_quota_us", quota)
+        self._write("pids", "pids.max", MOST_TASKS)
 
-    def _write(self, name: str, value: int) -> None:
-        # A file that this kernel does not have bounds nothing.
-        with contextlib.suppress(FileNotFoundError):
-            (self.path / name).write_text(str(value))
+    def _write(self, controller: str, name: str, value: int | str) -> None:
+        # What this kernel does not have, or does not pass on, bounds nothing.
+        if controller in self.paths:
+            with contextlib.suppress(FileNotFoundError):
+                _set(self.paths[controller] / name, value)
 
     def add(self, process: int) -> None:
         """Put a process, and what it will start, into the group."""
-        (self.path / "cgroup.procs").write_text(str(process))
+        for path in set(self.paths.values()):
+            _set(path / "cgroup.procs", process)
 
     def exceeded(self) -> bool:
         """Whether the kernel has ended something of it for its memory."""
         name = "memory.events" if self.parent.unified else "memory.oom_control"
         with contextlib.suppress(OSError):
-            rows = (line.split() for line in (self.path / name).read_text().splitlines())
+            rows = (line.split() for line in (self.paths["memory"] / name).read_text().splitlines())
             return any(row[0] == "oom_kill" and int(row[1]) > 0 for row in rows)
         return False
 
     def end(self) -> None:
         """Kill what is left in the group, and remove it."""
         until = time.monotonic() + EMPTY_S
-        while time.monotonic() < until:
-            with contextlib.suppress(OSError):
-                self.path.rmdir()
-                return
-            with contextlib.suppress(OSError):
-                for line in (self.path / "cgroup.procs").read_text().split():
-                    os.kill(int(line), 9)
-            time.sleep(0.02)
+        left = set(self.paths.values())
+        while left and time.monotonic() < until:
+            for path in list(left):
+                with contextlib.suppress(OSError):
+                    path.rmdir()
+                    left.discard(path)
+                    continue
+                with contextlib.suppress(OSError):
+                    for line in (path / "cgroup.procs").read_text().split():
+                        os.kill(int(line), 9)
+            if left:
+                time.sleep(0.02)
 
 
 def parent() -> Parent | None:
     """Returns where this process can make groups of runs, if anywhere."""
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = OWN.read_text().splitlines()
     except OSError:
         return None
+    found: dict[str, Path] = {}
     for line in lines:
         _, controllers, path = line.split(":", 2)
         own = path.lstrip("/")
         with contextlib.suppress(OSError):
-            if not controllers and _has_memory(MOUNT / own):
+            if not controllers and "memory" in _controllers(MOUNT / own):
                 return _delegated(MOUNT / own)
-            if "memory" in controllers.split(","):
-                there = MOUNT / "memory" / own
+            for controller in set(controllers.split(",")) & set(CONTROLLERS):
                 # Inside a container the path may be that of the machine outside.
-                above = there if there.is_dir() else MOUNT / "memory"
-                for left in above.glob("bentpipe-*"):
-                    # Of an executor that was killed.
-                    if not Path(f"/proc/{left.name.removeprefix('bentpipe-')}").exists():
-                        _clear(left)
-                        left.rmdir()
-                below = above / f"bentpipe-{os.getpid()}"
-                below.mkdir(exist_ok=True)
-                return Parent(below, unified=False)
+                there = MOUNT / controller / own
+                found[controller] = _below(there if there.is_dir() else MOUNT / controller)
+    if "memory" in found:
+        return Parent(found, unified=False)
+    leave(Parent(found, unified=False))
     return None
 
 
-def _has_memory(own: Path) -> bool:
-    return "memory" in (own / "cgroup.controllers").read_text().split()
+def _controllers(group: Path) -> set[str]:
+    """Returns the controllers that a group of version 2 may pass on."""
+    return set((group / "cgroup.controllers").read_text().split())
 
 
 def _delegated(own: Path) -> Parent:
     leaf = own / "executor"
     leaf.mkdir(exist_ok=True)
     for process in (own / "cgroup.procs").read_text().split():
-        (leaf / "cgroup.procs").write_text(process)
-    (own / "cgroup.subtree_control").write_text("+memory +pids")
+        _set(leaf / "cgroup.procs", process)
+    passed = [controller for controller in CONTROLLERS if controller in _controllers(own)]
+    _set(own / "cgroup.subtree_control", " ".join(f"+{controller}" for controller in passed))
     _clear(own)
-    return Parent(own, unified=True)
+    return Parent(dict.fromkeys(passed, own), unified=True)
+
+
+def _below(above: Path) -> Path:
+    """Returns this executor's group of a controller of version 1; removes those of executors that were killed."""
+    for left in above.glob("bentpipe-*"):
+        if not Path(f"/proc/{left.name.removeprefix('bentpipe-')}").exists():
+            _clear(left)
+            left.rmdir()
+    below = above / f"bentpipe-{os.getpid()}"
+    below.mkdir(exist_ok=True)
+    return below
 
 
 def _clear(parent: Path) -> None:
@@ -123,8 +149,15 @@ def _clear(parent: Path) -> None:
             left.rmdir()
 
 
+def _set(file: Path, value: int | str) -> None:
+    # Opened without creating or truncating: these are files of the kernel.
+    with file.open("r+") as opened:
+        opened.write(str(value))
+
+
 def leave(found: Parent | None) -> None:
-    """Remove the group that :func:`parent` has made, once those of all runs are gone."""
+    """Remove the groups that :func:`parent` has made, once those of all runs are gone."""
     if found is not None and not found.unified:
-        with contextlib.suppress(OSError):
-            found.path.rmdir()
+        for path in found.paths.values():
+            with contextlib.suppress(OSError):
+                path.rmdir()

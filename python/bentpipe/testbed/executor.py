@@ -147,7 +147,6 @@ class Executor:
             "pace": run.pace,
             # Relative, so that no report names a folder of this machine.
             "folder": run.id,
-            "memory": limits.memory,
             # The memory of a guest is a file with holes. What is in the run's folder is watched besides.
             "bytes": limits.bytes * (10 if run.instrument == "kernel" else 1),
         }
@@ -168,11 +167,9 @@ class Executor:
         group = None
         try:
             # It waits for what it is told, so it is bounded before it does anything.
-            if self.groups is not None:
-                with contextlib.suppress(OSError):
-                    group = bounds.Group(self.groups, f"run-{run.id}", limits.memory)
-                    group.add(process.pid)
-            tell(process.stdin, given)
+            group = self._group(process.pid, run, limits)
+            # A group counts what is really used; without one, the address space is what can be bounded.
+            tell(process.stdin, {**given, "memory": limits.memory if group is None else None})
             state, reason = self._watch(run, process, said, folder, limits)
             if state == "failed" and group is not None and group.exceeded():
                 reason = f"it needed more than {limits.memory // 1_000_000} MB of memory"
@@ -188,6 +185,24 @@ class Executor:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
             live.beside(folder).unlink(missing_ok=True)
+
+    def _group(self, process: int, run: Run, limits: Limits) -> bounds.Group | None:
+        """Returns the control group of a run with its process in it, or None where that cannot be. It may use its
+        slot's part of the processors, or all if it has the machine for itself."""
+        if self.groups is None:
+            return None
+        there = len(os.sched_getaffinity(0))
+        processors = there if run.instrument in queue.EXCLUSIVE else max(1.0, there / self.settings.slots)
+        try:
+            group = bounds.Group(self.groups, f"run-{run.id}", limits.memory, processors)
+        except OSError:
+            return None
+        try:
+            group.add(process)
+        except OSError:
+            group.end()
+            return None
+        return group
 
     def _watch(
         self, run: Run, process: subprocess.Popen[str], said: Said, folder: Path, limits: Limits

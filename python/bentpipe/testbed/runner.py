@@ -1,10 +1,10 @@
 """One run in a process of its own, with limits: ``python -m bentpipe.testbed.runner``, which the executor starts.
 
 Reads lines of JSON from standard input. The first is an object with ``scenario`` (TOML, resolved), ``instrument``,
-``replication``, ``pace``, ``folder``, and the limits ``memory``, ``bytes`` and ``seconds``; each later one is a
-change to make: number, key and value. Writes lines to standard output: ``progress FRACTION``, ``changed JSON`` with a
-change's number, time and refusal, and at the end ``done`` or ``failed REASON``. Rows of traces go to a file beside
-the folder (:mod:`bentpipe.testbed.live`).
+``replication``, ``pace``, ``folder``, and the limits ``memory`` (null if a control group bounds it) and ``bytes``; each
+later one is a change to make: number, key and value. Writes lines to standard output: ``progress FRACTION``,
+``changed JSON`` with a change's number, time and refusal, and at the end ``done`` or ``failed REASON``. Rows of traces
+go to a file beside the folder (:mod:`bentpipe.testbed.live`).
 """
 
 from __future__ import annotations
@@ -46,14 +46,15 @@ def main() -> None:
         perform(given, lambda text: print(text, file=told))
         print("done", file=told)
     except MemoryError:
-        print(f"failed it needed more than {given['memory'] // 1_000_000} MB of memory", file=told)
+        print(f"failed it needed more than {(given['memory'] or 0) // 1_000_000} MB of memory", file=told)
     except (ValueError, OSError) as error:
         print("failed " + " ".join(str(error).split()), file=told)
 
 
 def limit(given: dict[str, Any]) -> None:
     """Limit what this process may use. The executor watches the folder and the time besides."""
-    resource.setrlimit(resource.RLIMIT_AS, (given["memory"], given["memory"]))
+    if given["memory"] is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (given["memory"], given["memory"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (given["bytes"], given["bytes"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Beyond a limit of size, writing is to fail with a reason instead of ending the process.
