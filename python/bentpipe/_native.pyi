@@ -331,6 +331,18 @@ def route_contacts(
 def version() -> str:
     """Return the engine's version."""
 
+class TcpLog:
+    """The kernel's log of the TCP connections of a network namespace, given by the inode number of its file; it ends
+    with the object. Raises :class:`OSError` with the reason where BPF cannot be used."""
+
+    def __init__(self, namespace: int) -> None: ...
+    def poll(self, timeout: float) -> list[tuple[int, int, list[float]]]:
+        """Rows since the last call, waiting at most ``timeout`` seconds for the first: nanoseconds by CLOCK_MONOTONIC,
+        the socket's cookie (SO_COOKIE), and the values of the trace `tcp` in the order of its columns, NaN for null."""
+
+    def lost(self) -> int:
+        """Number of events lost because :meth:`poll` was not called often enough."""
+
 class SipAgent:
     """A SIP user agent over UDP that is told the time, in nanoseconds; see crates/py/src/telephone.rs."""
 

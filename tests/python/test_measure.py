@@ -7,12 +7,7 @@ import hmac
 import json
 import socket
 import struct
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +23,9 @@ from bentpipe.runs import open_run
 from bentpipe.series import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from networks import Bentpipe, networks, until
+from measuring import KEY, measure_path, path, reflecting
+from networks import Bentpipe, networks
 from typer.testing import CliRunner
-
-KEY = b"0123456789abcdef"
 
 
 def test_fields_lie_where_rfc_8762_has_them() -> None:
@@ -134,34 +128,6 @@ def test_losses_of_the_directions_are_told_apart() -> None:
     assert any("cannot be told apart" in note for note in said.notes)
 
 
-@contextmanager
-def reflecting(
-    key: bytes | None, rate: float = 1000.0
-) -> Iterator[tuple[int, list[measure.reflector.Counts]]]:
-    """Yields the port of a reflector on loopback; what it has done is in the list at the end."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    go_on, ready = threading.Event(), threading.Event()
-    counts: list[measure.reflector.Counts] = []
-
-    def run() -> None:
-        counts.append(
-            measure.reflect(
-                "127.0.0.1", port, key, keep_on=lambda: not go_on.is_set(), ready=ready.set, rate=rate
-            )
-        )
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield port, counts
-    finally:
-        go_on.set()
-        thread.join(10)
-
-
 def test_strangers_get_nothing_and_others_get_what_is_allowed() -> None:
     short = measure.Plan(duration=1.0, rate=50.0, train=0)
     with (
@@ -247,18 +213,6 @@ def test_probes_come_at_the_rate_of_the_plan() -> None:
         assert gaps.std() / gaps.mean() == pytest.approx(expected, abs=0.05)
 
 
-REFLECTOR = """
-import sys, time
-from pathlib import Path
-from bentpipe import measure
-begin = time.time_ns()
-def shifted():
-    now = time.time_ns()
-    return now + 3_000_000_000 + (now - begin) * 40 // 1_000_000
-measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, keep_on=lambda: True)
-"""
-
-
 PATH = """
 name = "path"
 duration = "1 h"
@@ -276,22 +230,9 @@ return = { rate = "5 Mbit/s", delay = "250 ms", error = { kind = "packet", proba
 @networks
 def test_a_path_of_known_truth_is_found_again(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """GEO with 5 % loss there and 2 % back, 5 Mbit/s; the reflector's clock is 3 s ahead and 40 ppm fast."""
-    (tmp_path / "path.toml").write_text(PATH)
-    (tmp_path / "key").write_bytes(KEY)
-    (tmp_path / "plan.toml").write_text('duration = "8 s"\nrate = 50\ntrain_every = "2 s"\n')
-    bentpipe("up", tmp_path / "path.toml")
-    words = bentpipe.words("exec", "server", "--", sys.executable, "-c", REFLECTOR)
-    with subprocess.Popen(words, env=bentpipe.variables(), cwd=tmp_path) as process:
-        try:
-            probe = ["grep", "-q", ":21AC", "/proc/net/udp"]
-            until(lambda: bentpipe.done("exec", "server", "--", *probe).returncode == 0)
-            command = ["measure", "server", "--key", "key", "--plan", "plan.toml", "--out", "run"]
-            text = bentpipe(
-                *("exec", "user", "--", *bentpipe.start, *command, "--distance", "71572 km", "--json"),
-                cwd=tmp_path,
-            )
-        finally:
-            process.kill()
+    plan = 'duration = "8 s"\nrate = 50\ntrain_every = "2 s"\n'
+    with path(bentpipe, tmp_path, PATH):
+        text = measure_path(bentpipe, tmp_path, plan, "--distance", "71572 km", "--json")
     document = json.loads(text)
     run = open_run(tmp_path / "run")
     assert run.clock == "measured" and run.complete

@@ -11,6 +11,7 @@ from .common import TROUBLE, Json
 from .reflect import PORT, Key, Port
 
 if TYPE_CHECKING:
+    from bentpipe.measure.inload import Loaded
     from bentpipe.measure.summary import Summary
     from bentpipe.runs import Run
 
@@ -87,6 +88,7 @@ def measure(
 def _document(run: Run) -> dict[str, object]:
     return {
         "flow": run.flows.to_dicts()[0],
+        "loads": run.flows.to_dicts()[1:],
         "directions": run.table("direction").to_dicts() if "direction" in run.tables else [],
         "fidelity": run.fidelity,
     }
@@ -119,5 +121,31 @@ def _print(said: Summary) -> None:
     if said.rate:
         middle, low, high = (rate_text(rate) for rate in said.rate)
         typer.echo(f"rate of trains: {middle} (5th to 95th percentile {low} to {high})")
+    if said.loads:
+        load_columns = (
+            "load",
+            "goodput",
+            "lost",
+            "delay above\nleast, p95",
+            "RTT of\nprobes, p95",
+        )
+        rows = [_load_row(one) for one in said.loads]
+        print_table(load_columns, rows, title="Loads; delay is that of the load's own datagrams")
     for note in said.notes:
         print_note(f"* {note}")
+
+
+def _load_row(one: Loaded) -> list[str]:
+    import numpy as np
+
+    from bentpipe.quantities import rate_text
+
+    delay, rtt = one.delay[np.isfinite(one.delay)], one.probes[np.isfinite(one.probes)]
+    sent = int((one.outcome.sent > 0).sum())
+    return [
+        one.name,
+        rate_text(one.goodput),
+        f"{one.lost} of {sent}" if sent else "-",
+        f"{1e3 * float(np.quantile(delay, 0.95) - delay.min()):.1f} ms" if len(delay) else "-",
+        f"{1e3 * float(np.quantile(rtt, 0.95)):.1f} ms" if len(rtt) else "-",
+    ]

@@ -53,6 +53,17 @@ class Delays:
     #: Number of the probe at which each further part begins: a clock was stepped before it.
     steps: list[int]
 
+    def bounds(self, when: Times) -> tuple[Times, Times]:
+        """Returns the least and the largest difference of the clocks at times of the remote one, as the part says that
+        is nearest to each."""
+        low, high = np.empty(len(when)), np.empty(len(when))
+        ends = [part.at[-1] for part in self.parts[:-1]]
+        which = np.searchsorted(np.array(ends), when)
+        for number, part in enumerate(self.parts):
+            mine = which == number
+            low[mine], high[mine] = part.bounds(when[mine])
+        return low, high
+
 
 def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: float = 0.0) -> Delays:
     """Returns the one-way delays of probes and replies.
@@ -66,8 +77,7 @@ def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: flo
     while first < len(sent):
         last = _until_step(sent[first:], arrived[first:], left[first:], returned[first:], least) + first
         here = slice(first, last)
-        part = _part(sent[here], arrived[here], left[here], returned[here], least)
-        assert part is not None
+        part = _part(_Lines(sent[here], arrived[here], left[here], returned[here], least))
         for at, stamps, low, high, sign in (
             (arrived[here], arrived[here] - sent[here], fields[0], fields[1], 1),
             (left[here], returned[here] - left[here], fields[2], fields[3], -1),
@@ -89,7 +99,8 @@ def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least
     """Returns how many probes from the first can have been under clocks that were not stepped."""
 
     def possible(count: int) -> bool:
-        return _part(sent[:count], arrived[:count], left[:count], returned[:count], least) is not None
+        lines = _Lines(sent[:count], arrived[:count], left[:count], returned[:count], least)
+        return lines.farthest((0.0, 1.0)) is not None
 
     if possible(len(sent)):
         return len(sent)
@@ -100,43 +111,48 @@ def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least
     return low
 
 
-def _part(sent: Times, arrived: Times, left: Times, returned: Times, least: float) -> Part | None:
-    """Returns what lines are possible; ``None`` if there is none."""
-    from scipy.optimize import linprog
+class _Lines:
+    """The lines, offset and skew over the remote time, that all probes and replies allow."""
 
-    # By the remote clock's own time, of which the local time is a linear function wherever the delay lies.
-    begin, end = float(arrived.min()), float(left.max())
-    above_at, above = _hull(arrived - begin, arrived - sent - least)
-    below_at, below = _hull(left - begin, -(left - returned + least))
-    # The unknowns are the offset at the begin, taken from the least one, and the skew.
-    base = float(above.min())
-    rows = np.concatenate(
-        [
-            np.column_stack([np.ones_like(above_at), above_at]),
-            -np.column_stack([np.ones_like(below_at), below_at]),
-        ]
-    )
-    most = np.concatenate([above - base, below + base])
-    bounds = [(None, None), (-MOST_SKEW, MOST_SKEW)]
+    def __init__(self, sent: Times, arrived: Times, left: Times, returned: Times, least: float) -> None:
+        # By the remote clock's own time, of which the local time is a linear function wherever the delay lies.
+        self.begin, self.end = float(arrived.min()), float(left.max())
+        above_at, above = _hull(arrived - self.begin, arrived - sent - least)
+        below_at, below = _hull(left - self.begin, -(left - returned + least))
+        # The unknowns are the offset at the begin, taken from the least one, and the skew.
+        self.base = float(above.min())
+        self._rows = np.concatenate(
+            [
+                np.column_stack([np.ones_like(above_at), above_at]),
+                -np.column_stack([np.ones_like(below_at), below_at]),
+            ]
+        )
+        self._most = np.concatenate([above - self.base, below + self.base])
 
-    def farthest(cost: tuple[float, float]) -> float | None:
+    def farthest(self, cost: tuple[float, float]) -> float | None:
+        """Returns the least of a sum of offset and skew with these factors; ``None`` if no line is possible."""
+        from scipy.optimize import linprog
+
+        bounds = [(None, None), (-MOST_SKEW, MOST_SKEW)]
         # Relative to their size, round-trip times of seconds leave the solver's tolerance of 1e-9 below a nanosecond.
-        found = linprog(cost, A_ub=rows, b_ub=most, bounds=bounds, method="highs")
+        found = linprog(cost, A_ub=self._rows, b_ub=self._most, bounds=bounds, method="highs")
         return float(found.fun) if found.status == 0 else None
 
-    slowest = farthest((0.0, 1.0))
-    fastest = farthest((0.0, -1.0))
-    if slowest is None or fastest is None:
-        return None
-    at = np.linspace(0, end - begin, INSTANTS)
-    low, high = [], []
-    for instant in at:
-        lowest, highest = farthest((1.0, float(instant))), farthest((-1.0, -float(instant)))
-        if lowest is None or highest is None:
-            return None
-        low.append(base + lowest)
-        high.append(base - highest)
-    return Part(at + begin, np.array(low), np.array(high), (slowest, -fastest))
+
+def _part(lines: _Lines) -> Part:
+    """Returns what lines are possible, of which there must be one."""
+
+    def farthest(offset: float, skew: float) -> float:
+        found = lines.farthest((offset, skew))
+        if found is None:
+            raise ArithmeticError("lines that were possible are no longer")
+        return found
+
+    slowest, fastest = farthest(0.0, 1.0), -farthest(0.0, -1.0)
+    at = np.linspace(0, lines.end - lines.begin, INSTANTS)
+    low = np.array([farthest(1.0, float(instant)) for instant in at])
+    high = np.array([-farthest(-1.0, -float(instant)) for instant in at])
+    return Part(at + lines.begin, lines.base + low, lines.base + high, (slowest, fastest))
 
 
 def _hull(at: Times, value: Times) -> tuple[Times, Times]:

@@ -36,7 +36,8 @@ def series(run: Run) -> dict[str, pl.DataFrame]:
     table = run.table("direction")
     lost = dict(zip(table["direction"], table["lost"].fill_null(0), strict=True))
     every = max(1, sum(lost.values()))
-    seen = run.trace("probe").filter(pl.col("train") < 0)
+    # What loads did to their own queue is not the path's.
+    seen = run.trace("probe").filter((pl.col("train") < 0) & pl.col("quiet"))
     sending = 8 * pl.col("size") / base_value(run.scenario["link"][0]["rate"])
     found = {}
     for name in ("forward", "backward"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import sys
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bentpipe
+from bentpipe import _native
 from bentpipe.errors import InputError, trouble
 
-from .plan import HEADERS
+from . import flows
+from .load import HEADERS
 from .probing import Measured
 from .summary import Summary, load_bit_s
 
@@ -50,9 +53,15 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
     forward = [(one.lost or 0) / one.sent for one in said.directions if one.name == "forward" and one.sent]
     # The direction of a single loss is not known, so the probes have the part of all packets.
     lost = [{"flow": FLOW, "data": True, "packets": round(part * (seen.train < 0).sum())} for part in forward]
+    lost += [
+        {"flow": one.name, "data": True, "packets": one.lost} for one in said.loads if len(one.outcome.sent)
+    ]
     _json(folder / "summary.json", {"duration_seconds": span, "losses": lost, "tables": {}})
     _json(folder / "fidelity.json", _fidelity(seen, said))
-    pl.DataFrame([_flow(seen, said)], infer_schema_length=None).write_parquet(folder / "flows.parquet")
+    table = pl.DataFrame(
+        [_flow(seen, said), *(flows.row(one) for one in said.loads)], infer_schema_length=None
+    )
+    table.write_parquet(folder / "flows.parquet")
     rows = [
         {
             "direction": one.name,
@@ -70,6 +79,8 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
     if rows:
         pl.DataFrame(rows).write_parquet(folder / "tables" / "direction.parquet")
     _traces(folder / "traces" / "probe.parquet", seen, said)
+    if said.zeros is not None:
+        flows.write_traces(folder / "traces", said.loads, said.zeros)
     _json(
         folder / "provenance.json",
         {
@@ -108,7 +119,7 @@ def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
         "rate": f"{said.rate[0] if said.rate else 1e8:.0f} bit/s",
         "delay": f"{1e9 * delay(seen, said):.0f} ns",
     }
-    losses = {one.name: (one.lost or 0) / one.sent for one in said.directions if one.sent}
+    losses = losses_at_rest(seen, said)
     errors = {
         name: {"error": {"kind": "packet", "probability": loss}} for name, loss in losses.items() if loss
     }
@@ -117,8 +128,22 @@ def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
     link = {"name": "path"} | ends | alike | errors.get("forward", {}) | {"return": back}
     app = {"kind": "cbr", "rate": f"{seen.plan.rate * 8 * data:.0f} bit/s", "datagram": f"{data:.0f} B"}
     flow = {"name": FLOW} | ends | {"app": app, "transport": {"kind": "udp"}}
-    duration = f"{max(1.0, seen.plan.duration):g} s"
-    return {"name": f"Path to {host}", "duration": duration, "link": [link], "flow": [flow]}
+    last = max((one.begin + one.span for one in said.loads), default=0.0)
+    duration = f"{max(1.0, seen.plan.duration, math.ceil(last)):g} s"
+    known = [row["name"] for row in json.loads(_native.variants())]
+    loads = [found for one in said.loads if (found := flows.flow(one, known)) is not None]
+    return {"name": f"Path to {host}", "duration": duration, "link": [link], "flow": [flow, *loads]}
+
+
+def losses_at_rest(seen: Measured, said: Summary) -> dict[str, float]:
+    """Returns the fraction of packets that each direction loses while no load fills its queue. How these losses divide
+    is not known for each, so they divide as all do."""
+    every = sum(one.lost or 0 for one in said.directions)
+    quiet = said.quiet
+    if not every or not quiet.any():
+        return {}
+    part = float((~seen.replied[quiet]).mean())
+    return {one.name: part * (one.lost or 0) / every for one in said.directions}
 
 
 def delay(seen: Measured, said: Summary) -> float:
@@ -174,6 +199,7 @@ def _traces(file: Path, seen: Measured, said: Summary) -> None:
         "size": seen.size,
         "train": seen.train,
         "replied": ok,
+        "quiet": said.quiet,
         "rtt": said.rtt,
     }
     for name in ("forward_low", "forward_high", "backward_low", "backward_high"):

@@ -8,6 +8,8 @@ A plan is a TOML file; every key has a default::
     sizes = ["140 B", "1400 B"]
     train = 20              # packets of a train that measures the rate; 0 for none
     train_every = "5 s"
+
+Probes last as long as the loads, if these take longer; :mod:`bentpipe.measure.load` has their keys.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bentpipe.errors import InputError, trouble, unknown
-from bentpipe.quantities import base_value
 
-#: Sizes of IP and UDP headers, IPv4, in bytes.
-HEADERS: Final = 28
+from .load import LEAD_S, Load, load_of
+from .values import choice, refused, size, span
+
 #: Size of the packets of trains, in bytes with IP and UDP headers.
 TRAIN_BYTES: Final = 1400
 #: The smallest and the largest packet, in bytes with IP and UDP headers: of STAMP with a key, and of Ethernet.
@@ -44,27 +46,33 @@ class Plan:
     #: Packets of 1400 bytes that leave without a pause, to measure the rate.
     train: int = 20
     train_every: float = 5.0
+    #: What is sent besides probes.
+    loads: tuple[Load, ...] = ()
 
-    def packets(self, seed: int) -> Iterator[tuple[float, int, int]]:
-        """Yields each packet's time since the begin in seconds, its size, and the number of its train, or -1."""
-        return iter(sorted([*self._probes(random.Random(seed)), *self._trains()]))
+    def packets(self, seed: int, duration: float | None = None) -> Iterator[tuple[float, int, int]]:
+        """Yields each packet's time since the begin in seconds, its size, and the number of its train, or -1.
+        ``duration`` replaces that of the plan."""
+        span = self.duration if duration is None else duration
+        return iter(sorted([*self._probes(random.Random(seed), span), *self._trains(span)]))
 
-    def _probes(self, source: random.Random) -> Iterator[tuple[float, int, int]]:
+    def _probes(self, source: random.Random, duration: float) -> Iterator[tuple[float, int, int]]:
         together = 2 if self.schedule == "pairs" else 1
         mean, at, number = together / self.rate, 0.0, 0
         while True:
             at += mean if self.schedule == "periodic" else source.expovariate(1 / mean)
-            if at >= self.duration:
+            if at >= duration:
                 return
             for _ in range(together):
                 yield at, self.sizes[number % len(self.sizes)], -1
             number += 1
 
-    def _trains(self) -> Iterator[tuple[float, int, int]]:
+    def _trains(self, duration: float) -> Iterator[tuple[float, int, int]]:
         if self.train:
-            for number in range(int(self.duration / self.train_every)):
+            # Loads begin after LEAD_S.
+            first = min(LEAD_S / 2, self.train_every / 2) if self.loads else self.train_every / 2
+            for number in range(int(duration / self.train_every)):
                 for _ in range(self.train):
-                    yield (number + 0.5) * self.train_every, TRAIN_BYTES, number
+                    yield first + number * self.train_every, TRAIN_BYTES, number
 
     @property
     def load(self) -> float:
@@ -81,8 +89,6 @@ PLANS: Final = {
     "leo": Plan(duration=180.0, rate=100.0, train=30, train_every=7.0),
     "terrestrial": Plan(duration=60.0, rate=50.0, train=50),
 }
-#: The ends of units of time.
-TIMES: Final = ("s", "min", "h", "d")
 SCHEDULES: Final = ("poisson", "periodic", "pairs")
 
 
@@ -112,44 +118,40 @@ def plan_of(table: dict[str, Any], where: str) -> Plan:
     ...
     bentpipe.errors.InputError: plan.toml: rate = -1; allowed: a number above 0, up to 10000
     """
-    known = [field.name for field in fields(Plan)]
+    names = {"loads": "load"}
+    known = [names.get(field.name, field.name) for field in fields(Plan)]
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
             raise unknown("key", key, known, where)
-        values[key] = _value(key, value, where)
+        if key == "load":
+            tables = value if isinstance(value, list) else [value]
+            values["loads"] = tuple(load_of(one, where) for one in tables)
+        else:
+            values[key] = _value(key, value, where)
     return replace(Plan(), **values)
 
 
 def _value(key: str, value: Any, where: str) -> Any:
-    def refuse(allowed: str) -> InputError:
-        return InputError(f"{where}: {key} = {value!r}; allowed: {allowed}")
-
-    number = isinstance(value, int | float) and not isinstance(value, bool)
     if key in ("duration", "train_every"):
-        try:
-            span = base_value(value) if str(value).endswith(TIMES) and not str(value).endswith("/s") else 0.0
-        except (ValueError, TypeError):
-            span = 0.0
-        if not 0.1 <= span <= 7 * 86400:
-            raise refuse('a time from 0.1 s to 7 days, as in "30 s"')
-        return span
+        return span(key, value, where)
     if key == "schedule":
-        if value not in SCHEDULES:
-            raise refuse(", ".join(SCHEDULES))
-        return value
+        return choice(key, value, SCHEDULES, where)
     if key == "rate":
+        number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not 0 < value <= 10_000:
-            raise refuse("a number above 0, up to 10000")
+            raise refused(key, value, "a number above 0, up to 10000", where)
         return float(value)
     if key == "train":
-        if not isinstance(value, int) or isinstance(value, bool) or not (value == 0 or 2 <= value <= 1000):
-            raise refuse("0 for no trains, or a whole number from 2 to 1000")
+        if value != 0 or isinstance(value, bool):
+            allowed = "0 for no trains, or a whole number from 2 to 1000"
+            if not isinstance(value, int) or isinstance(value, bool) or not 2 <= value <= 1000:
+                raise refused(key, value, allowed, where)
         return value
+    allowed = f'a list of sizes from {SIZES[0]} B to {SIZES[1]} B, as in ["140 B", "1400 B"]'
+    if not isinstance(value, list) or not value:
+        raise refused(key, value, allowed, where)
     try:
-        sizes = tuple(int(base_value(size)) for size in value if str(size).endswith("B"))
-    except (ValueError, TypeError):
-        sizes = ()
-    if not sizes or not all(SIZES[0] <= size <= SIZES[1] for size in sizes):
-        raise refuse(f'a list of sizes from {SIZES[0]} B to {SIZES[1]} B, as in ["140 B", "1400 B"]')
-    return sizes
+        return tuple(size(key, one, where, *SIZES) for one in value)
+    except InputError:
+        raise refused(key, value, allowed, where) from None

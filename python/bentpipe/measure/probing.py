@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from bentpipe.errors import InputError
 
-from . import handshake, stamp
+from . import bulk, handshake, loading, stamp
+from .channel import ChannelError
 from .handshake import Message
-from .plan import HEADERS, Plan
+from .load import HEADERS, schedule
+from .plan import Plan
 from .sockets import Steady, clock_error_s, departures, opened, received
 
 #: How often and how long the handshake waits for an answer, in seconds.
@@ -57,6 +59,8 @@ class Measured:
     #: Whether the kernel stamped the probes when they left, and the replies when they arrived.
     kernel_sent: bool = True
     kernel_received: bool = True
+    #: What became of the loads, in the order in which they were run.
+    outcomes: list[loading.Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -89,13 +93,29 @@ def probe(
     measured is kept. Raises :class:`bentpipe.InputError` if the host has no address or no reflector answers.
     """
     family, address = resolved(host, port)
+    if plan.loads and key is None:
+        raise InputError("a plan with loads needs --key: a reflector without a key only answers probes")
     with opened(family, departing=True) as sock:
         sock.connect(address)
         shaken = 0
         session = 0
         if key is not None:
             session, shaken = _shake(sock, key, host, port)
-        return _Sender(sock, plan, key, session, shaken, host, port).run(seed, advance)
+        sender = _Sender(sock, plan, key, session, shaken, host, port)
+        if not plan.loads or key is None:
+            return sender.run(seed, advance)
+        try:
+            there = loading.ask(family, address, key).get("congestion", [])
+        except ChannelError as error:
+            raise InputError(
+                f"{host} answers probes, but takes part in no load: {error}. Loads need its TCP port {port}"
+            ) from error
+        items = schedule(plan.loads, bulk.controls(), there, seed)
+        sender.loads = loading.Loads(family, address, key, items, seed, sender.steady)
+        try:
+            return sender.run(seed, advance)
+        finally:
+            sender.loads.close()
 
 
 def _shake(sock: socket.socket, key: bytes, host: str, port: int) -> tuple[int, int]:
@@ -127,7 +147,7 @@ def _ask(
             select.select([sock], [], [], left)
             departures(sock)
             while (got := received(sock)) is not None:
-                answer = Message.read(got[0], key)
+                answer = Message.read(got.packet, key)
                 if answer is not None and answer.kind == expected and answer.nonce == message.nonce:
                     return answer
     except ConnectionRefusedError:
@@ -152,31 +172,48 @@ class _Sender:
         self.shaken, self.host, self.port = shaken, host, port
         self.steady = Steady()
         self.notes: dict[str, None] = {}
+        self.loads: loading.Loads | None = None
+        #: Numbers, by the plan, of the packets that were sent; the place in this list is the number on the wire.
+        self.order: list[int] = []
 
     def run(self, seed: int, advance: Callable[[float], bool]) -> Measured:
         """Send everything, and await what returns."""
-        packets = list(self.plan.packets(seed))
+        loads, duration = self.loads, self.plan.duration
+        if loads is not None:
+            # Loads may take longer than planned; probes last until they have ended.
+            duration = max(duration, loads.planned_s)
+        packets = list(self.plan.packets(seed, duration if loads is None else 2 * duration + 60))
         size, train = (np.array([packet[n] for packet in packets], dtype=np.int64) for n in (1, 2))
         seen = Measured(self.plan, size, train, *np.zeros((6, len(packets)), dtype=np.int64))
         begin = time.monotonic()
         asked, number, wanted = 0.0, 0, True
+        last = len(packets)
         while wanted:
             now = time.monotonic() - begin
-            due = packets[number][0] if number < len(packets) else self.plan.duration + LAST_S
+            if loads is not None and loads.done and now >= duration:
+                last = min(last, number)
+            due = packets[number][0] if number < last else max(duration, packets[last - 1][0]) + LAST_S
             if now - asked > 0.1:
                 asked = now
-                wanted = advance(min(1.0, now / (self.plan.duration + LAST_S)))
+                whole = duration + LAST_S + (loads.late if loads else 0.0)
+                wanted = advance(min(1.0, now / whole))
                 self._stamps(seen)
             if now < due:
                 select.select([self.sock], [], [], min(due - now, 0.1))
-            elif number < len(packets):
-                self._send(seen, number)
+            elif number < last:
+                # A train in the middle of a load would measure neither.
+                if packets[number][2] < 0 or loads is None or not loads.busy:
+                    self._send(seen, number)
                 number += 1
             else:
                 break
             self._receive(seen)
-            if number == len(packets) and seen.replied.all():
+            if number == last and seen.replied[:number].all():
                 break
+        if loads is not None:
+            loads.close()
+            seen.outcomes = loads.outcomes
+            self.notes |= dict.fromkeys(loads.notes)
         self._stamps(seen)
         seen.complete = wanted
         seen.clock_error_s = clock_error_s()
@@ -186,14 +223,16 @@ class _Sender:
 
     def _send(self, seen: Measured, number: int) -> None:
         now = time.time_ns()
-        packet = stamp.Probe(number, now, self.session, stamp.error_estimate(clock_error_s()))
-        seen.sent[number] = self.steady.of(now)
+        packet = stamp.Probe(len(self.order), now, self.session, stamp.error_estimate(clock_error_s()))
         try:
             self.sock.send(packet.packed(self.key, int(seen.size[number]) - HEADERS))
         except BlockingIOError:
             self.notes["this host could not send some probes when they were due"] = None
         except OSError as error:
             self._failed(error)
+        else:
+            seen.sent[number] = self.steady.of(now)
+            self.order.append(number)
 
     def _failed(self, error: OSError) -> None:
         if isinstance(error, ConnectionRefusedError):
@@ -212,14 +251,14 @@ class _Sender:
                 return
             if got is None:
                 return
-            packet, _, stamped, _ = got
+            packet, stamped = got.packet, got.stamp
             try:
                 reply = stamp.Reply.read(packet, self.key)
             except stamp.NotStampError:
                 continue
-            number = reply.probe.sequence
-            if number >= len(seen.sent) or not seen.sent[number]:
+            if reply.probe.sequence >= len(self.order):
                 continue
+            number = self.order[reply.probe.sequence]
             if seen.returned[number]:
                 seen.duplicates += 1
                 continue
@@ -233,12 +272,13 @@ class _Sender:
         """Take the times at which the kernel has sent packets in place of those at which they were handed to it."""
         for number, stamped in departures(self.sock):
             own = number - self.shaken
-            if 0 <= own < len(seen.sent) and seen.sent[own]:
-                seen.sent[own] = self.steady.of(stamped)
+            if 0 <= own < len(self.order):
+                seen.sent[self.order[own]] = self.steady.of(stamped)
 
 
 def _first(seen: Measured, count: int) -> Measured:
-    """Returns what was sent, without what the plan had left when the measurement was ended."""
+    """Returns what was sent of the first packets."""
+    taken = np.flatnonzero(seen.sent[:count])
     for name in ("size", "train", "sent", "arrived", "left", "returned", "reply", "ttl"):
-        setattr(seen, name, getattr(seen, name)[:count])
+        setattr(seen, name, getattr(seen, name)[taken])
     return seen

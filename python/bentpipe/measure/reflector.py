@@ -13,7 +13,8 @@ from typing import Final
 
 from . import handshake, stamp
 from .handshake import Message
-from .sockets import Clock, clock_error_s, opened, received
+from .serving import Loads
+from .sockets import Arrival, Clock, clock_error_s, opened, received
 
 #: Seconds without a probe after which a session ends.
 IDLE_S: Final = 60.0
@@ -44,6 +45,8 @@ class Counts:
     over_rate: int = 0
     #: Packets of strangers and broken packets, which got no reply.
     ignored: int = 0
+    #: Loads in which it took part.
+    transfers: int = 0
 
 
 @dataclass
@@ -55,16 +58,20 @@ class _Reflector:
     secret: bytes = field(default_factory=lambda: os.urandom(32))
     sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
+    loads: Loads | None = None
     error: int = stamp.UNSYNCHRONISED
 
-    def answer(self, packet: bytes, sender: tuple[object, ...], stamped: int | None, ttl: int) -> None:
+    def answer(self, arrival: Arrival) -> None:
         """Answer one packet, or not."""
+        packet, sender = arrival.packet, arrival.sender
         now = time.monotonic()
         session = self.sessions.get(sender)
         if session is None and self.key is None and len(packet) >= stamp.PLAIN_BYTES:
             session = self._open(sender, now)
         if self.key is not None and packet.startswith(handshake.MAGIC):
             self._greet(packet, sender, now)
+            return
+        if self.loads is not None and self.loads.datagram(arrival):
             return
         if session is None:
             self.counts.ignored += 1
@@ -77,11 +84,32 @@ class _Reflector:
         except stamp.NotStampError:
             self.counts.ignored += 1
             return
+        stamped = arrival.stamp
         arrived = self.clock() if stamped is None else stamped + self.clock() - time.time_ns()
         number, session.replies = session.replies, session.replies + 1
-        reply = stamp.Reply(number, self.clock(), arrived, probe, self.error, max(0, min(ttl, 255)))
+        reply = stamp.Reply(number, self.clock(), arrived, probe, self.error, max(0, min(arrival.ttl, 255)))
         self._send(reply.packed(self.key, len(packet)), sender)
         self.counts.replies += 1
+
+    def run(self, keep_on: Callable[[], bool]) -> None:
+        """Answer packets until ``keep_on`` returns false."""
+        asked = 0.0
+        while True:
+            now = time.monotonic()
+            if now - asked > 0.25:
+                if not keep_on():
+                    return
+                self.error = stamp.error_estimate(clock_error_s())
+                asked = now
+            select.select([self.sock], [], [], 0.25)
+            for _ in range(256):
+                try:
+                    got = received(self.sock)
+                except OSError:
+                    break
+                if got is None:
+                    break
+                self.answer(got)
 
     def _allowed(self, session: Session, now: float) -> bool:
         """Whether the session may get a reply now: the rate, and a second's worth at once."""
@@ -149,29 +177,26 @@ def reflect(
     """Answers probes until ``keep_on`` returns false, which it asks four times a second. Returns what was done.
 
     Without a key every packet is answered that looks like a probe, at most ``rate`` a second from one address, as other
-    reflectors of RFC 8762 do. ``clock`` is this host's time. Raises :class:`OSError` if the port cannot be opened.
+    reflectors of RFC 8762 do; with a key the reflector also takes part in loads, at the TCP port of the same number.
+    ``clock`` is this host's time. Raises :class:`OSError` if the port cannot be opened.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with opened(family) as sock:
+    with opened(family) as sock, socket.socket(family, socket.SOCK_STREAM) as listener:
         if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            for one in (sock, listener):
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         sock.bind((address, port))
         reflector = _Reflector(sock, key, rate, clock)
-        ready()
-        asked = 0.0
-        while True:
-            now = time.monotonic()
-            if now - asked > 0.25:
-                if not keep_on():
-                    return reflector.counts
-                reflector.error = stamp.error_estimate(clock_error_s())
-                asked = now
-            select.select([sock], [], [], 0.25)
-            for _ in range(256):
-                try:
-                    got = received(sock)
-                except OSError:
-                    break
-                if got is None:
-                    break
-                reflector.answer(*got)
+        if key is not None:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address, port))
+            listener.listen(64)
+            reflector.loads = Loads(listener, sock, key, clock)
+        try:
+            ready()
+            reflector.run(keep_on)
+        finally:
+            if reflector.loads is not None:
+                reflector.counts.transfers = reflector.loads.count
+                reflector.loads.close()
+        return reflector.counts

@@ -7,21 +7,36 @@ import socket
 import struct
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 # From <asm/socket.h> and <linux/net_tstamp.h>; Python's socket module lacks them.
 _SO_TIMESTAMPING: Final = 37
 _SCM_TIMESTAMPING: Final = 37
 _TX_SOFTWARE, _RX_SOFTWARE, _SOFTWARE, _OPT_ID, _OPT_TSONLY = 1 << 1, 1 << 3, 1 << 4, 1 << 7, 1 << 11
 _MSG_ERRQUEUE: Final = 0x2000
-_IP_RECVTTL: Final = 12
+_IP_RECVTTL, _IP_RECVTOS, _SO_RXQ_OVFL = 12, 13, 40
 _IP_RECVERR, _IPV6_RECVERR = 11, 25
 #: In struct sock_extended_err: a report of a time stamp, not of an error.
 _ORIGIN_TIMESTAMPING: Final = 4
 _ROOM: Final = 512
+_HOP_LIMITS: Final = ((socket.IPPROTO_IP, socket.IP_TTL), (socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT))
+_CLASSES: Final = ((socket.IPPROTO_IP, socket.IP_TOS), (socket.IPPROTO_IPV6, socket.IPV6_TCLASS))
 
 #: The time of this host, in nanoseconds since the epoch.
 Clock = Callable[[], int]
+
+
+class Arrival(NamedTuple):
+    """A packet that has arrived: its sender, the time of its arrival by the kernel in nanoseconds (``None`` without
+    one), its hop limit (255 if unknown), the byte of DSCP and ECN, and how many packets the socket has dropped so far
+    because nobody read them."""
+
+    packet: bytes
+    sender: tuple[object, ...]
+    stamp: int | None
+    ttl: int
+    tos: int
+    dropped: int
 
 
 def opened(family: int, *, departing: bool = False) -> socket.socket:
@@ -31,28 +46,35 @@ def opened(family: int, *, departing: bool = False) -> socket.socket:
     flags = _RX_SOFTWARE | _SOFTWARE | ((_TX_SOFTWARE | _OPT_ID | _OPT_TSONLY) if departing else 0)
     made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, flags)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    made.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
     made.setblocking(False)
-    if family == socket.AF_INET:
-        made.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
-    else:
+    # A socket of IPv6 also receives packets of IPv4.
+    made.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
+    made.setsockopt(socket.IPPROTO_IP, _IP_RECVTOS, 1)
+    if family == socket.AF_INET6:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, 1)
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVHOPLIMIT, 1)
     return made
 
 
-def received(stamped: socket.socket) -> tuple[bytes, tuple[object, ...], int | None, int] | None:
-    """Returns the next packet, its sender, the time of its arrival by the kernel in nanoseconds (``None`` without one)
-    and its hop limit (255 without one); ``None`` if none waits. Raises :class:`OSError` if the other host refuses."""
+def received(stamped: socket.socket) -> Arrival | None:
+    """Returns the next packet; ``None`` if none waits. Raises :class:`OSError` if the other host refuses."""
     try:
         packet, ancillary, _, sender = stamped.recvmsg(65536, _ROOM)
     except BlockingIOError:
         return None
-    stamp, ttl = None, 255
+    stamp, ttl, tos, dropped = None, 255, 0, 0
     for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == _SCM_TIMESTAMPING:
-            stamp = _stamp(data)
-        elif kind in (socket.IP_TTL, socket.IPV6_HOPLIMIT) and len(data) >= 4:
+        if level == socket.SOL_SOCKET:
+            if kind == _SCM_TIMESTAMPING:
+                stamp = _stamp(data)
+            elif kind == _SO_RXQ_OVFL:
+                dropped = struct.unpack("=I", data[:4])[0]
+        elif (level, kind) in _HOP_LIMITS:
             ttl = struct.unpack("=i", data[:4])[0]
-    return packet, sender, stamp, ttl
+        elif (level, kind) in _CLASSES:
+            tos = data[0] if len(data) == 1 else struct.unpack("=i", data[:4])[0]
+    return Arrival(packet, sender, stamp, ttl, tos, dropped)
 
 
 def departures(stamped: socket.socket) -> list[tuple[int, int]]:
@@ -79,6 +101,26 @@ def _stamp(data: bytes) -> int | None:
     """Returns the software time stamp, the first of three."""
     seconds, nanos = struct.unpack("=qq", data[:16])
     return seconds * 1_000_000_000 + nanos if seconds else None
+
+
+def sibling(stamped: socket.socket, peer: tuple[object, ...]) -> socket.socket:
+    """Returns a socket of the same address and port that sends to ``peer`` alone, with a buffer and options of its own.
+    Raises :class:`OSError`."""
+    made = opened(stamped.family)
+    try:
+        if stamped.family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        # Allowed only while it is made, so that no other program can share the port.
+        for one in (stamped, made):
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.bind(stamped.getsockname())
+        made.connect(peer)
+    except OSError:
+        made.close()
+        raise
+    finally:
+        stamped.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 0)
+    return made
 
 
 class _Timex(ctypes.Structure):
@@ -108,7 +150,8 @@ class Steady:
     """The time of this host by a clock that nobody sets: the monotonic one, shifted to the epoch at the start."""
 
     def __init__(self) -> None:
-        self._shift = self.shift()
+        #: Nanoseconds by which it is ahead of the monotonic clock.
+        self.shift_ns = self.shift()
         #: The largest difference so far by which the wall clock was set or slewed, in nanoseconds.
         self.moved = 0
 
@@ -117,9 +160,13 @@ class Steady:
         """The wall clock less the monotonic clock, in nanoseconds."""
         return time.time_ns() - time.monotonic_ns()
 
+    def now(self) -> int:
+        """Returns the time in nanoseconds."""
+        return time.monotonic_ns() + self.shift_ns
+
     def of(self, wall_ns: int) -> int:
         """Returns the steady time of a wall-clock time a moment ago."""
-        moved = self.shift() - self._shift
+        moved = self.shift() - self.shift_ns
         if abs(moved) > abs(self.moved):
             self.moved = moved
         return wall_ns - moved

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .clock import Delays, Times, delays
+from .inload import Loaded, loaded
 from .plan import TRAIN_BYTES
 from .probing import Measured
 
@@ -45,8 +47,21 @@ class Summary:
     #: Median of the rates of the trains towards the reflector, and the 5th and 95th percentile; None without a train.
     rate: tuple[float, float, float] | None
     reordered: int
+    #: Nanoseconds of this host's clock and of the reflector's that are the zeros of the times; None without a reply.
+    zeros: tuple[int, int] | None = None
+    #: What the loads saw.
+    loads: list[Loaded] = field(default_factory=list)
     #: What cannot be told apart or is uncertain, in sentences.
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def quiet(self) -> NDArray[np.bool_]:
+        """Whether each packet was sent while no load ran, nor a round-trip time before one or after it."""
+        margin = float(np.nanmin(self.rtt)) if np.isfinite(self.rtt).any() else 0.0
+        found = np.ones(len(self.time), dtype=bool)
+        for one in self.loads:
+            found &= (self.time < one.begin - margin) | (self.time > one.begin + one.span + margin)
+        return found
 
 
 def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
@@ -55,9 +70,9 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     ok, notes = seen.replied, list(seen.notes)
     time = (seen.sent - seen.sent[0]) / 1e9 if len(seen.sent) else np.empty(0)
     rtt = np.where(ok, (seen.returned - seen.sent) - (seen.left - seen.arrived), np.nan) / 1e9
-    found, directions = None, []
+    found, directions, loads, zeros = None, [], [], None
     if ok.any():
-        local, remote = int(seen.sent[0]), int(seen.arrived[ok][0])
+        local, remote = zeros = int(seen.sent[0]), int(seen.arrived[ok][0])
         found = delays(
             (seen.sent[ok] - local) / 1e9,
             (seen.arrived[ok] - remote) / 1e9,
@@ -66,6 +81,7 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
             least_s,
         )
         directions = _directions(seen, found, notes)
+        loads = loaded(seen, rtt, found, local, remote)
         if found.steps:
             when = ", ".join(f"{time[ok][step]:.1f} s" for step in found.steps)
             notes.append(f"the clocks of the two hosts moved against each other at {when}")
@@ -76,7 +92,9 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     if not seen.kernel_sent or not seen.kernel_received:
         notes.append("the kernel gave no times of packets, so those of this program are used")
     arrived = seen.reply[ok]
-    return Summary(time, rtt, found, directions, _rate(seen, notes), int((np.diff(arrived) < 0).sum()), notes)
+    notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
+    reordered = int((np.diff(arrived) < 0).sum())
+    return Summary(time, rtt, found, directions, _rate(seen, notes), reordered, zeros, loads, notes)
 
 
 def _directions(seen: Measured, found: Delays, notes: list[str]) -> list[Direction]:

@@ -1,0 +1,118 @@
+"""Bulk transfers over TCP: one host sends without end for a time, the other counts what arrives and when."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Bytes written and read at a time.
+CHUNK: Final = 1 << 16
+#: Seconds of one entry of what arrived.
+BIN_S: Final = 0.05
+#: A list of what arrived: when each entry begins in nanoseconds, and its bytes.
+COUNTED: Final = np.dtype([("at", "<i8"), ("bytes", "<i8")])
+
+
+def controls() -> list[str]:
+    """Returns the congestion controls that this user may choose on this host, in the kernel's order."""
+    file = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+    try:
+        allowed = file.read_text(encoding="ascii").split()
+    except OSError:
+        # Only the machine's own network namespace has this list; the other one has what is loaded.
+        allowed = []
+    try:
+        loaded = file.with_name("tcp_available_congestion_control").read_text(encoding="ascii").split()
+    except OSError:
+        loaded = []
+    return [name for name in loaded or allowed if can_choose(name)]
+
+
+def can_choose(name: str) -> bool:
+    """Whether this user may choose a congestion control."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+        try:
+            choose(sock, name)
+        except OSError:
+            return False
+    return True
+
+
+def choose(sock: socket.socket, name: str) -> None:
+    """Gives a socket its congestion control. Raises :class:`OSError`."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+
+
+@dataclass
+class Received:
+    """What has arrived of a transfer."""
+
+    bins: list[tuple[int, int]] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, now_ns: int, count: int) -> None:
+        """Takes bytes that have arrived."""
+        begin = now_ns // int(BIN_S * 1e9) * int(BIN_S * 1e9)
+        if self.bins and self.bins[-1][0] == begin:
+            self.bins[-1] = (begin, self.bins[-1][1] + count)
+        else:
+            self.bins.append((begin, count))
+        self.total += count
+
+    def counted(self) -> NDArray[np.void]:
+        """Returns it as an array of :data:`COUNTED`."""
+        return np.array(self.bins, dtype=COUNTED)
+
+
+def receive(
+    sock: socket.socket, clock: Callable[[], int], keep_on: Callable[[], bool], first: int = 0
+) -> Received:
+    """Reads until the other end closes or resets the connection, or ``keep_on`` returns false. ``first`` bytes have
+    been read before."""
+    found, room = Received(), bytearray(CHUNK)
+    if first:
+        found.add(clock(), first)
+    sock.settimeout(0.25)
+    while keep_on():
+        try:
+            count = sock.recv_into(room)
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+        if not count:
+            break
+        found.add(clock(), count)
+    return found
+
+
+def send(sock: socket.socket, seconds: float, keep_on: Callable[[], bool]) -> str | None:
+    """Sends for so many seconds, then resets the connection, so that nothing of it is left in the path's queues for
+    longer than they need. Returns why it ended before that, if it did."""
+    chunk, end = bytes(CHUNK), time.monotonic() + seconds
+    # What waits in this host is at most some more than the path holds.
+    sock.settimeout(0.25)
+    reason = None
+    while time.monotonic() < end and keep_on():
+        try:
+            sock.send(chunk)
+        except TimeoutError:
+            continue
+        except OSError as error:
+            reason = error.strerror or str(error)
+            break
+    return reason
+
+
+def reset(sock: socket.socket) -> None:
+    """Closes a connection without sending what still waits."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()

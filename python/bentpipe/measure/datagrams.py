@@ -1,0 +1,130 @@
+"""Datagrams of a load: each carries the transfer's name, its number and its time, so that delay, loss and order are
+those of the load itself and not only those of the sparse probes beside it.
+
+>>> Datagram.read(Datagram(b"t" * 16, 7, 1_000).packed(60)) == Datagram(b"t" * 16, 7, 1_000)
+True
+>>> Datagram.read(b"nonsense") is None
+True
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .sockets import Arrival
+
+#: The first bytes of every datagram of a load; no probe has a number and a time like them.
+MAGIC: Final = b"\xff\xff\xff\xffload"
+#: The number of a datagram with which the measuring host shows at which address it receives.
+HERE: Final = 0xFFFF_FFFF
+_FIELDS: Final = struct.Struct("!8s16sIq")
+#: The smallest datagram, in bytes of payload.
+LEAST: Final = _FIELDS.size
+
+
+@dataclass(frozen=True)
+class Datagram:
+    """Name of the transfer, number of the datagram, and the sender's time in nanoseconds."""
+
+    name: bytes
+    number: int
+    time_ns: int
+
+    def packed(self, size: int) -> bytes:
+        """Returns the payload, padded to ``size`` bytes where that is larger."""
+        return _FIELDS.pack(MAGIC, self.name, self.number, self.time_ns).ljust(size, b"\0")
+
+    @classmethod
+    def read(cls, packet: bytes) -> Self | None:
+        """Returns the datagram; ``None`` for bytes that are none."""
+        if len(packet) < LEAST or not packet.startswith(MAGIC):
+            return None
+        _, name, number, time_ns = _FIELDS.unpack_from(packet)
+        return cls(name, number, time_ns)
+
+
+#: What is known of each datagram that arrived.
+ARRIVED: Final = np.dtype(
+    [("number", "<u4"), ("sent", "<i8"), ("arrived", "<i8"), ("size", "<u2"), ("tos", "u1"), ("ttl", "u1")]
+)
+#: What a sender is asked to send: when, in seconds since the first; how large, with IP and UDP headers; and which
+#: value the byte for DSCP and ECN has.
+PATTERN: Final = np.dtype([("at", "<f8"), ("size", "<u2"), ("tos", "u1")])
+
+Records = NDArray[Any]
+
+
+@dataclass
+class Arrivals:
+    """The datagrams of a transfer that arrived, in the order of their arrival."""
+
+    rows: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+
+    def add(self, datagram: Datagram, arrival: Arrival, arrived_ns: int, headers: int) -> None:
+        """Takes a datagram that has arrived."""
+        size = len(arrival.packet) + headers
+        self.rows.append(
+            (datagram.number, datagram.time_ns, arrived_ns, size, arrival.tos, arrival.ttl & 255)
+        )
+
+    def records(self) -> Records:
+        """Returns them as an array of :data:`ARRIVED`."""
+        return np.array(self.rows, dtype=ARRIVED)
+
+
+def read_records(data: bytes, kind: np.dtype[Any]) -> Records | None:
+    """Returns an array from bytes of the other host; ``None`` if they are none."""
+    return np.frombuffer(data, dtype=kind) if len(data) % kind.itemsize == 0 else None
+
+
+def send(
+    sock: socket.socket,
+    address: tuple[Any, ...] | None,
+    name: bytes,
+    pattern: Records,
+    clock: Callable[[], int],
+    headers: int,
+    keep_on: Callable[[], bool],
+) -> NDArray[np.int64]:
+    """Sends datagrams by a pattern to an address, or over a connected socket. Returns the times at which they were
+    sent; 0 for those that were not."""
+    sent = np.zeros(len(pattern), dtype=np.int64)
+    begin, asked = time.monotonic(), 0.0
+    marked = None
+    for number, (at, size, tos) in enumerate(pattern.tolist()):
+        while (left := begin + at - time.monotonic()) > 0:
+            if left > 0.05 and not keep_on():
+                return sent
+            time.sleep(min(left, 0.1))
+        if tos != marked:
+            sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+            if sock.family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, tos)
+            marked = tos
+        # A full socket is waited for: the network's queues are to be filled, not this host's.
+        for _ in range(50):
+            now = clock()
+            try:
+                packet = Datagram(name, number, now).packed(size - headers)
+                sock.send(packet) if address is None else sock.sendto(packet, address)
+                sent[number] = now
+                break
+            except BlockingIOError:
+                select.select([], [sock], [], 0.1)
+            except OSError:
+                # Larger than the path's MTU, or refused: this one is not sent.
+                break
+        if number % 64 == 0 and (now_s := time.monotonic()) - asked > 0.1:
+            asked = now_s
+            if not keep_on():
+                return sent
+    return sent

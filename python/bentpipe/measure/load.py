@@ -1,0 +1,192 @@
+"""Loads: what a measurement sends besides probes, and in which order.
+
+A plan names its loads one after the other::
+
+    [[load]]
+    kind = "tcp"                    # bulk transfers, one at a time
+    direction = "up"                # towards the reflector; or "down"
+    congestion = ["cubic", "bbr"]   # every one that the sending host has, if not given
+    duration = "10 s"
+    blocks = 2                      # how often each is measured
+    pause = "2 s"                   # after each
+
+    [[load]]
+    kind = "udp"                    # datagrams at a constant rate
+    rate = "8 Mbit/s"
+    size = "1200 B"                 # with IP and UDP headers
+
+    [[load]]
+    kind = "burst"                  # datagrams without a pause between them, which fill the bottleneck's queue
+    packets = 500
+
+    [[load]]
+    kind = "impulses"               # short bursts at random times, which an access network schedules one by one
+    packets = 4
+    every = "3 s"                   # mean time between them
+
+Everything that is measured more than once is measured in blocks: each block has every load once, in an order drawn at
+random, so that what changes on the path meanwhile falls upon all of them alike.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .datagrams import LEAST, PATTERN, Records
+
+KINDS: Final = ("tcp", "udp", "burst", "impulses")
+DIRECTIONS: Final = ("up", "down")
+#: Seconds without a load before the first one: the path is seen at rest.
+LEAD_S: Final = 2.0
+#: Bytes of IPv4 and UDP headers.
+HEADERS: Final = 28
+
+
+@dataclass(frozen=True)
+class Load:
+    """One load of a plan. Durations in seconds, rates in bit/s, sizes in bytes with IP and UDP headers."""
+
+    kind: str
+    direction: str = "up"
+    #: Congestion controls of a bulk transfer; empty for all of the sending host.
+    congestion: tuple[str, ...] = ()
+    duration: float = 10.0
+    blocks: int = 1
+    pause: float = 2.0
+    rate: float = 1e6
+    size: int = 1200
+    packets: int = 200
+    #: Mean time between impulses.
+    every: float = 3.0
+
+    def pattern(self, source: np.random.Generator) -> Records:
+        """Returns what a load of datagrams sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
+        at: NDArray[np.float64]
+        if self.kind == "burst":
+            at = np.zeros(self.packets)
+        elif self.kind == "udp":
+            step = 8 * self.size / self.rate
+            at = np.arange(max(1, int(self.duration / step)), dtype=np.float64) * step
+        else:
+            # Half of the mean is certain, so that an impulse finds the path at rest; the rest is exponential.
+            count = max(1, int(self.duration / self.every))
+            starts = np.cumsum(self.every / 2 + source.exponential(self.every / 2, count))
+            at = np.repeat(starts - starts[0], self.packets)
+        rows = np.zeros(len(at), dtype=PATTERN)
+        rows["at"], rows["size"] = at, self.size
+        return rows
+
+
+@dataclass(frozen=True)
+class Item:
+    """One load to run: its name, when it starts in seconds, and what it is."""
+
+    name: str
+    start: float
+    load: Load
+    #: Congestion control of a bulk transfer.
+    congestion: str | None = None
+
+    @property
+    def end(self) -> float:
+        """When the next one may start."""
+        return self.start + length(self.load) + self.load.pause
+
+
+def length(load: Load) -> float:
+    """Returns how long a load takes, in seconds: for a burst the time in which it is sent is not known."""
+    return 0.0 if load.kind == "burst" else load.duration
+
+
+def schedule(loads: Sequence[Load], here: Sequence[str], there: Sequence[str], seed: int) -> list[Item]:
+    """Returns the loads in the order in which they are run: interleaved, randomised blocks. ``here`` and ``there`` are
+    the congestion controls of this host and of the reflector's."""
+    source = random.Random(seed)
+    items: list[Item] = []
+    at, counts = LEAD_S, dict[str, int]()
+    for block in range(max((load.blocks for load in loads), default=0)):
+        turn: list[tuple[Load, str | None]] = []
+        for load in loads:
+            if block >= load.blocks:
+                continue
+            if load.kind != "tcp":
+                turn.append((load, None))
+                continue
+            own = here if load.direction == "up" else there
+            turn += [(load, name) for name in load.congestion or own]
+        source.shuffle(turn)
+        for load, congestion in turn:
+            stem = "-".join(filter(None, (load.kind, load.direction, congestion)))
+            counts[stem] = counts.get(stem, 0) + 1
+            items.append(Item(f"{stem}-{counts[stem]}", at, load, congestion))
+            at = items[-1].end
+    return items
+
+
+def load_of(table: Any, where: str) -> Load:
+    """Returns the load of a table of keys. Raises :class:`bentpipe.InputError`.
+
+    >>> load_of({"kind": "udp", "rate": "2 Mbit/s"}, "plan.toml").rate
+    2000000.0
+    >>> load_of({"kind": "udp", "rate": "2 m"}, "plan.toml")
+    Traceback (most recent call last):
+    ...
+    bentpipe.errors.InputError: plan.toml: load.rate = '2 m'; allowed: a rate up to 10 Gbit/s, as in "8 Mbit/s"
+    """
+    from bentpipe.errors import InputError, unknown
+
+    from .values import choice, rate, size, span, whole
+
+    if not isinstance(table, dict):
+        raise InputError(f"{where}: load = {table!r}; allowed: tables [[load]]")
+    kind = choice("load.kind", table.get("kind"), KINDS, where)
+    known = KEYS[kind]
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        named = f"load.{key}"
+        if key not in known:
+            raise unknown("key", key, known, f"{where}, [[load]] of kind {kind}")
+        if key in ("kind", "direction"):
+            values[key] = choice(named, value, KINDS if key == "kind" else DIRECTIONS, where)
+        elif key in ("duration", "every"):
+            values[key] = span(named, value, where)
+        elif key == "pause":
+            values[key] = span(named, value, where, least=0.0)
+        elif key == "rate":
+            values[key] = rate(named, value, where)
+        elif key == "size":
+            values[key] = size(named, value, where, LEAST + HEADERS, 1500)
+        elif key == "blocks":
+            values[key] = whole(named, value, where, 1, 1000)
+        elif key == "packets":
+            values[key] = whole(named, value, where, 1, 20_000)
+        else:
+            names = [value] if isinstance(value, str) else value
+            if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+                raise InputError(
+                    f'{where}: {named} = {value!r}; allowed: names of congestion controls, as in ["cubic"]'
+                )
+            values[key] = tuple(names)
+    return replace(DEFAULTS[kind], **values)
+
+
+#: Keys of each kind, and their defaults.
+_ALL: Final = ("kind", "direction", "blocks", "pause")
+KEYS: Final = {
+    "tcp": (*_ALL, "congestion", "duration"),
+    "udp": (*_ALL, "duration", "rate", "size"),
+    "burst": (*_ALL, "packets", "size"),
+    "impulses": (*_ALL, "duration", "packets", "size", "every"),
+}
+DEFAULTS: Final = {
+    "tcp": Load("tcp"),
+    "udp": Load("udp"),
+    "burst": Load("burst", pause=8.0, size=1400),
+    "impulses": Load("impulses", duration=60.0, packets=4, size=400),
+}

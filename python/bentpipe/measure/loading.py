@@ -1,0 +1,274 @@
+"""The measuring host's part in loads: runs them one after the other beside the probes."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import bulk, datagrams
+from .channel import Channel, ChannelError
+from .datagrams import ARRIVED, HERE, Arrivals, Datagram, Records, read_records
+from .load import Item, length
+from .sockets import Steady, opened, received
+from .tcplog import COLUMNS, TcpLog, as_array
+
+#: Seconds that the reflector has to answer.
+PATIENCE_S: Final = 15.0
+#: Seconds without a datagram after which no more is expected.
+QUIET_S: Final = 2.0
+#: Seconds that the reflector may take to report, as it awaits what a queue holds.
+REPORT_S: Final = 60.0
+
+
+@dataclass
+class Outcome:
+    """What became of a load. Times are in nanoseconds: those of the sending end by the sender's clock, those of
+    arrivals by the receiver's."""
+
+    item: Item
+    #: When it began, by this host's steady clock.
+    begin: int = 0
+    #: Bytes of a bulk transfer that arrived, in bins.
+    counted: Records = field(default_factory=lambda: np.empty(0, dtype=bulk.COUNTED))
+    #: Rows of :mod:`bentpipe.measure.tcplog`, the time first.
+    tcp: NDArray[np.float64] = field(default_factory=lambda: as_array([]))
+    #: What was to be sent, when each datagram was sent (0 if it was not), and which arrived.
+    pattern: Records = field(default_factory=lambda: np.empty(0, dtype=datagrams.PATTERN))
+    sent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    arrived: Records = field(default_factory=lambda: np.empty(0, dtype=ARRIVED))
+    #: Why it ended early or did not begin.
+    trouble: str | None = None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it was sent towards the reflector."""
+        return self.item.load.direction == "up"
+
+
+def ask(family: int, address: tuple[Any, ...], key: bytes) -> dict[str, Any]:
+    """Returns what a reflector offers: the congestion controls of its host. Raises :class:`ChannelError`."""
+    with connected(family, address) as sock:
+        channel = Channel.opened(sock, key, PATIENCE_S)
+        channel.say({"do": "list"})
+        return channel.hear(PATIENCE_S)[0]
+
+
+def connected(family: int, address: tuple[Any, ...], congestion: str | None = None) -> socket.socket:
+    """Returns a TCP connection. Raises :class:`ChannelError`."""
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if congestion is not None:
+            bulk.choose(sock, congestion)
+        sock.settimeout(PATIENCE_S)
+        sock.connect(address)
+    except OSError as error:
+        sock.close()
+        raise ChannelError(f"TCP port {address[1]}: {error.strerror or error}") from error
+    return sock
+
+
+class Loads:
+    """Runs loads in a thread, each when it is due or when the one before it has ended, until :meth:`close`."""
+
+    def __init__(
+        self,
+        family: int,
+        address: tuple[Any, ...],
+        key: bytes,
+        items: Sequence[Item],
+        seed: int,
+        steady: Steady,
+    ) -> None:
+        self._family, self._address, self._key, self._items = family, address, key, items
+        self._steady = steady
+        self._headers = 28 if family == socket.AF_INET else 48
+        self._source = np.random.default_rng(seed)
+        self._ending, self._busy = threading.Event(), threading.Event()
+        self.outcomes: list[Outcome] = []
+        #: Seconds by which the loads are behind their plan.
+        self.late = 0.0
+        self._begin = time.monotonic()
+        self._log = TcpLog() if any(item.load.kind == "tcp" for item in items) else None
+        self._thread = threading.Thread(target=self._run, name="loads", daemon=True)
+        self._thread.start()
+
+    @property
+    def planned_s(self) -> float:
+        """When the last one ends by the plan, in seconds since the begin."""
+        return max((item.end for item in self._items), default=0.0)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a load runs now."""
+        return self._busy.is_set()
+
+    @property
+    def done(self) -> bool:
+        """Whether all have been run."""
+        return not self._thread.is_alive()
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of the log of TCP."""
+        if self._log is None:
+            return []
+        found = []
+        if self._log.reason is not None:
+            found.append(f"TCP_INFO every 10 ms instead of the kernel's log of TCP: {self._log.reason}")
+        if self._log.lost:
+            found.append(f"the kernel's log of TCP had no room for {self._log.lost} events")
+        return found
+
+    def close(self) -> None:
+        """Ends what runs, and keeps what it has measured."""
+        self._ending.set()
+        self._thread.join(PATIENCE_S)
+        if self._log is not None:
+            self._log.close()
+
+    def _go_on(self) -> bool:
+        return not self._ending.is_set()
+
+    def _run(self) -> None:
+        for item in self._items:
+            wait = self._begin + item.start + self.late - time.monotonic()
+            if self._ending.wait(max(0.0, wait)):
+                return
+            outcome = Outcome(item, self._steady.now())
+            self._busy.set()
+            try:
+                kind = "tcp" if item.load.kind == "tcp" else "udp"
+                getattr(self, f"_{kind}_{item.load.direction}")(outcome)
+            except ChannelError as error:
+                outcome.trouble = str(error)
+            except OSError as error:
+                outcome.trouble = error.strerror or str(error)
+            self._busy.clear()
+            self.outcomes.append(outcome)
+            over = time.monotonic() - self._begin - item.start - length(item.load)
+            self.late = max(self.late, over)
+
+    def _asked(self, item: Item, data: bytes = b"", seconds: float | None = None) -> tuple[Channel, bytes]:
+        """Returns a control connection on which the reflector has agreed to a load, and its name."""
+        channel = Channel.opened(connected(self._family, self._address), self._key, PATIENCE_S)
+        load = item.load
+        request = {
+            "do": "tcp" if load.kind == "tcp" else "udp",
+            "direction": load.direction,
+            "seconds": seconds or load.duration,
+            "congestion": item.congestion,
+        }
+        channel.say(request, data)
+        answer, _ = channel.hear(PATIENCE_S)
+        return channel, bytes.fromhex(self._checked(answer)["name"])
+
+    @staticmethod
+    def _checked(answer: dict[str, Any]) -> dict[str, Any]:
+        if "error" in answer:
+            raise ChannelError(f"the reflector refuses: {answer['error']}")
+        return answer
+
+    def _tcp_up(self, outcome: Outcome) -> None:
+        item = outcome.item
+        channel, name = self._asked(item)
+        with channel.sock, connected(self._family, self._address, item.congestion) as sock:
+            assert self._log is not None
+            number = self._log.watch(sock)
+            outcome.begin = self._steady.now()
+            sock.sendall(name)
+            outcome.trouble = bulk.send(sock, item.load.duration, self._go_on)
+            self._log.unwatch(number)
+            bulk.reset(sock)
+            channel.say({"ended": True})
+            answer, data = channel.hear(REPORT_S)
+            outcome.counted = _records(data, bulk.COUNTED)
+            self._checked(answer)
+        # The log is read in a thread of its own, some 50 ms behind.
+        time.sleep(0.1)
+        outcome.tcp = as_array(self._log.rows[number])
+        outcome.tcp[:, 0] += self._steady.shift_ns
+
+    def _tcp_down(self, outcome: Outcome) -> None:
+        item = outcome.item
+        channel, name = self._asked(item)
+        with channel.sock, connected(self._family, self._address) as sock:
+            outcome.begin = self._steady.now()
+            sock.sendall(name)
+            got = bulk.receive(sock, self._steady.now, self._go_on)
+            outcome.counted = got.counted()
+            answer, data = channel.hear(REPORT_S)
+            self._checked(answer)
+            rows = _records(data, np.dtype("<f8"))
+            if len(rows) % (1 + len(COLUMNS)) == 0:
+                outcome.tcp = rows.reshape(-1, 1 + len(COLUMNS))
+            outcome.trouble = answer.get("ended")
+
+    def _udp_up(self, outcome: Outcome) -> None:
+        item = outcome.item
+        outcome.pattern = item.load.pattern(self._source)
+        channel, name = self._asked(item)
+        with channel.sock, opened(self._family) as sock:
+            outcome.begin = self._steady.now()
+            outcome.sent = datagrams.send(
+                sock,
+                self._address,
+                name,
+                outcome.pattern,
+                self._steady.now,
+                self._headers,
+                self._go_on,
+            )
+            channel.say({"sent": int((outcome.sent > 0).sum()), "quiet": QUIET_S})
+            answer, data = channel.hear(REPORT_S)
+            self._checked(answer)
+            outcome.arrived = _records(data, ARRIVED)
+
+    def _udp_down(self, outcome: Outcome) -> None:
+        item = outcome.item
+        outcome.pattern = item.load.pattern(self._source)
+        span = float(outcome.pattern["at"][-1])
+        channel, name = self._asked(item, outcome.pattern.tobytes(), span + 1)
+        found, answer, data = Arrivals(), None, b""
+        here = Datagram(name, HERE, 0).packed(0)
+        with channel.sock, opened(self._family) as sock:
+            outcome.begin = self._steady.now()
+            asked, heard = 0.0, time.monotonic()
+            end = heard + span + REPORT_S
+            while self._go_on() and time.monotonic() < end:
+                now = time.monotonic()
+                if answer is not None and now - heard > QUIET_S:
+                    break
+                if not found.rows and now - asked > 0.2:
+                    asked = now
+                    sock.sendto(here, self._address)
+                ready, _, _ = select.select([sock, *([channel.sock] if answer is None else [])], [], [], 0.1)
+                while (got := received(sock)) is not None:
+                    datagram = Datagram.read(got.packet)
+                    if datagram is None or datagram.name != name:
+                        continue
+                    stamp = time.time_ns() if got.stamp is None else got.stamp
+                    found.add(datagram, got, self._steady.of(stamp), self._headers)
+                    heard = time.monotonic()
+                if channel.sock in ready:
+                    answer, data = channel.hear(PATIENCE_S)
+                    heard = time.monotonic()
+        outcome.arrived = found.records()
+        if answer is None:
+            raise ChannelError("the reflector did not report in time")
+        self._checked(answer)
+        outcome.sent = _records(data, np.dtype("<i8"))
+
+
+def _records(data: bytes, kind: np.dtype[Any]) -> Records:
+    found = read_records(data, kind)
+    if found is None:
+        raise ChannelError("a report that cannot be read")
+    return found.copy()

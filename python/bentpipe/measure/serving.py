@@ -1,0 +1,233 @@
+"""The reflector's part in loads: transfers in both directions for those who have the key."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from . import bulk, datagrams
+from .channel import MAGIC, NUMBER, Channel, ChannelError, exactly
+from .datagrams import HERE, PATTERN, Arrivals, Datagram, read_records
+from .sockets import Arrival, Clock, sibling
+from .tcplog import TcpLog, as_array
+
+#: The longest transfer that a reflector takes part in, in seconds.
+MOST_S: Final = 3600.0
+#: Most connections at a time.
+MOST_CONNECTIONS: Final = 64
+#: Seconds that a new connection has to show that it has the key.
+GREETING_S: Final = 10.0
+#: Seconds in which what a request announces must begin.
+PATIENCE_S: Final = 30.0
+#: Seconds for which a transfer whose sender has ended may still arrive.
+GRACE_S: Final = 3.0
+
+
+@dataclass
+class Transfer:
+    """A transfer that a measuring host has asked for; ``host`` is its address."""
+
+    host: str
+    joined: threading.Event = field(default_factory=threading.Event)
+    sock: socket.socket | None = None
+    address: tuple[object, ...] | None = None
+    arrivals: Arrivals = field(default_factory=Arrivals)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a measuring host has asked for, and on which control connection."""
+
+    channel: Channel
+    transfer: Transfer
+    seconds: float
+    message: dict[str, Any]
+    data: bytes
+    name: bytes
+
+
+class Loads:
+    """Serves control connections and transfers at a TCP port, in threads of its own."""
+
+    def __init__(self, listener: socket.socket, udp: socket.socket, key: bytes, clock: Clock) -> None:
+        self._listener, self._udp, self._key, self._clock = listener, udp, key, clock
+        self._transfers: dict[bytes, Transfer] = {}
+        self._ending = threading.Event()
+        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._log: TcpLog | None = None
+        self._thread = threading.Thread(target=self._accept, name="loads", daemon=True)
+        self._thread.start()
+        #: Transfers served so far.
+        self.count = 0
+
+    def close(self) -> None:
+        """Ends all transfers."""
+        self._ending.set()
+        self._thread.join(5)
+        if self._log is not None:
+            self._log.close()
+
+    def datagram(self, arrival: Arrival) -> bool:
+        """Takes a packet that is a datagram of a load. Returns whether it is one of a transfer that is known."""
+        found = Datagram.read(arrival.packet)
+        transfer = self._transfers.get(found.name) if found is not None else None
+        if found is None or transfer is None:
+            return False
+        if found.number == HERE:
+            # Only the address that has proved by TCP that it receives gets a load.
+            if str(arrival.sender[0]) == transfer.host and transfer.address is None:
+                transfer.address = arrival.sender
+                transfer.joined.set()
+            return True
+        now = self._clock()
+        arrived = now if arrival.stamp is None else arrival.stamp + now - time.time_ns()
+        headers = 28 if "." in str(arrival.sender[0]) else 48
+        transfer.arrivals.add(found, arrival, arrived, headers)
+        return True
+
+    def _accept(self) -> None:
+        self._listener.settimeout(0.25)
+        while not self._ending.is_set():
+            try:
+                sock, address = self._listener.accept()
+            except OSError:
+                continue
+            if not self._room.acquire(blocking=False):
+                sock.close()
+                continue
+            thread = threading.Thread(target=self._serve, args=(sock, str(address[0])), daemon=True)
+            thread.start()
+
+    def _serve(self, sock: socket.socket, host: str) -> None:
+        try:
+            end = time.monotonic() + GREETING_S
+            first = exactly(sock, NUMBER, end)
+            if first == MAGIC:
+                with sock:
+                    self._talk(Channel.accepted(sock, self._key, end), host)
+                return
+            transfer = self._transfers.get(first)
+            if transfer is None or transfer.sock is not None:
+                sock.close()
+                return
+            # The thread of the control connection has it from here.
+            transfer.sock = sock
+            transfer.joined.set()
+        except (ChannelError, OSError):
+            sock.close()
+        finally:
+            self._room.release()
+
+    def _talk(self, channel: Channel, host: str) -> None:
+        message, data = channel.hear(GREETING_S)
+        if message.get("do") == "list":
+            channel.say({"congestion": bulk.controls(), "clock": self._clock()})
+            return
+        seconds = message.get("seconds")
+        if not isinstance(seconds, int | float) or not 0 < seconds <= MOST_S:
+            channel.say({"error": f"seconds = {seconds!r}; allowed: above 0, up to {MOST_S:g}"})
+            return
+        kinds = {
+            ("tcp", "up"): self._sink,
+            ("tcp", "down"): self._source,
+            ("udp", "up"): self._collect,
+            ("udp", "down"): self._emit,
+        }
+        serve = kinds.get((str(message.get("do")), str(message.get("direction"))))
+        if serve is None:
+            channel.say({"error": "it knows no such transfer"})
+            return
+        name = os.urandom(NUMBER)
+        transfer = self._transfers[name] = Transfer(host)
+        try:
+            channel.say({"name": name.hex(), "clock": self._clock()})
+            serve(Request(channel, transfer, float(seconds), message, data, name))
+            self.count += 1
+        finally:
+            del self._transfers[name]
+            if transfer.sock is not None:
+                bulk.reset(transfer.sock)
+
+    def _until(self, end: float) -> Callable[[], bool]:
+        return lambda: time.monotonic() < end and not self._ending.is_set()
+
+    def _joined(self, asked: Request) -> bool:
+        if asked.transfer.joined.wait(PATIENCE_S):
+            return True
+        asked.channel.say({"error": f"nothing of the transfer came within {PATIENCE_S:g} s"})
+        return False
+
+    def _sink(self, asked: Request) -> None:
+        if not self._joined(asked) or asked.transfer.sock is None:
+            return
+        ended: list[float] = []
+
+        def keep_on() -> bool:
+            # What a queue holds may come long after the sender has sent it. The sender says when it has ended, in case
+            # its reset is lost.
+            if not ended and select.select([asked.channel.sock], [], [], 0)[0]:
+                ended.append(time.monotonic() + GRACE_S)
+            return until() and (not ended or time.monotonic() < ended[0])
+
+        until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
+        got = bulk.receive(asked.transfer.sock, self._clock, keep_on)
+        asked.channel.say({"total": got.total}, got.counted().tobytes())
+
+    def _source(self, asked: Request) -> None:
+        sock = asked.transfer.sock if self._joined(asked) else None
+        if sock is None:
+            return
+        wanted = str(asked.message.get("congestion"))
+        try:
+            bulk.choose(sock, wanted)
+        except OSError as error:
+            asked.channel.say({"error": f"congestion control {wanted}: {error.strerror}"})
+            return
+        if self._log is None:
+            self._log = TcpLog()
+        number = self._log.watch(sock)
+        ended = bulk.send(sock, asked.seconds, self._until(time.monotonic() + asked.seconds))
+        self._log.unwatch(number)
+        bulk.reset(sock)
+        # The log is read in a thread of its own, some 50 ms behind.
+        time.sleep(0.1)
+        rows = as_array(self._log.rows.pop(number))
+        if len(rows):
+            rows[:, 0] += self._clock() - time.monotonic_ns()
+        message = {"ended": ended, "reason": self._log.reason, "lost": self._log.lost}
+        asked.channel.say(message, rows.tobytes())
+
+    def _collect(self, asked: Request) -> None:
+        said, _data = asked.channel.hear(asked.seconds + PATIENCE_S)
+        wanted, quiet = int(said.get("sent", 0)), float(said.get("quiet", 2.0))
+        arrivals = asked.transfer.arrivals
+        count, since = -1, time.monotonic()
+        until = self._until(since + MOST_S)
+        while until() and len(arrivals.rows) < wanted and time.monotonic() < since + quiet:
+            if len(arrivals.rows) != count:
+                count, since = len(arrivals.rows), time.monotonic()
+            time.sleep(0.02)
+        asked.channel.say({}, arrivals.records().tobytes())
+
+    def _emit(self, asked: Request) -> None:
+        pattern = read_records(asked.data, PATTERN)
+        if pattern is None or not np.isfinite(pattern["at"]).all() or (pattern["at"] > asked.seconds).any():
+            asked.channel.say({"error": "its pattern is none"})
+            return
+        address = asked.transfer.address if self._joined(asked) else None
+        if address is None:
+            return
+        until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
+        headers = 28 if "." in str(address[0]) else 48
+        # It fills a buffer of its own and leaves the replies to probes alone.
+        with sibling(self._udp, address) as sock:
+            sent = datagrams.send(sock, None, asked.name, pattern, self._clock, headers, until)
+        asked.channel.say({}, sent.tobytes())

@@ -1,0 +1,83 @@
+"""Shared by tests of measurements: a reflector on loopback, and one in a host of an emulated network."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bentpipe import measure
+from networks import Bentpipe, until
+
+KEY = b"0123456789abcdef"
+
+
+@contextmanager
+def reflecting(
+    key: bytes | None, rate: float = 1000.0
+) -> Iterator[tuple[int, list[measure.reflector.Counts]]]:
+    """Yields the port of a reflector on loopback; what it has done is in the list at the end."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    go_on, ready = threading.Event(), threading.Event()
+    counts: list[measure.reflector.Counts] = []
+
+    def run() -> None:
+        counts.append(
+            measure.reflect(
+                "127.0.0.1", port, key, keep_on=lambda: not go_on.is_set(), ready=ready.set, rate=rate
+            )
+        )
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield port, counts
+    finally:
+        go_on.set()
+        thread.join(10)
+
+
+#: A reflector whose clock is 3 s ahead and 40 ppm fast, or as its arguments say: nanoseconds ahead, and ppm fast.
+REFLECTOR = """
+import sys, time
+from pathlib import Path
+from bentpipe import measure
+begin, ahead, fast = time.time_ns(), *map(int, sys.argv[1:])
+def shifted():
+    now = time.time_ns()
+    return now + ahead + (now - begin) * fast // 1_000_000
+measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, keep_on=lambda: True)
+"""
+
+
+@contextmanager
+def path(
+    bentpipe: Bentpipe, folder: Path, scenario: str, ahead_ns: int = 3_000_000_000, fast_ppm: int = 40
+) -> Iterator[None]:
+    """A network between `user` and `server` with a reflector at the server, whose clock is shifted."""
+    (folder / "path.toml").write_text(scenario)
+    (folder / "key").write_bytes(KEY)
+    bentpipe("up", folder / "path.toml")
+    program = [sys.executable, "-c", REFLECTOR, str(ahead_ns), str(fast_ppm)]
+    words = bentpipe.words("exec", "server", "--", *program)
+    with subprocess.Popen(words, env=bentpipe.variables(), cwd=folder) as process:
+        try:
+            listening = ["grep", "-q", ":21AC", "/proc/net/udp"]
+            until(lambda: bentpipe.done("exec", "server", "--", *listening).returncode == 0)
+            yield
+        finally:
+            process.kill()
+
+
+def measure_path(bentpipe: Bentpipe, folder: Path, plan: str, *options: object) -> str:
+    """Measures from `user` to `server` into the folder `run`. Returns what the command printed."""
+    (folder / "plan.toml").write_text(plan)
+    command: Sequence[object] = ["measure", "server", "--key", "key", "--plan", "plan.toml", "--out", "run"]
+    return bentpipe("exec", "user", "--", *bentpipe.start, *command, *options, cwd=folder, timeout=300)

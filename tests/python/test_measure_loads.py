@@ -1,0 +1,214 @@
+"""Loads of a measurement: what is sent, in which order, what arrives, and what the path does to it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bentpipe import measure
+from bentpipe.cli import app
+from bentpipe.errors import InputError
+from bentpipe.measure import bulk
+from bentpipe.measure.channel import MAGIC, Channel, ChannelError
+from bentpipe.measure.datagrams import Datagram
+from bentpipe.measure.load import Load, schedule
+from bentpipe.measure.plan import plan_of
+from bentpipe.measure.summary import summarise
+from bentpipe.runs import open_run
+from hypothesis import given
+from hypothesis import strategies as st
+from measuring import KEY, measure_path, path, reflecting
+from networks import Bentpipe, networks
+from typer.testing import CliRunner
+
+
+def test_blocks_have_every_congestion_control_once_in_an_order_of_their_own() -> None:
+    loads = [Load("tcp", blocks=20, duration=5.0, pause=1.0), Load("udp", "down", blocks=20, duration=2.0)]
+    items = schedule(loads, ["cubic", "bbr", "reno"], ["cubic"], seed=1)
+    assert len(items) == 80 and len({item.name for item in items}) == 80
+    blocks = [items[at : at + 4] for at in range(0, 80, 4)]
+    kinds = [[item.congestion for item in block] for block in blocks]
+    assert all(sorted(map(str, kind)) == ["None", "bbr", "cubic", "reno"] for kind in kinds)
+    # Each of 24 orders is as likely, so that 20 blocks with fewer than 8 different ones would be a wonder.
+    assert len({tuple(kind) for kind in kinds}) >= 8
+    # One after the other, with the pause between.
+    for before, after in itertools.pairwise(items):
+        assert after.start == pytest.approx(before.start + before.load.duration + before.load.pause)
+    assert schedule(loads, ["cubic"], ["cubic"], seed=1) == schedule(loads, ["cubic"], ["cubic"], seed=1)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"kind": "icmp"}, "allowed: tcp, udp, burst, impulses"),
+        ({}, "load.kind = None"),
+        ({"kind": "udp", "congestion": "cubic"}, "of kind udp"),
+        ({"kind": "tcp", "congestion": 3}, "names of congestion controls"),
+        ({"kind": "tcp", "direction": "left"}, "allowed: up, down"),
+        ({"kind": "udp", "rate": "3 MB"}, "a rate up to 10 Gbit/s"),
+        ({"kind": "udp", "size": "20 B"}, "a size from 64 B to 1500 B"),
+        ({"kind": "burst", "packets": 0}, "a whole number from 1 to 20000"),
+        ({"kind": "tcp", "duration": "0 s"}, "a time from 0.1 s"),
+        ("tcp", "allowed: tables"),
+    ],
+)
+def test_wrong_keys_of_loads_are_refused(table: object, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        plan_of({"load": [table]}, "plan.toml")
+
+
+def test_a_load_needs_a_key() -> None:
+    with pytest.raises(InputError, match="needs --key"):
+        measure.probe("127.0.0.1", 9, plan_of({"load": {"kind": "udp"}}, "plan.toml"), None)
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_are_a_message_or_none(data: bytes, known: bool) -> None:
+    Datagram.read(data)
+    here, there = socket.socketpair()
+    with here, there:
+        here.sendall((MAGIC if known else b"") + data)
+        here.shutdown(socket.SHUT_WR)
+        with pytest.raises(ChannelError):
+            Channel(there, KEY, False).hear(1.0)
+
+
+def test_messages_are_refused_that_another_key_made_or_that_come_twice() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        one, other = Channel(here, KEY, True), Channel(there, KEY, False)
+        one.say({"a": 1}, b"data")
+        one.say({"b": 2})
+        assert other.hear(1.0) == ({"a": 1}, b"data")
+        assert other.hear(1.0) == ({"b": 2}, b"")
+        # The same message again has another place in the order.
+        one._sent -= 2
+        one.say({"b": 2})
+        with pytest.raises(ChannelError, match="another key"):
+            other.hear(1.0)
+        Channel(here, b"another key.....", True).say({"c": 3})
+        with pytest.raises(ChannelError, match="another key"):
+            Channel(there, KEY, False).hear(1.0)
+
+
+def test_strangers_get_no_byte_over_tcp() -> None:
+    with reflecting(KEY) as (port, counts):
+        for first in (b"GET / HTTP/1.0\r\n\r\n", MAGIC + bytes(32), bytes(16)):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
+                stranger.sendall(first)
+                stranger.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(ConnectionResetError):
+                    assert stranger.recv(100) == b""
+    assert counts[0].transfers == 0
+
+
+def test_every_kind_of_load_arrives_whole_over_loopback() -> None:
+    common = {"duration": "1 s", "pause": "0 s"}
+    loads = [
+        {"kind": kind, "direction": direction} | (common if kind != "burst" else {"pause": "0 s"}) | more
+        for kind, more in (
+            ("tcp", {"congestion": "cubic"}),
+            ("udp", {"rate": "4 Mbit/s"}),
+            ("burst", {"packets": 30}),
+            ("impulses", {"every": "0.2 s", "packets": 2}),
+        )
+        for direction in ("up", "down")
+    ]
+    plan = plan_of({"duration": "1 s", "train": 0, "load": loads}, "plan.toml")
+    with reflecting(KEY) as (port, counts):
+        seen = measure.probe("127.0.0.1", port, plan, KEY)
+    assert counts[0].transfers == 8 and [one.trouble for one in seen.outcomes] == [None] * 8
+    said = summarise(seen)
+    by_name = {one.name: one for one in said.loads}
+    for direction in ("up", "down"):
+        assert by_name[f"tcp-{direction}-cubic-1"].delivered > 10**6
+        assert len(by_name[f"tcp-{direction}-cubic-1"].outcome.tcp) > 10
+        udp = by_name[f"udp-{direction}-1"]
+        assert udp.lost == 0 and len(udp.time) == 416
+        # 1172 of 1200 bytes are payload, and the last datagram leaves 2.4 ms before the second is over.
+        assert udp.goodput == pytest.approx(4e6 * 1172 / 1200, rel=0.05)
+        assert by_name[f"burst-{direction}-1"].lost == 0
+        # The delay of loopback, whose interval holds what no clock can tell apart.
+        assert float(np.nanmin(udp.low)) <= 1e-3 and float(np.nanmin(udp.high)) >= 0
+    # Probes last until the last load has ended.
+    assert said.time[-1] >= max(one.begin + one.span for one in said.loads) - 0.5
+
+
+PATH = """
+name = "path"
+duration = "1 h"
+[[link]]
+name = "sat"
+from = "user"
+to = "server"
+rate = "10 Mbit/s"
+delay = "40 ms"
+queue = { kind = "drop-tail", bytes = "125 kB" }
+return = { rate = "10 Mbit/s", delay = "40 ms", queue = { kind = "drop-tail", bytes = "125 kB" } }
+"""
+
+PLAN = """
+duration = "4 s"
+rate = 50
+[[load]]
+kind = "tcp"
+congestion = "cubic"
+duration = "4 s"
+pause = "1 s"
+[[load]]
+kind = "udp"
+direction = "down"
+rate = "14 Mbit/s"
+duration = "2 s"
+"""
+
+
+@networks
+def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    """A queue of 100 ms in both directions, filled by TCP and by datagrams at 1.4 times the rate."""
+    with path(bentpipe, tmp_path, PATH):
+        text = measure_path(bentpipe, tmp_path, PLAN, "--json")
+    document = json.loads(text)
+    run = open_run(tmp_path / "run")
+    flows = {row["flow"]: row for row in document["loads"]}
+    tcp, udp = flows["tcp-up-cubic-1"], flows["udp-down-1"]
+    assert tcp["congestion"] == "cubic" and tcp["goodput"] > 7e6 and tcp["retransmissions"] > 0
+    log = run.trace("tcp", "tcp-up-cubic-1")
+    cwnd, srtt = log["cwnd"].to_numpy(), log["srtt"].drop_nulls().to_numpy()
+    assert cwnd.max() > 150 and 0.08 <= srtt.min() < 0.1 < srtt.max() <= 0.2
+    # 4 of 14 Mbit/s are lost, but for the 125 kB that the queue has taken; probes take 0.3 Mbit/s.
+    rows = run.trace("load", "udp-down-1")
+    lost = 1 - float(rows["arrived"].to_numpy().mean())
+    assert lost == pytest.approx(1 - ((10 - 0.3) * 2 + 1) / (14 * 2), abs=0.02)
+    delay = ((rows["delay_low"] + rows["delay_high"]).drop_nulls() / 2).to_numpy()
+    assert delay.max() - delay.min() == pytest.approx(0.1, rel=0.1)
+    # Until what the queue has taken has arrived.
+    arrived = (10 - 0.3) * 2 + 1
+    assert udp["goodput"] == pytest.approx(1e6 * arrived * 1172 / 1200 / (2 + 0.1 + 0.04), rel=0.03)
+    # Probes that were in the same queue, but not lost in it at random, do not make the path lossy.
+    assert run.scenario["link"][0]["error"]["kind"] == "none"
+    # The run is a scenario with the same flows.
+    again = tmp_path / "again"
+    answer = CliRunner().invoke(app, ["simulate", str(run.path / "scenario.toml"), "--out", str(again)])
+    assert answer.exit_code == 0, answer.output
+    assert open_run(again).flows["flow"].to_list() == run.flows["flow"].to_list()
+
+
+def test_a_congestion_control_that_this_host_lacks_is_said(tmp_path: Path) -> None:
+    table = {
+        "kind": "tcp",
+        "congestion": ["no-such", bulk.controls()[0]],
+        "duration": "0.2 s",
+        "pause": "0 s",
+    }
+    plan = plan_of({"duration": "1 s", "train": 0, "load": [table]}, "plan.toml")
+    with reflecting(KEY) as (port, _):
+        seen = measure.probe("127.0.0.1", port, plan, KEY)
+    said = summarise(seen)
+    assert any("no-such-1" in note for note in said.notes)
+    assert sum(one.delivered > 0 for one in said.loads) == 1
