@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from .quantities import base_value, listed, number, rate_text, size_text, span_text
@@ -65,6 +66,9 @@ class Row:
         ]
 
 
+#: Columns of a terminal.
+_WIDTH: Final = 80
+
 #: A range of more characters takes two lines of a table.
 _NARROW: Final = 12
 
@@ -87,8 +91,10 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         or "none",
         "memory": _memory(scenario.memory),
     }
-    lines += [f"  {name:<10}{text}" for name, text in properties.items()]
-    lines += [f"  {label:<10}{line}" for label, line in _first("topology", drawing(scenario))]
+    for name, text in properties.items():
+        lines += _wrapped(name, text)
+    for label, line in _first("topology", drawing(scenario)):
+        lines += _wrapped(label, line, len(line) - len(line.lstrip(" |`-")))
     tables: dict[str, list[tuple[dict[str, Any], Flow]]] = {}
     for flow, paths in zip(scenario.flows, known["flows"], strict=True):
         tables.setdefault(flow.get("group") or flow["name"], []).append((flow, paths))
@@ -98,9 +104,27 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         how = " ".join(filter(None, [transport["kind"], _short(transport.get("congestion"))]))
         ends = [ranges(list(dict.fromkeys(one[end] for one, _ in members)), 2) for end in ("from", "to")]
         about = f"{flow['app']['kind']} over {how}, {' -> '.join(ends)}"
-        lines.append(f"  {'flow':<10}{name}{f' ({count} flows)' if count > 1 else ''}: {about}")
-        lines += [f"  {'':<10}{line}" for line in _paths(paths)]
+        lines += _wrapped("flow", f"{name}{f' ({count} flows)' if count > 1 else ''}: {about}")
+        for line in _paths(paths):
+            lines += _wrapped("", line)
     return lines
+
+
+def _wrapped(label: str, text: str, more: int = 2) -> list[str]:
+    r"""Returns a text beside its label, in lines that fit a terminal; all but the first are indented by ``more``.
+
+    >>> print(*_wrapped("flow", "up: bulk over tcp cubic, " + "a long way, " * 5), sep="\n")
+      flow      up: bulk over tcp cubic, a long way, a long way, a long way, a long
+                  way, a long way,
+    """
+    return wrap(
+        text,
+        _WIDTH,
+        initial_indent=f"  {label:<10}",
+        subsequent_indent=" " * (12 + more),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _first(label: str, lines: list[str]) -> Iterator[tuple[str, str]]:
