@@ -9,7 +9,7 @@ from typing import Final
 from bentpipe.errors import InputError, unknown
 from bentpipe.studies import Reproduction, read_published
 
-from . import eggs, eggs_dtn, impulse, quickstart, startup, steady, voip, wichmo
+from . import eggs, eggs_dtn, eggs_mars_day, impulse, quickstart, startup, steady, voip, wichmo
 
 HERE: Final = Path(__file__).parent
 
@@ -17,6 +17,7 @@ HERE: Final = Path(__file__).parent
 TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "eggs-dtn": eggs_dtn.reproduce,
     "eggs-dtn-causes": eggs_dtn.explain,
+    "eggs-mars-day": eggs_mars_day.reproduce,
     "eggs-tcp": eggs.reproduce,
     "voip": voip.reproduce,
     "voip-causes": voip.explain,

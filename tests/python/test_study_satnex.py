@@ -16,6 +16,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "studies" / "satnex"
 QUICK = (
     "eggs-dtn",
     "eggs-dtn-causes",
+    "eggs-mars-day",
     "votos-startup",
     "votos-startup-causes",
     "votos-impulse",

@@ -1,0 +1,118 @@
+"""A Martian day of EGGS beyond the paper: TCP, split TCP, bundles over UDP and over LTP in the passes of an orbiter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bentpipe import plots
+from bentpipe.jobs import Job, run_all
+from bentpipe.plots.style import figure_function
+from bentpipe.runs import Run
+from bentpipe.studies import Reproduction, Statement, Table, bar, judge
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+
+#: A Martian day in seconds, for which measures are taken.
+DAY_S: Final = 88_775
+#: Measures a second, and their bytes.
+RATE: Final = 10
+MEASURE: Final = 25
+#: Bytes of a block of measures.
+BLOCK: Final = 500
+
+#: The ways by which measures reach the Earth.
+JOBS: Final = {
+    "TCP": Job("eggs-mars-day-tcp", HERE / "eggs-mars-day.toml"),
+    "TCP split at the orbiter": Job("eggs-mars-day-split", HERE / "eggs-mars-day-split.toml"),
+    "bundles over UDP": Job(
+        "eggs-mars-day-udp", HERE / "eggs-mars-day-dtn.toml", ('network.space.convergence="udp"',)
+    ),
+    "bundles over LTP": Job("eggs-mars-day-ltp", HERE / "eggs-mars-day-dtn.toml"),
+}
+
+#: Time and delay of each block that has arrived.
+Arrivals = list[tuple[float, float]]
+
+
+def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Simulate the day over each transport. The paper has no values for it."""
+    with bar("eggs-mars-day", shown=not json) as progress:
+        done = run_all(list(JOBS.values()), out / "runs", progress)
+    arrivals = {name: _arrivals(done[job]) for name, job in JOBS.items()}
+    rows = []
+    for name, job in JOBS.items():
+        delays = sorted(delay for _, delay in arrivals[name])
+        blocks = len(delays)
+        rows.append(
+            [
+                name,
+                f"{100 * blocks * BLOCK / (DAY_S * RATE * MEASURE):.1f} %",
+                f"{delays[blocks // 2] / 3600:.1f}" if delays else "-",
+                f"{delays[-1] / 3600:.1f}" if delays else "-",
+                f"{_sent(done[job]) / (blocks * BLOCK):.2f}" if delays else "-",
+            ]
+        )
+    table = Table(
+        "A Martian day: 10 measures a second, delivered by 5.3 h after its end",
+        ["transport", "delivered", "median delay (h)", "longest (h)", "sent per delivered byte"],
+        rows,
+    )
+    figure = day(arrivals)
+    files = [plots.save(figure, out / "figures" / f"mars-day.{ending}") for ending in ("png", "svg", "pdf")]
+    return Reproduction(judge(statements, {}), figures=files, tables=[table])
+
+
+def _arrivals(run: Run) -> Arrivals:
+    """When blocks arrived, and their delays, whichever transport brought them."""
+    flow = run.flows
+    if "bundles_created" in flow.columns and flow["bundles_created"][0]:
+        trace = run.trace("datagram")
+        return list(zip(trace["time"].to_list(), trace["delay"].to_list(), strict=True))
+    trace = run.trace("delivered")
+    if not len(trace):
+        return []
+    arrivals: Arrivals = []
+    for time, delivered in zip(trace["time"].to_list(), trace["delivered"].to_list(), strict=True):
+        while (len(arrivals) + 1) * BLOCK <= delivered:
+            # Block n was complete n intervals after the first.
+            taken = len(arrivals) * BLOCK / (RATE * MEASURE)
+            arrivals.append((time, time - taken))
+    return arrivals
+
+
+def _sent(run: Run) -> float:
+    """Bytes that the transmitters of rover, orbiter and Earth have sent, acknowledgments and reports included."""
+    tables = run.summary["tables"]
+    if "bundles" in tables:
+        return float(tables["bundles"][0]["sent_bytes"])
+    return float(sum(link["bytes"] for link in tables["link"]))
+
+
+@figure_function
+def day(arrivals: dict[str, Arrivals]) -> Figure:
+    """Delivered measures against time, and the distribution of their delays."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    per = BLOCK / MEASURE / 1e6
+    left.plot([0, DAY_S / 3600], [0, DAY_S * RATE / 1e6], color="0.6", linestyle=":", label="taken")
+    for name, blocks in arrivals.items():
+        times = [0.0, *(time / 3600 for time, _ in blocks), 30.0]
+        counts = [*range(len(blocks) + 1), len(blocks)]
+        left.step(times, [count * per for count in counts], where="post", label=name)
+        delays = sorted(delay / 3600 for _, delay in blocks)
+        total = DAY_S * RATE * MEASURE / BLOCK
+        shares = [(number + 1) / total for number in range(len(delays))]
+        right.step(delays, shares, where="post", label=name)
+    left.set(title="Measures at the Earth", xlabel="time (h)", ylabel="million measures")
+    right.set(
+        title="Delay, of all measures taken", xlabel="delay (h)", ylabel="cumulative fraction", ylim=(0, 1.02)
+    )
+    left.legend(fontsize="small", loc="upper left")
+    return figure
