@@ -9,15 +9,19 @@ import socket
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from bentpipe import measure
 from bentpipe.cli import app
 from bentpipe.errors import InputError
 from bentpipe.measure import bulk
 from bentpipe.measure.channel import MAGIC, Channel, ChannelError
-from bentpipe.measure.datagrams import Datagram
-from bentpipe.measure.load import Load, schedule
+from bentpipe.measure.datagrams import ARRIVED, Datagram
+from bentpipe.measure.inload import Loaded
+from bentpipe.measure.load import Item, Load, schedule
+from bentpipe.measure.loading import Outcome
 from bentpipe.measure.plan import plan_of
+from bentpipe.measure.queueing import queue
 from bentpipe.measure.summary import summarise
 from bentpipe.runs import open_run
 from hypothesis import given
@@ -148,7 +152,7 @@ from = "user"
 to = "server"
 rate = "10 Mbit/s"
 delay = "40 ms"
-queue = { kind = "drop-tail", bytes = "125 kB" }
+queue = { kind = "drop-front", bytes = "125 kB" }
 return = { rate = "10 Mbit/s", delay = "40 ms", queue = { kind = "drop-tail", bytes = "125 kB" } }
 """
 
@@ -165,6 +169,10 @@ kind = "udp"
 direction = "down"
 rate = "14 Mbit/s"
 duration = "2 s"
+[[load]]
+kind = "burst"
+packets = 300
+pause = "1 s"
 """
 
 
@@ -192,6 +200,13 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
     assert udp["goodput"] == pytest.approx(1e6 * arrived * 1172 / 1200 / (2 + 0.1 + 0.04), rel=0.03)
     # Probes that were in the same queue, but not lost in it at random, do not make the path lossy.
     assert run.scenario["link"][0]["error"]["kind"] == "none"
+    # The queue towards the reflector drops at its front, the other one at its tail.
+    for direction, policy in (("up", "drop-front"), ("down", "drop-tail")):
+        (found,) = run.table("bottleneck").filter(pl.col("direction") == direction).to_dicts()
+        assert found["policy"] == policy and found["overflowed"]
+        assert found["rate"] == pytest.approx(10e6, rel=0.03)
+        assert found["depth"] == pytest.approx(125e3, rel=0.1)
+    assert run.scenario["link"][0]["queue"]["kind"] == "drop-front"
     # The run is a scenario with the same flows.
     again = tmp_path / "again"
     answer = CliRunner().invoke(app, ["simulate", str(run.path / "scenario.toml"), "--out", str(again)])
@@ -212,3 +227,73 @@ def test_a_congestion_control_that_this_host_lacks_is_said(tmp_path: Path) -> No
     said = summarise(seen)
     assert any("no-such-1" in note for note in said.notes)
     assert sum(one.delivered > 0 for one in said.loads) == 1
+
+
+def through(queue: str, packets: int, count: int, gap: float, loss: float = 0.0) -> Loaded:
+    """A burst of 1000-byte packets through a queue of so many packets at 8 Mbit/s, 1 ms each, and 20 ms of delay."""
+    load = Load("burst", size=1000, packets=count)
+    pattern = load.pattern(np.random.default_rng(1))
+    pattern["at"][:count] = np.arange(count) * gap
+    pattern["at"][count:] += count * gap
+    source, held, arrived = np.random.default_rng(7), list[int](), np.full(len(pattern), np.nan)
+    free = 0.0
+
+    def serve(until: float) -> None:
+        nonlocal free
+        while held and free <= until:
+            # A fair queue takes a packet of the other port first.
+            first = held.pop(-1 if queue == "fair" and pattern["lane"][held[-1]] else 0)
+            free = max(free, float(pattern["at"][first])) + pattern["size"][first] / 1e6
+            if source.random() >= loss:
+                arrived[first] = free + 0.02
+
+    for number, at in enumerate(pattern["at"].tolist()):
+        serve(at)
+        if len(held) >= packets and queue == "tail":
+            continue
+        if queue == "early" and source.random() < min(0.2, 0.2 * len(held) / packets):
+            continue
+        if len(held) >= packets and queue == "front":
+            held.pop(0)
+        held.append(number)
+    serve(np.inf)
+    outcome = Outcome(Item("burst-up-1", 0.0, load), pattern=pattern)
+    outcome.sent = (pattern["at"] * 1e9).astype(np.int64) + 10**9
+    numbers = np.flatnonzero(np.isfinite(arrived))
+    outcome.arrived = np.zeros(len(numbers), dtype=ARRIVED)
+    outcome.arrived["number"], outcome.arrived["size"] = numbers, pattern["size"][numbers]
+    # The other clock is 3 s ahead.
+    outcome.arrived["arrived"] = (arrived[numbers] * 1e9).astype(np.int64) + 4 * 10**9
+    nothing = np.empty(0)
+    return Loaded(outcome, 0.0, 1.0, 0, nothing, nothing, nothing, nothing)
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+@pytest.mark.parametrize(
+    ("kind", "policy"), [("tail", "drop-tail"), ("front", "drop-front"), ("early", "aqm")]
+)
+def test_the_numbers_that_disappear_tell_the_policy(kind: str, policy: str, loss: float) -> None:
+    for packets in (40, 150):
+        found = queue(through(kind, packets, 500, 1e-4, loss), loss)
+        assert found is not None and found.policy == policy and found.overflowed
+        assert found.rate == pytest.approx(8e6, rel=0.03)
+        if policy != "aqm":
+            assert found.depth == pytest.approx(packets * 1000, rel=0.1)
+            assert found.packets == pytest.approx(packets, rel=0.1)
+
+
+def test_a_fair_queue_lets_another_port_pass() -> None:
+    found = queue(through("fair", 10**6, 300, 1e-4))
+    assert found is not None and found.policy == "fair-queuing"
+
+
+def test_what_does_not_fill_a_queue_says_only_that() -> None:
+    # 100 packets in a queue for 200; and packets that come more slowly than they leave.
+    found = queue(through("tail", 200, 100, 1e-4))
+    assert found is not None and not found.overflowed and found.policy is None
+    assert found.rate == pytest.approx(8e6, rel=0.03)
+    slow = queue(through("tail", 200, 100, 2e-3))
+    assert slow is not None and slow.rate is None
+    # Losses at random are no policy.
+    lossy = queue(through("tail", 10**6, 500, 1e-4, 0.05), 0.05)
+    assert lossy is not None and not lossy.overflowed and lossy.policy is None

@@ -131,6 +131,14 @@ def _print(said: Summary) -> None:
         )
         rows = [_load_row(one) for one in said.loads]
         print_table(load_columns, rows, title="Loads; delay is that of the load's own datagrams")
+    for one in said.queues:
+        if one.rate is not None:
+            held = "holds" if one.overflowed else "holds at least"
+            policy = f", {one.policy}" if one.policy else ""
+            typer.echo(
+                f"{one.load}: {rate_text(one.rate)}; the queue {held} {one.depth / 1e3:.1f} kB "
+                f"({one.packets} packets of {one.size} B){policy}"
+            )
     for note in said.notes:
         print_note(f"* {note}")
 

@@ -13,7 +13,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
@@ -24,8 +24,11 @@ from .sockets import Arrival
 
 #: The first bytes of every datagram of a load; no probe has a number and a time like them.
 MAGIC: Final = b"\xff\xff\xff\xffload"
-#: The number of a datagram with which the measuring host shows at which address it receives.
+#: The number of a datagram with which the measuring host shows at which address it receives the first lane; those of
+#: further lanes have numbers below it.
 HERE: Final = 0xFFFF_FFFF
+#: Most lanes of a load: its datagrams leave from a port of their own in each.
+LANES: Final = 2
 _FIELDS: Final = struct.Struct("!8s16sIq")
 #: The smallest datagram, in bytes of payload.
 LEAST: Final = _FIELDS.size
@@ -56,9 +59,12 @@ class Datagram:
 ARRIVED: Final = np.dtype(
     [("number", "<u4"), ("sent", "<i8"), ("arrived", "<i8"), ("size", "<u2"), ("tos", "u1"), ("ttl", "u1")]
 )
-#: What a sender is asked to send: when, in seconds since the first; how large, with IP and UDP headers; and which
-#: value the byte for DSCP and ECN has.
-PATTERN: Final = np.dtype([("at", "<f8"), ("size", "<u2"), ("tos", "u1")])
+#: What a sender is asked to send: when, in seconds since the first; how large, with IP and UDP headers; which value the
+#: byte for DSCP and ECN has; and from which port.
+PATTERN: Final = np.dtype([("at", "<f8"), ("size", "<u2"), ("tos", "u1"), ("lane", "u1")])
+
+#: A socket and the address to which it sends; None if it is connected.
+Lane = tuple[socket.socket, tuple[Any, ...] | None]
 
 Records = NDArray[Any]
 
@@ -87,29 +93,32 @@ def read_records(data: bytes, kind: np.dtype[Any]) -> Records | None:
 
 
 def send(
-    sock: socket.socket,
-    address: tuple[Any, ...] | None,
+    lanes: Sequence[Lane],
     name: bytes,
     pattern: Records,
     clock: Callable[[], int],
     headers: int,
     keep_on: Callable[[], bool],
 ) -> NDArray[np.int64]:
-    """Sends datagrams by a pattern to an address, or over a connected socket. Returns the times at which they were
-    sent; 0 for those that were not."""
+    """Sends datagrams by a pattern. Returns the times at which they were sent; 0 for those that were not."""
     sent = np.zeros(len(pattern), dtype=np.int64)
     begin, asked = time.monotonic(), 0.0
-    marked = None
-    for number, (at, size, tos) in enumerate(pattern.tolist()):
+    marked: dict[int, int] = {}
+    before = 0
+    for number, (at, size, tos, lane) in enumerate(pattern.tolist()):
+        if lane != before:
+            # A burst may take longer than planned; what follows it in another lane keeps its distance.
+            before, begin = lane, max(begin, time.monotonic() - at)
         while (left := begin + at - time.monotonic()) > 0:
             if left > 0.05 and not keep_on():
                 return sent
             time.sleep(min(left, 0.1))
-        if tos != marked:
+        sock, address = lanes[lane]
+        if tos != marked.get(lane):
             sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
             if sock.family == socket.AF_INET6:
                 sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, tos)
-            marked = tos
+            marked[lane] = tos
         # A full socket is waited for: the network's queues are to be filled, not this host's.
         for _ in range(50):
             now = clock()

@@ -9,6 +9,7 @@ import numpy as np
 
 from .inload import Loaded
 from .load import HEADERS, Load
+from .queueing import available
 from .tcplog import COLUMNS
 
 if TYPE_CHECKING:
@@ -92,6 +93,10 @@ def write_traces(folder: Path, loads: list[Loaded], zeros: tuple[int, int]) -> N
     tcp = [_tcp(one, zeros) for one in loads if len(one.outcome.tcp)]
     if tcp:
         pl.concat(tcp).with_columns(pl.col("flow").cast(pl.Categorical)).write_parquet(folder / "tcp.parquet")
+    rates = [_available(one) for one in loads if len(one.outcome.arrived)]
+    if rates:
+        frame = pl.concat(rates).with_columns(pl.col("flow").cast(pl.Categorical))
+        frame.write_parquet(folder / "arrival_rate.parquet")
     datagrams = [_load(one) for one in loads if len(one.time)]
     if datagrams:
         frame = pl.concat(datagrams).with_columns(pl.col("flow").cast(pl.Categorical))
@@ -113,6 +118,14 @@ def _tcp(one: Loaded, zeros: tuple[int, int]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def _available(one: Loaded) -> pl.DataFrame:
+    import polars as pl
+
+    at, rate = available(one)
+    time = ((one.begin + at) * 1e9).astype(np.int64)
+    return pl.DataFrame({"time": time, "flow": [one.name] * len(time), "arrival_rate": rate})
+
+
 def _load(one: Loaded) -> pl.DataFrame:
     import polars as pl
 
@@ -123,6 +136,7 @@ def _load(one: Loaded) -> pl.DataFrame:
             "flow": [one.name] * len(number),
             "sequence": number,
             "size": one.outcome.pattern["size"][number],
+            "lane": one.outcome.pattern["lane"][number],
             "arrived": np.isfinite(one.low[number]),
             "delay_low": pl.Series(one.low[number]).fill_nan(None),
             "delay_high": pl.Series(one.high[number]).fill_nan(None),

@@ -20,6 +20,7 @@ from bentpipe.errors import InputError, trouble
 from . import flows
 from .load import HEADERS
 from .probing import Measured
+from .queueing import together
 from .summary import Summary, load_bit_s
 
 if TYPE_CHECKING:
@@ -78,6 +79,10 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
     ]
     if rows:
         pl.DataFrame(rows).write_parquet(folder / "tables" / "direction.parquet")
+    if said.queues:
+        pl.DataFrame([vars(one) for one in said.queues], infer_schema_length=None).write_parquet(
+            folder / "tables" / "bottleneck.parquet"
+        )
     _traces(folder / "traces" / "probe.parquet", seen, said)
     if said.zeros is not None:
         flows.write_traces(folder / "traces", said.loads, said.zeros)
@@ -111,21 +116,19 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
 def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
     """Returns a scenario of the path: one link with delay, losses and rate as measured, and a flow like the probes.
 
-    Delay is half of the least round-trip time, since clocks do not tell how it divides. The rate is that of trains
-    towards the reflector, for both directions; without trains it is 100 Mbit/s, which stands for no limit.
+    Delay is half of the least round-trip time, since clocks do not tell how it divides. Rate and queue are those that
+    loads have filled; elsewhere the rate is that of trains towards the reflector, and without trains 100 Mbit/s, which
+    stands for no limit.
     """
     data = sum(seen.plan.sizes) / len(seen.plan.sizes) - HEADERS
-    alike: dict[str, Any] = {
-        "rate": f"{said.rate[0] if said.rate else 1e8:.0f} bit/s",
-        "delay": f"{1e9 * delay(seen, said):.0f} ns",
-    }
-    losses = losses_at_rest(seen, said)
+    sides = {name: _side(seen, said, name) for name in ("up", "down")}
+    losses = said.losses_at_rest
     errors = {
         name: {"error": {"kind": "packet", "probability": loss}} for name, loss in losses.items() if loss
     }
     ends = {"from": "here", "to": "there"}
-    back = alike | errors.get("backward", {})
-    link = {"name": "path"} | ends | alike | errors.get("forward", {}) | {"return": back}
+    back = sides["down"] | errors.get("backward", {})
+    link = {"name": "path"} | ends | sides["up"] | errors.get("forward", {}) | {"return": back}
     app = {"kind": "cbr", "rate": f"{seen.plan.rate * 8 * data:.0f} bit/s", "datagram": f"{data:.0f} B"}
     flow = {"name": FLOW} | ends | {"app": app, "transport": {"kind": "udp"}}
     last = max((one.begin + one.span for one in said.loads), default=0.0)
@@ -135,15 +138,16 @@ def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
     return {"name": f"Path to {host}", "duration": duration, "link": [link], "flow": [flow, *loads]}
 
 
-def losses_at_rest(seen: Measured, said: Summary) -> dict[str, float]:
-    """Returns the fraction of packets that each direction loses while no load fills its queue. How these losses divide
-    is not known for each, so they divide as all do."""
-    every = sum(one.lost or 0 for one in said.directions)
-    quiet = said.quiet
-    if not every or not quiet.any():
-        return {}
-    part = float((~seen.replied[quiet]).mean())
-    return {one.name: part * (one.lost or 0) / every for one in said.directions}
+def _side(seen: Measured, said: Summary, direction: str) -> dict[str, Any]:
+    """Returns rate, delay and queue of a direction, the queue only if a load has filled it."""
+    found = together(said.queues, direction)
+    rate = found.rate if found is not None else said.rate[0] if said.rate else 1e8
+    side: dict[str, Any] = {"rate": f"{rate:.0f} bit/s", "delay": f"{1e9 * delay(seen, said):.0f} ns"}
+    if found is not None and found.overflowed:
+        # A queue of AQM or of several flows holds at least this much; which parameters it has is not known.
+        kind = found.policy if found.policy == "drop-front" else "drop-tail"
+        side["queue"] = {"kind": kind, "bytes": f"{max(1500, found.depth)} B"}
+    return side
 
 
 def delay(seen: Measured, said: Summary) -> float:

@@ -44,6 +44,9 @@ KINDS: Final = ("tcp", "udp", "burst", "impulses")
 DIRECTIONS: Final = ("up", "down")
 #: Seconds without a load before the first one: the path is seen at rest.
 LEAD_S: Final = 2.0
+#: How many datagrams of another port follow a burst, and how many seconds lie between them.
+COMPANIONS: Final = 100
+COMPANION_S: Final = 0.004
 #: Bytes of IPv4 and UDP headers.
 HEADERS: Final = 28
 
@@ -80,7 +83,13 @@ class Load:
             at = np.repeat(starts - starts[0], self.packets)
         rows = np.zeros(len(at), dtype=PATTERN)
         rows["at"], rows["size"] = at, self.size
-        return rows
+        if self.kind != "burst":
+            return rows
+        # Sparse datagrams of another port follow: a queue for each flow lets them pass.
+        beside = np.zeros(COMPANIONS, dtype=PATTERN)
+        beside["at"] = np.arange(1, COMPANIONS + 1) * COMPANION_S
+        beside["size"], beside["lane"] = LEAST + HEADERS, 1
+        return np.concatenate([rows, beside])
 
 
 @dataclass(frozen=True)

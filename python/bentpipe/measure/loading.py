@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import threading
@@ -215,11 +216,11 @@ class Loads:
         item = outcome.item
         outcome.pattern = item.load.pattern(self._source)
         channel, name = self._asked(item)
-        with channel.sock, opened(self._family) as sock:
+        with channel.sock, contextlib.ExitStack() as stack:
+            lanes = [(stack.enter_context(opened(self._family)), self._address) for _ in _lanes(outcome)]
             outcome.begin = self._steady.now()
             outcome.sent = datagrams.send(
-                sock,
-                self._address,
+                lanes,
                 name,
                 outcome.pattern,
                 self._steady.now,
@@ -231,14 +232,25 @@ class Loads:
             self._checked(answer)
             outcome.arrived = _records(data, ARRIVED)
 
+    def _take(self, socks: Sequence[socket.socket], name: bytes, found: Arrivals) -> bool:
+        """Takes the datagrams of a transfer that have arrived. Returns whether there was one."""
+        before = len(found.rows)
+        for sock in socks:
+            while (got := received(sock)) is not None:
+                datagram = Datagram.read(got.packet)
+                if datagram is not None and datagram.name == name:
+                    stamp = time.time_ns() if got.stamp is None else got.stamp
+                    found.add(datagram, got, self._steady.of(stamp), self._headers)
+        return len(found.rows) > before
+
     def _udp_down(self, outcome: Outcome) -> None:
         item = outcome.item
         outcome.pattern = item.load.pattern(self._source)
         span = float(outcome.pattern["at"][-1])
         channel, name = self._asked(item, outcome.pattern.tobytes(), span + 1)
         found, answer, data = Arrivals(), None, b""
-        here = Datagram(name, HERE, 0).packed(0)
-        with channel.sock, opened(self._family) as sock:
+        with channel.sock, contextlib.ExitStack() as stack:
+            socks = [stack.enter_context(opened(self._family)) for _ in _lanes(outcome)]
             outcome.begin = self._steady.now()
             asked, heard = 0.0, time.monotonic()
             end = heard + span + REPORT_S
@@ -248,14 +260,12 @@ class Loads:
                     break
                 if not found.rows and now - asked > 0.2:
                     asked = now
-                    sock.sendto(here, self._address)
-                ready, _, _ = select.select([sock, *([channel.sock] if answer is None else [])], [], [], 0.1)
-                while (got := received(sock)) is not None:
-                    datagram = Datagram.read(got.packet)
-                    if datagram is None or datagram.name != name:
-                        continue
-                    stamp = time.time_ns() if got.stamp is None else got.stamp
-                    found.add(datagram, got, self._steady.of(stamp), self._headers)
+                    for lane, sock in enumerate(socks):
+                        sock.sendto(Datagram(name, HERE - lane, 0).packed(0), self._address)
+                ready, _, _ = select.select(
+                    [*socks, *([channel.sock] if answer is None else [])], [], [], 0.1
+                )
+                if self._take(socks, name, found):
                     heard = time.monotonic()
                 if channel.sock in ready:
                     answer, data = channel.hear(PATIENCE_S)
@@ -265,6 +275,10 @@ class Loads:
             raise ChannelError("the reflector did not report in time")
         self._checked(answer)
         outcome.sent = _records(data, np.dtype("<i8"))
+
+
+def _lanes(outcome: Outcome) -> range:
+    return range(int(outcome.pattern["lane"].max(initial=0)) + 1)
 
 
 def _records(data: bytes, kind: np.dtype[Any]) -> Records:

@@ -47,6 +47,8 @@ class Measured:
     reply: Numbers
     #: Hop limit with which each probe arrived.
     ttl: Numbers
+    #: Whether the reflector is one of ours, which numbers its replies by itself.
+    numbers_replies: bool = False
     #: Replies that came twice.
     duplicates: int = 0
     complete: bool = True
@@ -216,6 +218,7 @@ class _Sender:
             self.notes |= dict.fromkeys(loads.notes)
         self._stamps(seen)
         seen.complete = wanted
+        seen.numbers_replies = self.key is not None
         seen.clock_error_s = clock_error_s()
         seen.clock_moved_s = self.steady.moved / 1e9
         seen.notes += self.notes

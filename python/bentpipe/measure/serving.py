@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -15,7 +16,7 @@ import numpy as np
 
 from . import bulk, datagrams
 from .channel import MAGIC, NUMBER, Channel, ChannelError, exactly
-from .datagrams import HERE, PATTERN, Arrivals, Datagram, read_records
+from .datagrams import HERE, LANES, PATTERN, Arrivals, Datagram, read_records
 from .sockets import Arrival, Clock, sibling
 from .tcplog import TcpLog, as_array
 
@@ -38,7 +39,9 @@ class Transfer:
     host: str
     joined: threading.Event = field(default_factory=threading.Event)
     sock: socket.socket | None = None
-    address: tuple[object, ...] | None = None
+    #: Addresses of the lanes of a load of datagrams, and how many it has.
+    addresses: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    lanes: int = 1
     arrivals: Arrivals = field(default_factory=Arrivals)
 
 
@@ -81,11 +84,12 @@ class Loads:
         transfer = self._transfers.get(found.name) if found is not None else None
         if found is None or transfer is None:
             return False
-        if found.number == HERE:
+        if HERE - found.number < LANES:
             # Only the address that has proved by TCP that it receives gets a load.
-            if str(arrival.sender[0]) == transfer.host and transfer.address is None:
-                transfer.address = arrival.sender
-                transfer.joined.set()
+            if str(arrival.sender[0]) == transfer.host:
+                transfer.addresses.setdefault(HERE - found.number, arrival.sender)
+                if len(transfer.addresses) == transfer.lanes:
+                    transfer.joined.set()
             return True
         now = self._clock()
         arrived = now if arrival.stamp is None else arrival.stamp + now - time.time_ns()
@@ -219,15 +223,23 @@ class Loads:
 
     def _emit(self, asked: Request) -> None:
         pattern = read_records(asked.data, PATTERN)
-        if pattern is None or not np.isfinite(pattern["at"]).all() or (pattern["at"] > asked.seconds).any():
+        if (
+            pattern is None
+            or not len(pattern)
+            or not np.isfinite(pattern["at"]).all()
+            or (pattern["at"] > asked.seconds).any()
+            or pattern["lane"].max() >= LANES
+        ):
             asked.channel.say({"error": "its pattern is none"})
             return
-        address = asked.transfer.address if self._joined(asked) else None
-        if address is None:
+        asked.transfer.lanes = int(pattern["lane"].max()) + 1
+        if not self._joined(asked):
             return
+        addresses = [asked.transfer.addresses[lane] for lane in range(asked.transfer.lanes)]
         until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
-        headers = 28 if "." in str(address[0]) else 48
-        # It fills a buffer of its own and leaves the replies to probes alone.
-        with sibling(self._udp, address) as sock:
-            sent = datagrams.send(sock, None, asked.name, pattern, self._clock, headers, until)
+        headers = 28 if "." in str(addresses[0][0]) else 48
+        # They fill buffers of their own and leave the replies to probes alone.
+        with contextlib.ExitStack() as stack:
+            lanes = [(stack.enter_context(sibling(self._udp, one)), None) for one in addresses]
+            sent = datagrams.send(lanes, asked.name, pattern, self._clock, headers, until)
         asked.channel.say({}, sent.tobytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from .clock import Delays, Times, delays
 from .inload import Loaded, loaded
 from .plan import TRAIN_BYTES
 from .probing import Measured
+from .queueing import Queue, bottlenecks
 
 #: The quantile of the normal distribution for intervals of 95 %.
 Z: float = 1.959964
@@ -51,8 +52,21 @@ class Summary:
     zeros: tuple[int, int] | None = None
     #: What the loads saw.
     loads: list[Loaded] = field(default_factory=list)
+    #: What they say of the bottlenecks.
+    queues: list[Queue] = field(default_factory=list)
     #: What cannot be told apart or is uncertain, in sentences.
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def losses_at_rest(self) -> dict[str, float]:
+        """The fraction of packets that each direction loses while no load fills its queue. How these losses divide is
+        not known for each, so they divide as all do."""
+        every = sum(one.lost or 0 for one in self.directions)
+        quiet = self.quiet
+        if not every or not quiet.any():
+            return {}
+        part = float(np.isnan(self.rtt[quiet]).mean())
+        return {one.name: part * (one.lost or 0) / every for one in self.directions}
 
     @property
     def quiet(self) -> NDArray[np.bool_]:
@@ -94,13 +108,16 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
-    return Summary(time, rtt, found, directions, _rate(seen, notes), reordered, zeros, loads, notes)
+    said = Summary(time, rtt, found, directions, _rate(seen, notes), reordered, zeros, loads, [], notes)
+    losses = said.losses_at_rest
+    sides = {"up": losses.get("forward", 0.0), "down": losses.get("backward", 0.0)}
+    return replace(said, queues=bottlenecks(loads, sides))
 
 
 def _directions(seen: Measured, found: Delays, notes: list[str]) -> list[Direction]:
     sent, replies = len(seen.sent), int(seen.replied.sum())
     numbers, own = seen.reply[seen.replied], np.flatnonzero(seen.replied)
-    stateless = bool((numbers == own).all()) and replies < sent
+    stateless = not seen.numbers_replies and bool((numbers == own).all()) and replies < sent
     # The reflector has answered every probe that it got, and its last known answer was to this probe.
     answered = int(numbers.max()) + 1
     last = int(own[int(numbers.argmax())]) + 1

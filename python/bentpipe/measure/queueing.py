@@ -1,0 +1,169 @@
+"""Rate, depth and drop policy of a bottleneck, from datagrams that came faster than it could send them.
+
+What arrives of a burst arrives at the bottleneck's rate. The longest wait, times the rate, is what the queue holds.
+Which numbers disappear tells the policy:
+
+- drop-tail: what arrives around a lost datagram has found a full queue, so its wait is the longest;
+- drop-front: those in front disappear in long runs, and the last ones of a burst, a whole queue of them, all arrive
+  (arXiv 2605.27717 found this on Starlink);
+- active queue management (AQM): single datagrams disappear while the queue is shorter than its longest;
+- fair queuing: datagrams of another port that are sent after the burst arrive before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from .clock import Times
+from .inload import Loaded
+
+#: A wait is that of a full queue from this part of the longest on.
+FULL: Final = 0.85
+#: Least number of losses from which a policy is told; fewer may be random.
+LEAST_LOSSES: Final = 5
+#: From the most to the least particular.
+POLICIES: Final = ("fair-queuing", "drop-front", "aqm", "drop-tail")
+#: Seconds of one value of the available rate.
+BIN_S: Final = 1e-3
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What one load says of the bottleneck in its direction."""
+
+    load: str
+    direction: str
+    #: Rate in bit/s of IP packets; None if the load did not fill the bottleneck.
+    rate: float | None
+    #: Bytes and packets of the load's size that the queue holds; a lower bound where `overflowed` is false.
+    depth: int
+    packets: int
+    overflowed: bool
+    #: "drop-tail", "drop-front", "aqm", "fair-queuing"; None if it cannot be told.
+    policy: str | None
+    size: int
+
+
+def bottlenecks(loads: Sequence[Loaded], losses: dict[str, float]) -> list[Queue]:
+    """Returns what each load says of its bottleneck, those left out that did not fill one. ``losses`` are the fractions
+    of packets that are lost at random in the directions "up" and "down"."""
+    found = (queue(one, losses.get(one.outcome.item.load.direction, 0.0)) for one in loads)
+    return [one for one in found if one is not None and one.rate is not None]
+
+
+def together(queues: Sequence[Queue], direction: str) -> Queue | None:
+    """Returns what all loads of a direction say: medians, and the most particular of the policies. A burst ends before
+    RED's average queue has grown and before CoDel has dropped much, and only a burst shows where drop-front drops."""
+    own = [one for one in queues if one.direction == direction]
+    if not own:
+        return None
+    named = [one.policy for one in own]
+    policy = next((name for name in POLICIES if name in named), None)
+    full = [one for one in own if one.overflowed] or [max(own, key=lambda one: one.depth)]
+    # The load that shows the policy shows the depth as well.
+    showing = [one for one in full if one.policy == policy] or full
+    middle = sorted(showing, key=lambda one: one.depth)[len(showing) // 2]
+    rate = float(np.median([one.rate for one in own if one.rate is not None]))
+    return replace(middle, rate=rate, policy=policy, overflowed=any(one.overflowed for one in own))
+
+
+def queue(one: Loaded, random_loss: float = 0.0) -> Queue | None:
+    """Returns what a load says; ``None`` for one of too few datagrams."""
+    load, records = one.outcome.item.load, one.outcome.arrived
+    if load.kind not in ("burst", "udp"):
+        return None
+    lane = one.outcome.pattern["lane"]
+    if len(lane) != len(one.outcome.sent):
+        return None
+    main = np.flatnonzero((lane == 0) & (one.outcome.sent > 0))
+    arrived = np.full(len(one.outcome.sent), np.nan)
+    rows = records[records["number"] < len(arrived)]
+    arrived[rows["number"]] = (rows["arrived"] - one.outcome.sent[0]) / 1e9
+    sent = (one.outcome.sent - one.outcome.sent[0]) / 1e9 if len(arrived) else arrived
+    if len(main) < 10 or np.isfinite(arrived[main]).sum() < 10:
+        return None
+    companions = np.flatnonzero((lane == 1) & (one.outcome.sent > 0))
+    got = np.isfinite(arrived[main])
+    wait = arrived[main] - sent[main]
+    wait -= np.nanmin(wait)
+    rate = _rate(sent[main], arrived[main], wait, load.size)
+    # What is lost at random has taken its time at the bottleneck.
+    rate = rate and rate / (1 - min(0.5, random_loss))
+    if rate is None:
+        return Queue(one.name, load.direction, None, 0, 0, False, None, load.size)
+    # The datagram with the longest wait has found a full queue and was its last byte.
+    depth = int(float(np.nanmax(wait)) * rate / 8)
+    fair = _overtakes(sent, arrived, main, companions) > 0.5
+    lost = int((~got).sum())
+    # More than come at random, by three standard deviations.
+    expected = random_loss * len(got)
+    overflowed = lost >= LEAST_LOSSES + expected + 3 * expected**0.5
+    policy = "fair-queuing" if fair else _policy(got, wait, depth, load.size) if overflowed else None
+    packets = round(depth / load.size)
+    return Queue(one.name, load.direction, rate, depth, packets, overflowed, policy, load.size)
+
+
+def _rate(sent: Times, arrived: Times, wait: Times, size: int) -> float | None:
+    """Returns the rate at which what waits arrives; ``None`` if too little has waited."""
+    sending = 8 * size
+    order = np.argsort(arrived)
+    order = order[np.isfinite(arrived[order])]
+    at = arrived[order]
+    # Busy is the time between two arrivals of which the second was sent before the first one arrived, by more than
+    # what all arrivals have in common.
+    least = float(np.nanmin(arrived - sent))
+    busy = sent[order][1:] + least < at[:-1]
+    gaps = np.diff(at)[busy]
+    if len(gaps) < 8 or gaps.sum() <= 0:
+        return None
+    rate = sending * len(gaps) / float(gaps.sum())
+    # A host that is late gives packets in heaps; what matters is that the queue has grown beyond those.
+    return rate if float(np.nanmax(wait)) > 3 * sending / rate else None
+
+
+def _overtakes(sent: Times, arrived: Times, main: Any, companions: Any) -> float:
+    """Returns the part of the datagrams of the other port that arrive before some that were sent earlier, among those
+    that were sent while some of the burst were still to come by the time that the queue has."""
+    least, found = float(np.nanmin(arrived - sent)), []
+    for number in companions:
+        before = arrived[main][sent[main] < sent[number]]
+        before = before[np.isfinite(before)]
+        if np.isfinite(arrived[number]) and len(before) and before.max() > sent[number] + least:
+            found.append((before > arrived[number]).sum() > 3)
+    return float(np.mean(found)) if len(found) >= 3 else 0.0
+
+
+def _policy(got: Any, wait: Times, depth: int, size: int) -> str:
+    lost = np.flatnonzero(~got)
+    longest = float(np.nanmax(wait))
+    # The wait of what arrived last before each loss.
+    seen = np.flatnonzero(got)
+    place = np.searchsorted(seen, lost) - 1
+    around = wait[seen[place[place >= 0]]]
+    full = float((around >= FULL * longest).mean()) if len(around) else 0.0
+    if full >= 0.5:
+        return "drop-tail"
+    tail = len(got) - 1 - int(lost[-1])
+    runs = np.split(lost, np.flatnonzero(np.diff(lost) > 1) + 1)
+    typical = float(np.median(np.repeat([len(run) for run in runs], [len(run) for run in runs])))
+    if tail >= 0.5 * depth / size and typical >= 3:
+        return "drop-front"
+    return "aqm"
+
+
+def available(one: Loaded) -> tuple[Times, Times]:
+    """Returns times in seconds since the first arrival of a load, in steps of :data:`BIN_S`, and the rate in bit/s of
+    what arrived in each: what is available while something waits."""
+    records = np.sort(one.outcome.arrived, order="arrived")
+    if not len(records):
+        return np.empty(0), np.empty(0)
+    at = (records["arrived"] - records["arrived"][0]) / 1e9
+    edges = np.arange(0, at[-1] + BIN_S, BIN_S)
+    if len(edges) < 2:
+        return np.empty(0), np.empty(0)
+    total = np.histogram(at, edges, weights=records["size"])[0]
+    return edges[:-1], 8 * total / BIN_S
