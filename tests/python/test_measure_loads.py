@@ -8,6 +8,7 @@ import json
 import socket
 from pathlib import Path
 
+import bentpipe as bp
 import numpy as np
 import polars as pl
 import pytest
@@ -195,9 +196,8 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
     assert lost == pytest.approx(1 - ((10 - 0.3) * 2 + 1) / (14 * 2), abs=0.02)
     delay = ((rows["delay_low"] + rows["delay_high"]).drop_nulls() / 2).to_numpy()
     assert delay.max() - delay.min() == pytest.approx(0.1, rel=0.1)
-    # Until what the queue has taken has arrived.
     arrived = (10 - 0.3) * 2 + 1
-    assert udp["goodput"] == pytest.approx(1e6 * arrived * 1172 / 1200 / (2 + 0.1 + 0.04), rel=0.03)
+    assert 8 * udp["delivered_bytes"] == pytest.approx(1e6 * arrived * 1172 / 1200, rel=0.03)
     # Probes that were in the same queue, but not lost in it at random, do not make the path lossy.
     assert run.scenario["link"][0]["error"]["kind"] == "none"
     # The queue towards the reflector drops at its front, the other one at its tail.
@@ -207,6 +207,22 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
         assert found["rate"] == pytest.approx(10e6, rel=0.03)
         assert found["depth"] == pytest.approx(125e3, rel=0.1)
     assert run.scenario["link"][0]["queue"]["kind"] == "drop-front"
+    # Models fitted to it give what was measured, and say so.
+    out, shown = str(tmp_path / "fitted.toml"), str(tmp_path / "figure.png")
+    answer = CliRunner().invoke(
+        app, ["fit", str(run.path), "--model", "fitted", "--out", out, "--figure", shown]
+    )
+    assert answer.exit_code == 0, answer.output
+    text = Path(out).read_text()
+    assert "# Residuals, of one simulation:" in text and Path(shown).stat().st_size > 10_000
+    found = {
+        line.split(":")[0].strip("# ") + " " + line.split()[2]: float(line.rpartition("(")[2].split()[0])
+        for line in text.splitlines()
+        if line.endswith("%)")
+    }
+    assert abs(found["tcp-up-cubic-1 goodput"]) <= 15 and abs(found["udp-down-1 goodput"]) <= 5
+    assert abs(found["udp-down-1 delay_p95"]) <= 10
+    bp.load(out)
     # The run is a scenario with the same flows.
     again = tmp_path / "again"
     answer = CliRunner().invoke(app, ["simulate", str(run.path / "scenario.toml"), "--out", str(again)])

@@ -31,6 +31,15 @@ def fit(
             show_default="lowest BIC",
         ),
     ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What a measured run becomes: replay, fitted (models with residuals) or profile (redrawn from "
+            "its statistics).",
+        ),
+    ] = "replay",
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of a profile.")] = 1,
     out: Out = None,
     figure: Annotated[
         Path | None,
@@ -42,12 +51,13 @@ def fit(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Fit error processes to a trace of lost frames.
+    """Fit error processes to lost frames, or a scenario to a path.
 
     Shows the loss, the bursts and the gaps of the trace and each process fitted to it by maximum likelihood, and writes
     the best as error = { ... } for a scenario. With --json each process has its keys as a scenario takes them.
 
-    Of a run that `bentpipe measure` made, writes a scenario that replays delay and loss of each direction to --out.
+    Of a run that `bentpipe measure` made, writes a scenario to --out: what it saw replayed, models fitted to it, or
+    its statistics. A series of rate, delay and loss, or a trace of mahimahi, becomes a scenario that replays it.
     """
     from bentpipe import frames, plots
     from bentpipe.errors import unknown
@@ -57,7 +67,14 @@ def fit(
     from .stopping import Stop
 
     if trace.is_dir():
-        _replay(trace, out)
+        _measured(trace, model, seed, out, figure)
+        return
+    if trace.is_file() and out is not None and not frames.is_frame_trace(trace):
+        from bentpipe.measure.fitting import of_series
+
+        of_format(out, (".toml",))
+        for file in of_series(trace, out):
+            typer.echo(f"written  {file}")
         return
     if figure is not None:
         of_format(figure, (".png", ".svg", ".pdf"))
@@ -97,18 +114,42 @@ def fit(
     typer.echo(f"error = {inline(best.error)}")
 
 
-def _replay(folder: Path, out: Path | None) -> None:
-    from bentpipe.errors import InputError
+def _measured(folder: Path, model: str, seed: int, out: Path | None, figure: Path | None) -> None:
+    import tempfile
+
+    from bentpipe import plots
+    from bentpipe.errors import InputError, unknown
+    from bentpipe.measure import models
     from bentpipe.measure.fitting import replay
     from bentpipe.runs import open_run
 
-    from .output import of_format
+    from .output import of_format, write_text
 
+    known = ("replay", "fitted", "profile")
+    if model not in known:
+        raise unknown("model", model, known)
     if out is None:
         raise InputError("a measured run becomes a scenario: give its file by --out FILE.toml")
     of_format(out, (".toml",))
-    for file in replay(open_run(folder), out):
-        typer.echo(f"written  {file}")
+    if figure is not None:
+        of_format(figure, (".png", ".svg", ".pdf"))
+        if model != "fitted":
+            raise InputError("--figure shows the residuals of --model fitted")
+    run = open_run(folder)
+    if model != "fitted":
+        for file in replay(run, out, as_profile=model == "profile", seed=seed):
+            typer.echo(f"written  {file}")
+        return
+    with tempfile.TemporaryDirectory() as work:
+        found = models.fitted(run, Path(work))
+        write_text(out, found.text)
+        typer.echo("\n".join(line[2:] for line in found.text.splitlines() if line.startswith("#")))
+        if figure is not None:
+            from bentpipe.plots.measured import fitted_models
+
+            plots.save(fitted_models(run, found), figure)
+            typer.echo(f"written  {figure}")
+    typer.echo(f"written  {out}")
 
 
 def inline(table: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from .common import TROUBLE, Json
 from .reflect import PORT, Key, Port
 
 if TYPE_CHECKING:
+    from bentpipe.measure.access import Access
     from bentpipe.measure.inload import Loaded
     from bentpipe.measure.summary import Summary
     from bentpipe.runs import Run
@@ -139,6 +140,8 @@ def _print(said: Summary) -> None:
                 f"{one.load}: {rate_text(one.rate)}; the queue {held} {one.depth / 1e3:.1f} kB "
                 f"({one.packets} packets of {one.size} B){policy}"
             )
+    for scheduler in said.access:
+        typer.echo(_scheduler(scheduler))
     for note in said.notes:
         print_note(f"* {note}")
 
@@ -157,3 +160,18 @@ def _load_row(one: Loaded) -> list[str]:
         f"{1e3 * float(np.quantile(delay, 0.95) - delay.min()):.1f} ms" if len(delay) else "-",
         f"{1e3 * float(np.quantile(rtt, 0.95)):.1f} ms" if len(rtt) else "-",
     ]
+
+
+def _scheduler(one: Access) -> str:
+    from bentpipe.quantities import rate_text
+
+    said = [f"access ({one.direction}): {one.category or 'category unknown'}"]
+    if one.superframe is not None:
+        said.append(f"superframe {1e3 * one.superframe:.3f} ms")
+    if one.wait is not None:
+        said.append(f"requested capacity after {1e3 * one.wait[0]:.0f} to {1e3 * one.wait[2]:.0f} ms")
+    if one.response is not None:
+        said.append(f"which are {one.response} superframes")
+    if one.cra:
+        said.append(f"constant rate {rate_text(one.cra)}")
+    return ", ".join(said)

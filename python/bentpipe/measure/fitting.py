@@ -1,4 +1,4 @@
-"""From a measurement to a scenario: the path as it was, replayed.
+"""From a measurement to a scenario: the path as it was, replayed, or drawn from its statistics.
 
 Each direction becomes a series of delay and loss in steps of half a second, from the probes that were not in trains.
 One-way delays are those of the middle of their intervals, without the time that a packet takes to be sent.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bentpipe.errors import InputError
 from bentpipe.quantities import base_value
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Length of a step, in seconds.
 STEP_S = 0.5
+#: Mean length of the blocks of a profile, in seconds: longer than a slot of 15 s of LEO.
+BLOCK_S = 20.0
 
 
 def series(run: Run) -> dict[str, pl.DataFrame]:
@@ -58,8 +62,29 @@ def series(run: Run) -> dict[str, pl.DataFrame]:
     return found
 
 
-def replay(run: Run, out: Path) -> list[Path]:
-    """Writes a scenario that replays a measured run, and beside it the series of both directions. Returns the files.
+def profile(found: dict[str, pl.DataFrame], duration_s: float, seed: int) -> dict[str, pl.DataFrame]:
+    """Returns series with the statistics of others and their order in time, for any length: blocks of geometrically
+    distributed length, :data:`BLOCK_S` on the average, drawn from the series and joined (the stationary bootstrap of
+    D. N. Politis and J. P. Romano, JASA 1994). Both directions take the same blocks, so that what happens to both at
+    once still does."""
+    import polars as pl
+
+    source = np.random.default_rng(seed)
+    steps = max(1, round(duration_s / STEP_S))
+    length = min(len(frame) for frame in found.values())
+    place, rows = 0, []
+    for number in range(steps):
+        if number == 0 or source.random() < STEP_S / BLOCK_S:
+            place = int(source.integers(length))
+        rows.append(place % length)
+        place += 1
+    times = pl.Series("time", np.arange(steps) * STEP_S)
+    return {name: frame[rows].with_columns(times) for name, frame in found.items()}
+
+
+def replay(run: Run, out: Path, *, as_profile: bool = False, seed: int = 1) -> list[Path]:
+    """Writes a scenario that replays a measured run, or with ``as_profile`` another draw of its statistics, and beside
+    it the series of both directions. Returns the files.
 
     Raises :class:`bentpipe.InputError` as :func:`series` does.
     """
@@ -68,6 +93,8 @@ def replay(run: Run, out: Path) -> list[Path]:
 
     found = series(run)
     document = {key: run.scenario[key] for key in ("name", "duration", "link", "flow")}
+    if as_profile:
+        found = profile(found, float(base_value(document["duration"])), seed)
     (link,) = document["link"]
     written = []
     for name, direction in (("forward", link), ("backward", link["return"])):
@@ -77,10 +104,64 @@ def replay(run: Run, out: Path) -> list[Path]:
         direction.pop("error", None)
         direction["trace"] = {"samples": {"file": file.name}}
     back = link.pop("return")
-    (flow,) = document.pop("flow")
+    flows = document.pop("flow")
     del document["link"]
-    about = "".join(f"# {note[0].upper()}{note[1:]}.\n" for note in run.fidelity["reasons"])
-    parts = {"": document, "[[link]]\n": link, "[link.return]\n": back, "[[flow]]\n": flow}
-    text = "\n".join(f"{head}{toml_text(table).rstrip()}\n" for head, table in parts.items())
-    out.write_text(f"# Replays the measured run {run.path.name}.\n{about}{text}", encoding="utf-8")
+    notes = [*run.fidelity["reasons"]]
+    if as_profile:
+        notes.append(f"drawn from its statistics with seed {seed}, in blocks of {BLOCK_S:g} s on the average")
+    about = "".join(f"# {note[0].upper()}{note[1:]}.\n" for note in notes)
+    parts = [("", document), ("[[link]]\n", link), ("[link.return]\n", back)]
+    parts += [("[[flow]]\n", flow) for flow in flows]
+    text = "\n".join(f"{head}{toml_text(table).rstrip()}\n" for head, table in parts)
+    what = "Behaves like" if as_profile else "Replays"
+    out.write_text(f"# {what} the measured run {run.path.name}.\n{about}{text}", encoding="utf-8")
     return [out, *written]
+
+
+def of_series(trace: Path, out: Path) -> list[Path]:
+    """Writes a scenario that replays a series of rate, delay and loss in both directions: a table of comma-separated
+    values or Parquet, or a trace of mahimahi. Returns the files.
+
+    Raises :class:`bentpipe.InputError` for anything else.
+    """
+    from bentpipe import series as files
+
+    frame = files.read(trace)
+    copy = out.with_name(f"{out.stem}-series.csv")
+    files.write(frame, copy)
+    last = float(frame["time"].to_numpy()[-1])
+    rate = float(frame["rate"].to_numpy().max()) if "rate" in frame.columns else 1e8
+    delay = float(frame["delay"].to_numpy().min()) if "delay" in frame.columns else 0.0
+    missing = [name for name in ("rate", "delay", "loss") if name not in frame.columns]
+    notes = [f"# Replays {trace.name}, the same in both directions."]
+    if missing:
+        stands = {"rate": "100 Mbit/s", "delay": "no delay", "loss": "no loss"}
+        notes.append("# It does not say: " + ", ".join(f"{name} ({stands[name]})" for name in missing) + ".")
+    side = [
+        f'rate = "{rate:.0f} bit/s"',
+        f'delay = "{1e9 * delay:.0f} ns"',
+        f'trace = {{ samples = {{ file = "{copy.name}" }} }}',
+    ]
+    text = [
+        *notes,
+        f'name = "{trace.stem}"',
+        f'duration = "{max(1.0, last):g} s"',
+        "",
+        "[[link]]",
+        'name = "path"',
+        'from = "here"',
+        'to = "there"',
+        *side,
+        "",
+        "[link.return]",
+        *side,
+        "",
+        "[[flow]]",
+        'name = "upload"',
+        'from = "here"',
+        'to = "there"',
+        'app = "bulk"',
+        'transport = { kind = "tcp", congestion = "cubic" }',
+    ]
+    out.write_text("\n".join(text) + "\n", encoding="utf-8")
+    return [out, copy]

@@ -24,8 +24,9 @@ def ends(one: Loaded) -> tuple[str, str]:
     return ("here", "there") if one.outcome.is_up else ("there", "here")
 
 
-def row(one: Loaded) -> dict[str, Any]:
-    """Returns the row of a load."""
+def row(one: Loaded, end: float) -> dict[str, Any]:
+    """Returns the row of a load in a run that ends at ``end`` seconds. The goodput of datagrams is over the time to
+    that end, as for any source that has no end of its own; that of a transfer to its last delivery."""
     source, destination = ends(one)
     is_bulk = one.outcome.item.load.kind == "tcp"
     found: dict[str, Any] = {
@@ -39,7 +40,7 @@ def row(one: Loaded) -> dict[str, Any]:
         "transport": "tcp" if is_bulk else "udp",
         "congestion": one.outcome.item.congestion,
         "start": one.begin,
-        "goodput": one.goodput,
+        "goodput": one.goodput if is_bulk else 8 * one.delivered / max(end - one.begin, one.span, 1e-9),
         "delivered_bytes": one.delivered,
     }
     return found | (_bulk(one) if is_bulk else _datagrams(one))

@@ -60,7 +60,8 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
     _json(folder / "summary.json", {"duration_seconds": span, "losses": lost, "tables": {}})
     _json(folder / "fidelity.json", _fidelity(seen, said))
     table = pl.DataFrame(
-        [_flow(seen, said), *(flows.row(one) for one in said.loads)], infer_schema_length=None
+        [_flow(seen, said), *(flows.row(one, _end(seen, said)) for one in said.loads)],
+        infer_schema_length=None,
     )
     table.write_parquet(folder / "flows.parquet")
     rows = [
@@ -83,6 +84,13 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
         pl.DataFrame([vars(one) for one in said.queues], infer_schema_length=None).write_parquet(
             folder / "tables" / "bottleneck.parquet"
         )
+    if said.access:
+        access = [
+            {key: value for key, value in vars(one).items() if key != "wait"}
+            | dict(zip(("wait_min", "wait_p50", "wait_max"), one.wait or [None] * 3, strict=True))
+            for one in said.access
+        ]
+        pl.DataFrame(access, infer_schema_length=None).write_parquet(folder / "tables" / "scheduler.parquet")
     _traces(folder / "traces" / "probe.parquet", seen, said)
     if said.zeros is not None:
         flows.write_traces(folder / "traces", said.loads, said.zeros)
@@ -131,11 +139,16 @@ def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
     link = {"name": "path"} | ends | sides["up"] | errors.get("forward", {}) | {"return": back}
     app = {"kind": "cbr", "rate": f"{seen.plan.rate * 8 * data:.0f} bit/s", "datagram": f"{data:.0f} B"}
     flow = {"name": FLOW} | ends | {"app": app, "transport": {"kind": "udp"}}
-    last = max((one.begin + one.span for one in said.loads), default=0.0)
-    duration = f"{max(1.0, seen.plan.duration, math.ceil(last)):g} s"
+    duration = f"{_end(seen, said):g} s"
     known = [row["name"] for row in json.loads(_native.variants())]
     loads = [found for one in said.loads if (found := flows.flow(one, known)) is not None]
     return {"name": f"Path to {host}", "duration": duration, "link": [link], "flow": [flow, *loads]}
+
+
+def _end(seen: Measured, said: Summary) -> float:
+    """Returns the length of the run's scenario in seconds."""
+    last = max((one.begin + one.span for one in said.loads), default=0.0)
+    return max(1.0, seen.plan.duration, math.ceil(last))
 
 
 def _side(seen: Measured, said: Summary, direction: str) -> dict[str, Any]:

@@ -20,9 +20,9 @@ A plan names its loads one after the other::
     packets = 500
 
     [[load]]
-    kind = "impulses"               # short bursts at random times, which an access network schedules one by one
-    packets = 4
-    every = "3 s"                   # mean time between them
+    kind = "impulses"               # pairs of short bursts at random times, which show how an access network schedules
+    packets = 40
+    every = "6 s"                   # mean time between pairs
 
 Everything that is measured more than once is measured in blocks: each block has every load once, in an order drawn at
 random, so that what changes on the path meanwhile falls upon all of them alike.
@@ -65,8 +65,8 @@ class Load:
     rate: float = 1e6
     size: int = 1200
     packets: int = 200
-    #: Mean time between impulses.
-    every: float = 3.0
+    #: Mean time between pairs of impulses.
+    every: float = 6.0
 
     def pattern(self, source: np.random.Generator) -> Records:
         """Returns what a load of datagrams sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
@@ -77,9 +77,11 @@ class Load:
             step = 8 * self.size / self.rate
             at = np.arange(max(1, int(self.duration / step)), dtype=np.float64) * step
         else:
-            # Half of the mean is certain, so that an impulse finds the path at rest; the rest is exponential.
+            # In pairs: the first one finds the path at rest, the second one what the first has left behind.
             count = max(1, int(self.duration / self.every))
-            starts = np.cumsum(self.every / 2 + source.exponential(self.every / 2, count))
+            spread = np.exp(source.uniform(np.log(0.1), np.log(0.5), count))
+            first = np.cumsum(self.every * source.uniform(0.75, 1.25, count))
+            starts = np.sort([*first, *(first + self.every * spread)])
             at = np.repeat(starts - starts[0], self.packets)
         rows = np.zeros(len(at), dtype=PATTERN)
         rows["at"], rows["size"] = at, self.size
@@ -197,5 +199,6 @@ DEFAULTS: Final = {
     "tcp": Load("tcp"),
     "udp": Load("udp"),
     "burst": Load("burst", pause=8.0, size=1400),
-    "impulses": Load("impulses", duration=60.0, packets=4, size=400),
+    # More than a constant rate of 64 kbit/s sends in the time that a request takes over GEO.
+    "impulses": Load("impulses", duration=120.0, packets=40, size=600, every=6.0),
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .access import Access, access
 from .clock import Delays, Times, delays
 from .inload import Loaded, loaded
 from .plan import TRAIN_BYTES
@@ -54,6 +55,8 @@ class Summary:
     loads: list[Loaded] = field(default_factory=list)
     #: What they say of the bottlenecks.
     queues: list[Queue] = field(default_factory=list)
+    #: Access schedulers, by loads of impulses.
+    access: list[Access] = field(default_factory=list)
     #: What cannot be told apart or is uncertain, in sentences.
     notes: list[str] = field(default_factory=list)
 
@@ -108,7 +111,10 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
-    said = Summary(time, rtt, found, directions, _rate(seen, notes), reordered, zeros, loads, [], notes)
+    found_access = [one for one in map(access, loads) if one is not None]
+    said = Summary(
+        time, rtt, found, directions, _rate(seen, notes), reordered, zeros, loads, [], found_access, notes
+    )
     losses = said.losses_at_rest
     sides = {"up": losses.get("forward", 0.0), "down": losses.get("backward", 0.0)}
     return replace(said, queues=bottlenecks(loads, sides))

@@ -1,0 +1,172 @@
+"""The access scheduler, from impulses at random times: superframe, time from a request to its capacity, and by which
+categories capacity comes (EN 301 790, section 6.6.1.2).
+
+An impulse that comes upon an empty queue leaves at the constant rate (CRA), if there is one, until requested capacity
+comes: at this *onset* it begins to leave faster. Onsets are in step with the superframe, so their times modulo its
+length lie together, whatever the phase of the impulses (the Rayleigh statistic of M. Fisher, "Statistical analysis of
+circular data", 1993, section 4.3; figure 4 of the study VOTOS shows such impulses). A second impulse that comes soon
+after the first finds capacity that is still assigned if rates are requested (RBDC), and must ask again if volumes are
+(VBDC).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from .clock import Times
+from .inload import Loaded
+
+#: Shortest and longest superframe that is looked for, in seconds.
+PERIODS: Final = (5e-3, 2.0)
+#: Least length of the mean vector of onsets on the circle, 1 for identical phases, from which a period is taken as one.
+LEAST_RESULTANT: Final = 0.85
+#: Least impulses from which something is told.
+LEAST_IMPULSES: Final = 6
+#: How much more likely two rates must be than one, as the logarithm of the ratio, so that an impulse has an onset.
+LEAST_RATIO: Final = 4.0
+
+
+@dataclass(frozen=True)
+class Access:
+    """An access scheduler. Times in seconds, rates in bit/s."""
+
+    direction: str
+    impulses: int
+    #: Length of the superframe; None if onsets are in step with nothing.
+    superframe: float | None
+    #: Shortest, median and longest time from an impulse to its onset, beyond the least delay.
+    wait: tuple[float, float, float] | None
+    #: Superframes from a request to its capacity.
+    response: int | None
+    #: Constant rate; 0 without one.
+    cra: float
+    #: "CRA", "RBDC" or "VBDC", or "CRA + RBDC" and "CRA + VBDC" with a constant rate; None if it cannot be told.
+    category: str | None
+
+
+@dataclass(frozen=True)
+class _Impulse:
+    start: float
+    #: Wait of each packet beyond the least delay, in the order of arrival.
+    waits: Times
+    size: int
+
+    @property
+    def end(self) -> float:
+        return self.start + float(self.waits[-1])
+
+    def onset(self) -> int | None:
+        """Returns the packet with which it begins to leave faster; None if it leaves at one rate."""
+        count, last = len(self.waits), float(self.waits[-1])
+        best, found = LEAST_RATIO, None
+        if last <= 0:
+            return None
+        alone = count * np.log(count / last)
+        for split in range(count - 2):
+            slow, fast = max(float(self.waits[split]), 1e-6), max(last - float(self.waits[split]), 1e-4)
+            after = count - 1 - split
+            # The first packet of the fast part ends the slow one.
+            ratio = after * np.log(after / fast) + (split + 1) * np.log((split + 1) / slow) - alone
+            if after / fast > (split + 1) / slow and ratio > best:
+                best, found = float(ratio), split
+        return found
+
+
+def access(one: Loaded) -> Access | None:
+    """Returns what a load of impulses says; ``None`` for another load or too few impulses."""
+    load = one.outcome.item.load
+    impulses = _impulses(one)
+    if load.kind != "impulses" or len(impulses) < LEAST_IMPULSES:
+        return None
+    onsets = [one.onset() for one in impulses]
+    # A packet that leaves within the time of its own onset finds the queue empty.
+    done = np.maximum.accumulate([one.end for one in impulses])
+    with_onset = [float(one.waits[at]) for one, at in zip(impulses, onsets, strict=True) if at is not None]
+    if len(with_onset) < LEAST_IMPULSES:
+        return Access(load.direction, len(impulses), None, None, None, _slope(impulses), "CRA")
+    typical = float(np.median(with_onset))
+    idle = np.array([np.inf, *(np.array([one.start for one in impulses])[1:] - done[:-1])])
+    cold = [
+        (one, at)
+        for one, at, quiet in zip(impulses, onsets, idle, strict=True)
+        if quiet > typical and at is not None
+    ]
+    if len(cold) < LEAST_IMPULSES:
+        return None
+    waits = np.array([one.waits[at] for one, at in cold])
+    superframe = period(np.array([one.start for one, _ in cold]) + waits)
+    # One or two packets may slip into what is left of other requests; a constant rate sends more before the onset.
+    slow = [(at, float(one.waits[at])) for one, at in cold]
+    constant = 0.0
+    if np.median([count for count, _ in slow]) >= 3:
+        constant = 8 * load.size * sum(count for count, _ in slow) / sum(time for _, time in slow)
+    warm = [one for one, quiet in zip(impulses, idle, strict=True) if 0 < quiet < 0.7 * typical]
+    category = None
+    if len(warm) >= 3:
+        last = [
+            float(np.median([one.waits[-1] for one in group])) for group in (warm, [one for one, _ in cold])
+        ]
+        category = "RBDC" if last[0] < 0.5 * last[1] else "VBDC"
+        if constant > 0:
+            category = f"CRA + {category}"
+    if superframe is not None and waits.min() < superframe:
+        # Nothing has come faster than by request, so the least delay holds the wait for capacity, and how much of it
+        # that is cannot be told. Rates that are still assigned would have let second impulses pass at once.
+        category = "VBDC" if (np.isfinite(idle) & (idle > 0) & (idle < 0.5)).sum() >= 3 else category
+        return Access(load.direction, len(impulses), superframe, None, None, constant, category)
+    response = None if superframe is None else max(0, round(float(np.median(waits)) / superframe - 0.5))
+    quantiles = (float(waits.min()), float(np.median(waits)), float(waits.max()))
+    return Access(load.direction, len(impulses), superframe, quantiles, response, constant, category)
+
+
+def period(times: Times) -> float | None:
+    """Returns the longest period with which times are in step; ``None`` without one.
+
+    >>> source = np.random.default_rng(1)
+    >>> found = period(0.094 * source.integers(0, 2000, 25) + source.uniform(0, 0.01, 25))
+    >>> round(found, 4)
+    0.094
+    """
+    span = float(np.ptp(times))
+    if len(times) < LEAST_IMPULSES or span <= 0:
+        return None
+    step = 1 / (8 * span)
+    frequencies = np.arange(1 / PERIODS[1], 1 / PERIODS[0], step)
+    resultant = np.zeros(len(frequencies))
+    for begin in range(0, len(frequencies), 4096):
+        part = frequencies[begin : begin + 4096]
+        resultant[begin : begin + 4096] = np.abs(np.exp(2j * np.pi * np.outer(part, times)).mean(axis=1))
+    good = np.flatnonzero(resultant >= LEAST_RESULTANT)
+    if not len(good):
+        return None
+    # The top of the first peak.
+    near = slice(good[0], good[0] + 9)
+    return float(1 / frequencies[near][resultant[near].argmax()])
+
+
+def _slope(impulses: list[_Impulse]) -> float:
+    """Returns the rate at which impulses leave that have no onset, in bit/s."""
+    total = sum(8 * one.size * (len(one.waits) - 1) for one in impulses)
+    time = sum(float(one.waits[-1] - one.waits[0]) for one in impulses)
+    return total / time if time > 0 else 0.0
+
+
+def _impulses(one: Loaded) -> list[_Impulse]:
+    at = one.outcome.pattern["at"][: len(one.time)]
+    good = np.isfinite(one.low)
+    if not good.any():
+        return []
+    delay = one.delay - float(np.nanmin(one.delay))
+    found = []
+    for start in np.unique(at):
+        mine = (at == start) & good
+        # What is left of an impulse of which much was lost tells nothing.
+        if mine.sum() < max(3, 0.8 * (at == start).sum()):
+            continue
+        begin = float(one.time[mine].min())
+        waits = np.sort(one.time[mine] + delay[mine]) - begin
+        found.append(_Impulse(begin, waits, one.outcome.item.load.size))
+    return found

@@ -1,0 +1,228 @@
+"""From a measurement to a scenario of models: link, queue, error process and access scheduler, with their residuals.
+
+The scenario has the flows of the measurement. It is simulated once, and what differs from the measurement is written
+into the file as comments, so that a reader sees for which uses the fit can be trusted.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bentpipe import ScenarioError
+from bentpipe.errors import InputError
+from bentpipe.quantities import base_value
+
+if TYPE_CHECKING:
+    from bentpipe.runs import Run
+
+#: Quantities of flows that are compared, and the units in which they are written.
+COMPARED: Final = {
+    "goodput": (1e3, "kbit/s"),
+    "rtt_p50": (1e-3, "ms"),
+    "rtt_p95": (1e-3, "ms"),
+    "delay_mean": (1e-3, "ms"),
+    "delay_p95": (1e-3, "ms"),
+    "retransmissions": (1, ""),
+}
+#: Difference from which on a quantity is named as one for which the fit must not be trusted.
+TRUSTED: Final = 0.15
+#: Least losses to which more than a probability is fitted.
+LEAST_LOSSES: Final = 10
+#: Least datagrams of a load by which its losses are judged.
+LEAST_DATAGRAMS: Final = 200
+#: Slots of the smallest assignment in which a fitted access network divides its constant rate.
+SLOTS: Final = 4
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A number of a flow, measured and fitted. ``relative`` is the difference over the measured value."""
+
+    flow: str
+    quantity: str
+    measured: float
+    fitted: float
+
+    @property
+    def relative(self) -> float | None:
+        """The relative difference; None where nothing was measured."""
+        return (self.fitted - self.measured) / self.measured if self.measured else None
+
+    def text(self) -> str:
+        """One line."""
+        size, unit = COMPARED[self.quantity]
+        part = "" if self.relative is None else f" ({100 * self.relative:+.1f} %)"
+        values = f"measured {self.measured / size:.4g}, fitted {self.fitted / size:.4g} {unit}".rstrip()
+        return f"{self.flow}: {self.quantity} {values}{part}"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A scenario fitted to a measurement, what it gives when it is simulated, and its residuals."""
+
+    text: str
+    run: Run
+    residuals: list[Residual]
+
+
+def fitted(run: Run, folder: Path) -> Fitted:
+    """Returns the models fitted to a measured run; the simulation of them is in ``folder``.
+
+    Raises :class:`bentpipe.InputError` if the run was not measured or had no reply.
+    """
+    import bentpipe
+    from bentpipe.scenarios import toml_text
+
+    if run.provenance.get("instrument") != "measure" or "direction" not in run.tables:
+        raise InputError(f"{run.path} was not measured or had no reply; allowed: a run of `bentpipe measure`")
+    document, notes = scenario(run)
+    link, network = document.pop("link", None), document.pop("network", None)
+    flows = document.pop("flow")
+    parts: list[tuple[str, dict[str, Any]]] = [("", document)]
+    if link is not None:
+        back = link[0].pop("return")
+        parts += [("[[link]]\n", link[0]), ("[link.return]\n", back)]
+    else:
+        parts += [(f"[network.{name}]\n", table) for name, table in network.items()]
+    parts += [("[[flow]]\n", flow) for flow in flows]
+    body = "\n".join(f"{head}{toml_text(table).rstrip()}\n" for head, table in parts)
+    simulated = bentpipe.simulate(_kept(body, folder), out=folder / "simulated")
+    residuals = compared(run, simulated)
+    doubtful = [one for one in residuals if one.relative is None or abs(one.relative) > TRUSTED]
+    lines = [f"Models fitted to the measured run {run.path.name}.", *notes]
+    lines += ["", "Residuals, of one simulation:", *(f"  {one.text()}" for one in residuals), ""]
+    lines.append(
+        "Do not trust it for: " + "; ".join(f"{one.quantity} of {one.flow}" for one in doubtful) + "."
+        if doubtful
+        else f"All of these agree within {100 * TRUSTED:.0f} %; workloads that were not measured may not."
+    )
+    head = "".join(f"# {line}".rstrip() + "\n" for line in lines)
+    return Fitted(head + body, simulated, residuals)
+
+
+def _kept(body: str, folder: Path) -> Path:
+    file = folder / "fitted.toml"
+    file.write_text(body, encoding="utf-8")
+    return file
+
+
+def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
+    """Returns the fitted scenario, and what is to be said of it."""
+    document = {key: run.scenario[key] for key in ("name", "duration", "link", "flow")}
+    (link,) = document["link"]
+    notes = []
+    for direction, side in (("up", link), ("down", link["return"])):
+        error, said = _error(run, direction)
+        if error is not None:
+            side["error"] = error
+        notes.append(said)
+    network, said_of = _network(run, link)
+    if said_of:
+        notes.append(said_of)
+    if network is not None:
+        del document["link"]
+        document["network"] = {"access": network}
+    return document, notes
+
+
+def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
+    """Returns the error process of a direction: fitted to the datagrams of loads that did not overflow the queue, and
+    otherwise what the probes say, which is no more than a probability."""
+    from bentpipe.frames import fit_all
+    from bentpipe.frames.outcomes import Outcomes
+
+    overflowed = set()
+    if "bottleneck" in run.tables:
+        table = run.table("bottleneck")
+        overflowed = set(table.filter(table["overflowed"])["load"].to_list())
+    if run.has_trace("load"):
+        rows = run.trace("load")
+        for (name,), part in rows.group_by(["flow"], maintain_order=True):
+            lost = ~part.sort("sequence")["arrived"].to_numpy()
+            if f"-{direction}-" not in str(name) or name in overflowed or len(lost) < LEAST_DATAGRAMS:
+                continue
+            said = f"{lost.sum()} of {len(lost)} datagrams of {name}"
+            if lost.sum() < LEAST_LOSSES:
+                error = (
+                    {"kind": "packet", "probability": float(lost.mean())} if lost.any() else {"kind": "none"}
+                )
+                return error, f"Losses {direction}: a probability, of {said}; too few for more."
+            best = min(fit_all(Outcomes.of(lost.astype(np.uint8))), key=lambda fit: fit.bic)
+            return best.error, (
+                f"Losses {direction}: {best.process}, of {said}, mean burst {best.mean_burst:.2f}."
+            )
+    return None, f"Losses {direction}: a probability, by the probes that were sent at rest."
+
+
+def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
+    """Returns the access network of a run whose impulses have shown one."""
+    import bentpipe
+
+    if "scheduler" not in run.tables:
+        return None, ""
+    rows = [row for row in run.table("scheduler").to_dicts() if row["direction"] == "up"]
+    if not rows or rows[0]["category"] in (None, "CRA") or rows[0]["superframe"] is None:
+        return None, ""
+    (row, *_) = rows
+    superframe, rate = row["superframe"], base_value(link["rate"])
+    # Slots of whole bytes, of which the constant rate takes whole ones.
+    smallest = row["cra"] or rate / 32
+    slot = max(16, round(smallest * superframe / 8 / SLOTS))
+    superframe = round(superframe, 6)
+    slot_rate = 8 * slot / superframe
+    slots = max(SLOTS, round(rate / slot_rate))
+    constant = SLOTS if row["cra"] else 0
+    dama: dict[str, Any] = {
+        "scheme": row["category"].rpartition(" ")[2].lower(),
+        "cra": f"{constant * slot_rate:.6f} bit/s",
+    }
+    if row["response"]:
+        dama["response"] = row["response"]
+    network = {
+        "kind": "dvb-rcs",
+        "propagation": link["delay"],
+        "terminals": ["here"],
+        "gateway": "there",
+        "forward": {"rate": link["return"]["rate"]},
+        "return": {
+            "rate": f"{slots * slot_rate:.6f} bit/s",
+            "frame": f"{1e6 * superframe:.0f} us",
+            "frames_per_superframe": 1,
+            "slots_per_frame": slots,
+            "dama": dama,
+        },
+    }
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            from bentpipe.scenarios import toml_text
+
+            text = f'name = "n"\nduration = "1 s"\n[network.access]\n{toml_text(network)}\n'
+            bentpipe.load(_kept(text, Path(folder)))
+    except ScenarioError as error:
+        problem = str(error).splitlines()[0]
+        return (
+            None,
+            f"An access network of {row['category']} was seen, but is none that can be built: {problem}",
+        )
+    return network, (
+        f"Access by {row['category']}, superframe {1e3 * superframe:.3f} ms, from impulses; the number of slots is "
+        "a guess. Queue and losses of the link are left out."
+    )
+
+
+def compared(run: Run, simulated: Run) -> list[Residual]:
+    """Returns the residuals of the flows that both runs have."""
+    rows = [{row["flow"]: row for row in one.flows.to_dicts()} for one in (run, simulated)]
+    found = []
+    for name, measured in rows[0].items():
+        other = rows[1].get(name, {})
+        for quantity in COMPARED:
+            a, b = measured.get(quantity), other.get(quantity)
+            if isinstance(a, int | float) and isinstance(b, int | float) and np.isfinite([a, b]).all():
+                found.append(Residual(name, quantity, float(a), float(b)))
+    return found
