@@ -310,4 +310,4 @@ def test_23_a_web_process_that_is_killed_keeps_what_it_has_answered(tmp_path: Pa
 
 @pytest.mark.slow
 def test_23_a_web_process_that_is_killed_at_many_moments(tmp_path: Path) -> None:
-    kill_web_and_check(tmp_path / "data", kills=60, seed=4)
+    kill_web_and_check(tmp_path / "data", kills=200, seed=4)

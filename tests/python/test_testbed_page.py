@@ -198,6 +198,97 @@ def test_a_group_of_flows_is_one_row_of_forms_and_results(bed: Served, ada: Page
     expect(group.get_by_role("row").filter(has_text="goodput, kbit/s")).to_be_visible()
 
 
+def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
+    """From a blank page: nodes and links, of which all are in view, and a call."""
+    page = ada
+    page.goto(f"{bed.url}/#/")
+    page.get_by_label("From").select_option("blank")
+    page.get_by_role("button", name="Create").click()
+    page.get_by_text("Draw nodes and links", exact=True).click()
+    for node in ("alice", "router", "bob"):
+        page.get_by_label("New node").fill(node)
+        page.get_by_role("button", name="Add node").click()
+    for start, end in (("alice", "router"), ("router", "bob")):
+        page.get_by_label("Link from").select_option(start)
+        page.get_by_label("to", exact=True).select_option(end)
+        page.get_by_role("button", name="Add link").click()
+        expect(page.get_by_role("button", name=f"{start} → {end}")).to_be_visible()
+    expect(page.locator(".react-flow__node")).to_have_count(3)
+    for drawn in page.locator(".react-flow__node").all():
+        expect(drawn).to_be_in_viewport(ratio=0.99)
+    page.get_by_role("link", name="2 Connections").click()
+    page.get_by_label("Application").select_option("voice")
+    page.get_by_role("button", name="Add a connection").click()
+    expect(page.get_by_role("row").filter(has_text="voice").filter(has_text="udp")).to_be_visible()
+    page.get_by_label("codec", exact=True).fill("G.729")
+    # Another application gets the transport that carries it.
+    page.get_by_label("kind", exact=True).first.select_option("http")
+    expect(page.get_by_role("row").filter(has_text="http").filter(has_text="tcp cubic")).to_be_visible()
+    page.get_by_role("link", name="4 Launch").click()
+    expect(page.get_by_label("Summary of the scenario")).to_contain_text("http over tcp cubic, alice -> bob")
+
+
+def test_wifi_and_bundles_have_panels(bed: Served, ada: Page) -> None:
+    """A Wi-Fi network and a network of bundles, of which the contact plan keeps its lines."""
+    page = ada
+
+    def start(template: str, part: str) -> None:
+        page.goto(f"{bed.url}/#/")
+        page.get_by_label("From").select_option(template)
+        page.get_by_role("button", name="Create").click()
+        page.get_by_role("button", name=part).click()
+
+    start("wifi-behind-geo", "network wlan (wifi)")
+    expect(page.locator(".react-flow__edge")).to_have_count(3)
+    page.get_by_label("standard (required)").select_option("802.11b")
+    page.get_by_role("button", name="Show TOML").click()
+    scenario = page.get_by_label("Scenario", exact=True)
+    expect(scenario).to_have_value(re.compile('standard = "802.11b"'))
+    start("bundles", "network space (bundles)")
+    plan = page.get_by_label("plan (required)")
+    expect(plan).to_have_value(re.compile("id,src,dst.*\n1,rover,orbiter"))
+    plan.fill(plan.input_value().replace("64000", "32000"))
+    page.get_by_role("button", name="Show TOML").click()
+    expect(scenario).to_have_value(re.compile("5,orbiter,earth,3600,9000,32000"))
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
+    """Only what differs, from a pinned baseline, as CSV and LaTeX; traces as Parquet, packets as pcapng."""
+    page = ada
+    runs = []
+    for congestion in ("reno", "cubic"):
+        text = SMALL.replace("reno", congestion).replace("[[flow]]", 'record.capture = ["user"]\n\n[[flow]]')
+        made = page.request.post(
+            f"{bed.url}/api/runs", data={"name": congestion, "text": text}, headers={"Origin": bed.url}
+        )
+        runs.append(made.json()[0]["id"])
+    for run in runs:
+        page.goto(f"{bed.url}/#/runs/{run}")
+        page.get_by_role("link", name="report", exact=True).wait_for(timeout=120_000)
+    page.goto(f"{bed.url}/#/runs/{runs[0]}")
+    page.get_by_role("button", name="Pin as baseline").click()
+    page.goto(f"{bed.url}/#/compare?run={runs[1]}")
+    scenario = page.get_by_role("table", name="What differs in the scenario")
+    expect(scenario.get_by_role("row").filter(has_text="congestion")).to_contain_text("cubic")
+    expect(scenario.get_by_role("row")).to_have_count(2)
+    results = page.get_by_role("table", name="What differs in the results")
+    expect(results.get_by_role("row").nth(1)).to_be_visible()
+
+    def download(button: Any) -> bytes:
+        with page.expect_download() as found:
+            button.click()
+        return found.value.path().read_bytes()
+
+    assert download(page.get_by_role("button", name="CSV", exact=True)).startswith(
+        b'"run","flow","quantity",'
+    )
+    assert b"\\begin{tabular}" in download(page.get_by_role("button", name="LaTeX"))
+    page.goto(f"{bed.url}/#/runs/{runs[1]}/files")
+    assert download(page.get_by_role("link", name="traces/tcp.parquet"))[:4] == b"PAR1"
+    assert download(page.get_by_role("link", name=re.compile("pcapng")).first)[:4] == b"\x0a\x0d\x0d\x0a"
+
+
 def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Browser) -> None:
     """No serious findings of axe, and no view is wider than a phone."""
     axe = Axe()

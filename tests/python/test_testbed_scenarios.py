@@ -183,7 +183,7 @@ def test_an_entity_is_added_and_removed() -> None:
 
 
 def test_every_preset_and_template_has_a_picture(bed: Bed) -> None:
-    """In which every edge joins two drawn nodes, and every part has a panel."""
+    """In which every edge joins two drawn nodes, none is left alone, and every part has a panel."""
     ada = bed.join("ada")
     for template in ada.get("/api/templates").json():
         scenario = ada.get(f"/api/templates/{template['name']}").json()["text"]
@@ -194,7 +194,8 @@ def test_every_preset_and_template_has_a_picture(bed: Bed) -> None:
         nodes = {node["id"] for node in seen["picture"]["nodes"]}
         assert len(nodes) >= 2
         assert all({edge["from"], edge["to"]} <= nodes for edge in seen["picture"]["edges"]), template["name"]
-        assert seen["picture"]["edges"]
+        joined = {edge[end] for edge in seen["picture"]["edges"] for end in ("from", "to")}
+        assert nodes == joined, template["name"]
 
 
 def test_configurations_are_forked_reset_and_shared(bed: Bed) -> None:

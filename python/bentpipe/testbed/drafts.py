@@ -90,6 +90,7 @@ def picture(scenario: Scenario) -> dict[str, Any]:
     data = scenario.data
     edges: list[dict[str, Any]] = []
     hubs: list[dict[str, Any]] = []
+    grouped = {node for node in scenario.nodes if _is_grouped(node, data)}
     for link in data.get("link", []):
         label = f"{link['name']}: {link['rate']}, {link['delay']}"
         edges.append(_edge(["link", link["name"]], link["from"], link["to"], label))
@@ -97,14 +98,15 @@ def picture(scenario: Scenario) -> dict[str, Any]:
         path = ["network", name]
         hub = f"network {name}"
         hubs.append({"id": hub, "label": f"{name} ({network['kind']})", "kind": "network", "path": path})
-        for node in _attached(network):
+        written = _attached(network)
+        others = [one for one in scenario.attached.get(name, ()) if one not in written]
+        for node in [*written, *(one for one in others if one not in grouped)]:
             if node in scenario.nodes:
                 edges.append(_edge(path, node, hub, ""))
             else:
                 # A group of terminals is drawn as one.
                 hubs.append({"id": f"group {name} {node}", "label": node, "kind": "group", "path": path})
                 edges.append(_edge(path, f"group {name} {node}", hub, ""))
-    grouped = {node for node in scenario.nodes if _is_grouped(node, data)}
     services = {one["node"] for kind in ("proxy", "service") for one in data.get(kind, [])}
     ends = {flow[end] for flow in data.get("flow", []) for end in ("from", "to")}
     nodes = [
@@ -126,7 +128,7 @@ def _edge(path: list[str], start: str, end: str, label: str) -> dict[str, Any]:
 
 
 def _attached(network: Mapping[str, Any]) -> list[str]:
-    """Returns the nodes of an access network; a group of terminals is its number and name."""
+    """Returns the nodes that a network names as its own; a group of terminals is its number and name."""
     listed: list[str] = [*network.get("ends", []), *network.get("sites", {})]
     if "gateway" in network:
         listed.append(network["gateway"])

@@ -2,7 +2,9 @@
 
 import type { Edit, View } from "./draft";
 import { Panel } from "./panel";
-import { isTable, type Change, type Schema, type Table } from "./schema";
+import { useState } from "react";
+import { Field } from "./parts";
+import { beginning, isTable, resolved, variants, type Change, type Schema, type Table } from "./schema";
 import { useLoaded } from "./state";
 import { unused } from "./system";
 
@@ -18,6 +20,32 @@ function started(starts: unknown): string {
   return `${String(starts.kind)}, ${String(starts.mean ?? starts.over ?? "")}`;
 }
 
+/** What carries applications that TCP does not. */
+const CARRIED: Record<string, string> = { cbr: "udp", voice: "udp", bundles: "udp", calls: "sip" };
+
+/** First values where the schema has none that is valid by itself. */
+const BEGUN: Record<string, Table> = { http: { object: "20 kB" } };
+
+function carrier(app: string): Table {
+  return CARRIED[app] ? { kind: CARRIED[app] } : { kind: "tcp", congestion: "cubic" };
+}
+
+/** The applications that the test bed offers; programs of the machine it does not start. */
+function applications(schema: Schema | undefined): { kind: string; schema: Schema }[] {
+  const flow = schema?.properties?.flow && resolved(schema.properties.flow, schema);
+  const app = flow?.items && resolved(flow.items, schema!).properties?.app;
+  return app ? variants(resolved(app, schema!)).filter((one) => one.kind !== "command") : [];
+}
+
+/** A flow whose application was replaced has a transport that carries it. */
+function carried(before: unknown, next: unknown): unknown {
+  if (!isTable(before) || !isTable(next) || !isTable(next.app) || !isTable(before.app)) return next;
+  const kind = String(next.app.kind);
+  if (kind === before.app.kind) return next;
+  const app = { ...next.app, ...BEGUN[kind] };
+  return CARRIED[kind] === CARRIED[String(before.app.kind)] ? { ...next, app } : { ...next, app, transport: carrier(kind) };
+}
+
 export function Connections({ view, edit, chosen, choose }: { view: View | null; edit?: Edit; chosen: string; choose: (path: string[]) => void }) {
   const schema = useLoaded<Schema>("/schema").value;
   const flows = ((view?.resolved.flow ?? []) as Table[]).map((one) => one);
@@ -25,9 +53,12 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
   const name = chosen.startsWith("flow.") ? chosen.slice(5) : String(flows[0]?.name ?? "");
   const [from = "", to = ""] = flows[0] ? [String(flows[0].from), String(flows[0].to)] : nodes;
   // A group is one flow with a count: its members start by a process, and are one row of results.
+  const [app, setApp] = useState("bulk");
+  const offered = applications(schema);
   const add = (group: boolean) => {
     const path = ["flow", unused(group ? "group" : "flow", flows.map((one) => String(one.name)))];
-    const value: Table = { from, to, app: { kind: "bulk" }, transport: { kind: "tcp", congestion: "cubic" } };
+    const begun = beginning(offered.find((one) => one.kind === app)!.schema, schema!) as Table;
+    const value: Table = { from, to, app: { kind: app, ...begun, ...BEGUN[app] }, transport: carrier(app) };
     if (group) Object.assign(value, { count: 5, starts: { kind: "poisson", mean: "1 s" } });
     const made: Change[] = [{ path, value }];
     void edit?.(made).then(() => choose(path));
@@ -71,6 +102,15 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
         {flows.length === 0 && <p className="soft">There are none yet.</p>}
         {edit && nodes.length > 1 && (
           <div className="row">
+            <Field label="Application">
+              {(id) => (
+                <select id={id} value={app} onChange={(event) => setApp(event.target.value)}>
+                  {offered.map((one) => (
+                    <option key={one.kind}>{one.kind}</option>
+                  ))}
+                </select>
+              )}
+            </Field>
             <button onClick={() => add(false)}>Add a connection</button>
             <button onClick={() => add(true)}>Add a group of 5</button>
           </div>
@@ -88,7 +128,7 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
                 </button>
               )}
             </div>
-            <Panel key={name} path={["flow", name]} schema={schema} data={view.resolved} edit={edit} stale={false} />
+            <Panel key={name} path={["flow", name]} schema={schema} data={view.resolved} edit={edit} stale={false} adapted={carried} />
           </>
         )}
       </section>

@@ -140,6 +140,19 @@ function Simple({
     );
   }
   const numeric = schema.type === "integer" || schema.type === "number";
+  // A text of several lines would lose them in a field of one.
+  if (schema.long || (typeof value === "string" && value.includes("\n"))) {
+    return (
+      <textarea
+        {...common}
+        className="toml"
+        rows={8}
+        spellCheck={false}
+        value={value === undefined || value === null ? "" : String(value)}
+        onChange={(event) => change(event.target.value || undefined)}
+      />
+    );
+  }
   return (
     <input
       {...common}

@@ -30,7 +30,22 @@ function entity(path: string[], schema: Schema, data: Table): { schema: Schema; 
 }
 
 /** The form of an entity. What is typed shows at once, and becomes a change of the text when typing pauses. */
-export function Panel({ path, schema, data, edit, stale }: { path: string[]; schema: Schema; data: Table; edit?: Edit; stale: boolean }) {
+export function Panel({
+  path,
+  schema,
+  data,
+  edit,
+  stale,
+  adapted = (_, next) => next,
+}: {
+  path: string[];
+  schema: Schema;
+  data: Table;
+  edit?: Edit;
+  stale: boolean;
+  /** What else of the entity follows from a change. */
+  adapted?: (before: unknown, next: unknown) => unknown;
+}) {
   const found = entity(path, schema, data);
   const known = JSON.stringify(found?.value);
   const [value, setValue] = useState<unknown>(found?.value);
@@ -43,7 +58,8 @@ export function Panel({ path, schema, data, edit, stale }: { path: string[]; sch
   }
   const before = found?.value;
   const change = useCallback(
-    (next: unknown) => {
+    (given: unknown) => {
+      const next = adapted(before, given);
       setValue(next);
       clearTimeout(timer.current);
       timer.current = setTimeout(() => void edit?.(changes(before, next, path)), 400);

@@ -12,6 +12,7 @@ import {
   type Edge,
   type Node,
   type NodeProps,
+  type ReactFlowInstance,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { memo, useEffect, useMemo, useRef, type RefObject } from "react";
@@ -53,6 +54,7 @@ const Part = memo(function Part({ data, selected }: NodeProps<PartNode>) {
 
 const SYMBOLS: Record<string, string> = { host: "●", router: "◆", proxy: "◈", network: "☄", group: "⋮" };
 const TYPES = { part: Part };
+const FIT = { maxZoom: 1.2 };
 
 interface Calls {
   choose: (path: string[]) => void;
@@ -84,6 +86,13 @@ const Drawn = memo(function Drawn({
   const paths = useMemo(() => new Map([...data.nodes, ...data.edges].map((one) => [one.id, one.path])), [data]);
   const [nodes, setNodes, nodesChanged] = useNodesState<PartNode>([]);
   const [edges, setEdges, edgesChanged] = useEdgesState<Edge>([]);
+  const flow = useRef<ReactFlowInstance<PartNode>>(null);
+  const parts = `${data.nodes.length} ${data.edges.length}`;
+  useEffect(() => {
+    // What was added may have moved nodes out of the view; they have to be measured first.
+    const timer = setTimeout(() => void flow.current?.fitView(FIT), 100);
+    return () => clearTimeout(timer);
+  }, [parts]);
   useEffect(() => {
     setNodes(
       data.nodes.map((one) => ({
@@ -128,8 +137,9 @@ const Drawn = memo(function Drawn({
         deleteKeyCode={null}
         onlyRenderVisibleElements={data.nodes.length > 100}
         minZoom={0.05}
+        onInit={(made) => (flow.current = made)}
         fitView
-        fitViewOptions={{ maxZoom: 1.2 }}
+        fitViewOptions={FIT}
         proOptions={{ hideAttribution: false }}
       >
         <Background />

@@ -20,6 +20,8 @@ export interface Schema {
   oneOf?: Schema[];
   anyOf?: Schema[];
   changeable?: boolean;
+  /** Whether it is a text of several lines, which a file could hold. */
+  long?: boolean;
 }
 
 export type Table = Record<string, unknown>;
@@ -39,8 +41,9 @@ export function resolved(schema: Schema, root: Schema): Schema {
   for (let depth = 0; depth < 8; depth++) {
     const parts = (found.anyOf ?? []).filter((part) => !foreign(part));
     if (found.anyOf && parts.length === 1) {
-      const { anyOf: _, ...rest } = found;
+      const { anyOf: among, ...rest } = found;
       found = { ...parts[0], ...rest };
+      if (among.some((part) => part.properties?.file !== undefined)) found.long = true;
     } else if (found.$ref) {
       const { $ref, ...rest } = found;
       found = { ...root.$defs?.[$ref.split("/").pop() ?? ""], ...rest };

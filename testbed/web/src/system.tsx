@@ -227,6 +227,11 @@ function parts(data: Table | undefined): PartOf[] {
       ends: ends.map((one) => (isTable(one) ? String(one.name ?? "") : String(one))),
     });
   }
+  for (const node of Object.keys((data.edge ?? {}) as Table)) found.push({ path: ["edge", node], label: `DiffServ edge ${node}`, ends: [node] });
+  // Those have no names and are addressed by their places.
+  for (const kind of ["handover", "change"]) {
+    ((data[kind] ?? []) as Table[]).forEach((one, place) => found.push({ path: [kind, String(place)], label: `${kind} at ${String(one.at ?? place + 1)}`, ends: [] }));
+  }
   found.push({ path: ["record"], label: "what is recorded", ends: [] });
   return found;
 }

@@ -1,10 +1,11 @@
 // Step 3: what the scenario is tested with, and the campaign.
 
 import { useState } from "react";
-import type { Who } from "./api.gen";
+import type { Queue, Who } from "./api.gen";
 import type { Edit, View } from "./draft";
 import { Field } from "./parts";
 import type { Table } from "./schema";
+import { useLoaded } from "./state";
 
 const ABOUT: Record<string, string> = {
   simulate: "In virtual time, with the models of TCP: fast and exactly repeatable.",
@@ -29,6 +30,8 @@ export function useInstruments(id: string, who: Who): [string[], (next: string[]
 export function Trial({ view, edit, id, who }: { view: View | null; edit?: Edit; id: string; who: Who }) {
   const [instruments, setInstruments] = useInstruments(id, who);
   const campaign = view?.campaign ?? null;
+  // Whether this test bed emulates in real time is its administrator's to say.
+  const off = useLoaded<Queue>("/queue").value?.real_time === false ? "emulate" : "";
   const [key, setKey] = useState("");
   const [values, setValues] = useState("");
   const vary = (campaign?.vary ?? {}) as Table;
@@ -45,11 +48,14 @@ export function Trial({ view, edit, id, who }: { view: View | null; edit?: Edit;
               <input
                 type="checkbox"
                 checked={instruments.includes(name)}
-                disabled={!((who.limits.instruments as string[]) ?? []).includes(name)}
+                disabled={name === off || !((who.limits.instruments as string[]) ?? []).includes(name)}
                 onChange={(event) => setInstruments(event.target.checked ? [...instruments, name] : instruments.filter((one) => one !== name))}
               />
               <span>
-                <strong>{name}</strong> <span className="soft">{about}</span>
+                <strong>{name}</strong> <span className="soft">
+                  {about}
+                  {name === off && " Off on this test bed."}
+                </span>
               </span>
             </label>
           ))}
