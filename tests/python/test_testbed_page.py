@@ -465,7 +465,8 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     expect(row).to_contain_text(re.compile(r"\d+\.\d\d s"))
     serious(page, "live view")
     page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # Plots follow a change of the window when they hear of it.
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("cancelled while it was running")).to_be_visible()
@@ -492,7 +493,8 @@ def test_a_constellation_is_on_a_map(bed: Served, ada: Page) -> None:
     expect(satellites.first).not_to_have_attribute("cx", before or "")
     serious(page, "map")
     page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # Plots follow a change of the window when they hear of it.
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
