@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
                     exchange.ring(now, call, &mut out);
                     exchange.answer(now, call, &mut out);
                 }
-                Event::Answered { call } => exchange.voice(now, call, vec![0; 33], 0, &mut out),
+                Event::Answered { call } => exchange.voice(now, call, &[0; 33], 0, &mut out),
                 _ => {}
             }
         }

@@ -1,14 +1,11 @@
-"""What the callee of a call heard: real speech through the real codec, with losses, late packets and concealment.
+"""What the listener of a call heard: real speech through the real codec, with losses, late packets and concealment.
 
-The run's trace ``speech`` says when each packet was played and which ones were not. The speech is encoded frame by
-frame from the beginning of the call (and again from its beginning when it ends), the frames that were played are
-decoded and put where they were heard, and those that were lost or late are concealed. Where nothing was sent, there
-is silence.
-
-The codecs are those of :mod:`bentpipe.voice.coded`. G.729A conceals as its recommendation has it. For the others,
-concealment repeats the last pitch period, from 10 ms on with its amplitude reduced by a fifth every 10 ms until
-nothing is left after 60 ms, as Appendix I of G.711 has it but without its overlap-add; G.711 without concealment plays
-silence.
+The run's traces ``speech`` (of flows with the app `voice`) and ``call_speech`` (of the app `calls`) tell when
+each packet was played and which ones were not. The speech is encoded frame by frame from the beginning of the
+call, and repeated when it ends. The frames that were played are decoded and put where they were heard; those
+that were lost or late are concealed (:mod:`bentpipe.voice.ear`). Where nothing was sent, there is silence. A
+party of a conference hears the mix of all others (:mod:`bentpipe.voice.conference`). The codecs are those of
+:mod:`bentpipe.voice.coded`.
 
 PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip install 'bentpipe[voice]'``.
 """
@@ -16,12 +13,13 @@ PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip insta
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError
-from bentpipe.voice import coded
+from bentpipe.voice import coded, conference, ear
 from bentpipe.voice.coded import RATE as RATE
 
 if TYPE_CHECKING:
@@ -57,8 +55,8 @@ class Scores:
 
 
 def calls(run: Run) -> list[str]:
-    """The calls of a run: its voice flows, and NAME.reverse for what each caller heard."""
-    flows = [flow["name"] for flow in run.flow_tables if flow["app"]["kind"] == "voice"]
+    """The calls of a run: its flows of calls, and NAME.reverse for what each caller heard. NAME/2: its second call."""
+    flows = [flow["name"] for flow in run.flow_tables if flow["app"]["kind"] in ("voice", "calls")]
     return [name for flow in flows for name in (flow, f"{flow}.reverse")]
 
 
@@ -92,60 +90,35 @@ def read_speech(path: Path) -> Samples:
         raise InputError(f"{path}: not a recording that can be read ({error}); allowed: a WAV file") from None
 
 
-def heard(run: Run, call: str | None, speech: Samples) -> tuple[Samples, Samples]:
+def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tuple[Samples, Samples]:
     """What was spoken in a call and what its listener heard, of equal length, aligned at the first played packet.
 
-    Raises :class:`bentpipe.InputError`.
+    In a conference ``speech`` may hold a recording for each party. Raises :class:`bentpipe.InputError`.
     """
     import numpy as np
 
+    recordings = [speech] if isinstance(speech, np.ndarray) else list(speech)
     name, app = _call(run, call)
-    codec = _codec(str(app["codec"]))
-    rows = run.trace("speech", name).sort("sequence")
-    if rows.height == 0:
-        raise InputError(
-            f"nothing arrived of the call {name} of {run.name}, or its trace speech was not recorded"
-        )
-    frames = int(app.get("frames") or -(-20 // codec.frame_ms))
-    samples = int(codec.frame_ms * RATE / 1000)
-    packet = frames * samples
-    positions = [round(position * RATE) for position in rows["position"]]
-    last = max(positions) + 2 * packet
-    looped = np.resize(speech, last + packet)
-    speaks = coded.CODECS[codec.name](looped, samples)
-    conceals = not (codec.name.startswith("G.711") and not codec.name.endswith("+PLC"))
-    times = rows["heard"].to_list()
-    first = next(
-        ((at, position) for at, position in zip(times, positions, strict=True) if at is not None), None
-    )
-    if first is None:
+    codec = coded.codec_named(str(app["codec"]))
+    if app["kind"] == "calls":
+        party, reverse = _party(run, name, app)
+        found: ear.Heard | None = conference.hears(run, party, reverse, recordings, codec)
+    else:
+        rows = run.trace("speech", name).sort("sequence")
+        if rows.height == 0:
+            raise InputError(
+                f"nothing arrived of the call {name} of {run.name}, or its trace speech was not recorded"
+            )
+        positions = [round(position * RATE) for position in rows["position"]]
+        noise = [bool(value) for value in rows["noise"]]
+        packets = ear.Packets(rows["sequence"].to_list(), positions, rows["heard"].to_list(), noise)
+        spoken = np.resize(recordings[0], packets.end + RATE)
+        found = ear.play(packets, spoken, spoken, codec, conference.frames_of(app, codec))
+    if found is None:
         raise InputError(
             f"every packet of the call {name} of {run.name} came too late: there is nothing to hear"
         )
-    begin = first[0] - first[1] / RATE
-    out, spoken = np.zeros((2, last + packet + RATE))
-    history = np.zeros(0)
-    ends, expected, before = 0, None, 0
-    for sequence, position, at, noise in zip(rows["sequence"], positions, times, rows["noise"], strict=True):
-        missing = 0 if expected is None else sequence - expected
-        if position - before == (missing + 1) * packet:
-            _put(spoken, before, looped[before:position])
-        expected, before = sequence + 1, position
-        start = ends if at is None else round((at - begin) * RATE)
-        # Packets before this one that did not arrive; where the speaker was silent none are missing.
-        for index in range(max(missing, 0)):
-            history = _concealed(speaks, history, (packet, frames), conceals)
-            _put(out, ends + index * packet, history[-packet:])
-        if noise:
-            continue
-        _put(spoken, position, looped[position : position + packet])
-        if at is None:
-            history = _concealed(speaks, history, (packet, frames), conceals)
-        else:
-            history = np.concatenate([history[-4 * packet :], speaks.decode(position // samples, frames)])
-        _put(out, start, history[-packet:])
-        ends = start + packet
-    return spoken[: max(ends, 1)], out[: max(ends, 1)]
+    return found.spoken, found.heard
 
 
 def write_wav(path: Path, samples: Samples, rate: int = RATE) -> None:
@@ -161,7 +134,7 @@ def write_wav(path: Path, samples: Samples, rate: int = RATE) -> None:
         file.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
 
 
-def scores(run: Run, call: str | None, speech: Samples) -> Scores:
+def scores(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> Scores:
     """Rates what was heard by PESQ and ViSQOL, beside the E-model's scores of the run.
 
     Raises :class:`bentpipe.InputError`.
@@ -177,8 +150,7 @@ def scores(run: Run, call: str | None, speech: Samples) -> Scores:
         raise coded.missing(error) from None
     name, app = _call(run, call)
     reference, degraded = heard(run, name, speech)
-    flow = next(row for row in run.flows.iter_rows(named=True) if row["flow"] == name)
-    loss = float(flow["voice_loss"])
+    loss, burst_ratio, conversation = _quality(run, name, app)
     rated: list[float | None] = []
     api = visqol.VisqolApi()
     api.create(mode="speech")
@@ -195,8 +167,24 @@ def scores(run: Run, call: str | None, speech: Samples) -> Scores:
             rated.append(rate())
         except (pesq.PesqError, ValueError, RuntimeError):
             rated.append(None)
-    still = emodel.rate(str(app["codec"]), Ppl=loss, BurstR=float(flow["voice_burst_ratio"]))
-    return Scores(name, str(app["codec"]), loss, float(flow["voice_mos"]), still.MOS, rated[0], rated[1])
+    still = emodel.rate(str(app["codec"]), Ppl=loss, BurstR=burst_ratio)
+    return Scores(name, str(app["codec"]), loss, conversation, still.MOS, rated[0], rated[1])
+
+
+def _quality(run: Run, name: str, app: dict[str, Any]) -> tuple[float, float, float]:
+    """Lost and late packets of a call in per cent, their burst ratio, and its mean opinion score by the E-model.
+
+    In a conference these are of the stream from the bridge; the burst ratio of the app `calls` is taken as 1.
+    """
+    import polars as pl
+
+    if app["kind"] == "voice":
+        flow = next(row for row in run.flows.iter_rows(named=True) if row["flow"] == name)
+        return float(flow["voice_loss"]), float(flow["voice_burst_ratio"]), float(flow["voice_mos"])
+    party, reverse = _party(run, name, app)
+    end = f"{party.flow}.{'source' if reverse else 'destination'}"
+    row = run.trace("call", end).filter(pl.col("number") == party.number).row(0, named=True)
+    return 100 * (row["lost"] + row["late"]) / row["expected"], 1.0, float(row["mos"])
 
 
 def activity(speech: Samples) -> list[tuple[float, float]]:
@@ -225,56 +213,25 @@ def activity(speech: Samples) -> list[tuple[float, float]]:
 def _call(run: Run, call: str | None) -> tuple[str, dict[str, Any]]:
     known = calls(run)
     if not known:
-        raise InputError(f'no flow of {run.name} is a call: allowed is app = {{ kind = "voice" }}')
+        raise InputError(f'no flow of {run.name} is a call: allowed is app = {{ kind = "voice" }} or "calls"')
     name = call or known[0]
     if call is None and len(known) > 2:
         raise InputError(f"several flows are calls: choose one of {', '.join(known)} with --call")
-    if name not in known:
-        raise InputError(f'"{name}" is no call of {run.name}; allowed: {", ".join(known)}')
-    flow = name.removesuffix(".reverse")
-    app = next(flow_["app"] for flow_ in run.flow_tables if flow_["name"] == flow)
+    flow = name.partition("/")[0].removesuffix(".reverse")
+    app = next((table["app"] for table in run.flow_tables if table["name"] == flow), None)
+    if name.partition("/")[0] not in known or app is None or ("/" in name and app["kind"] != "calls"):
+        raise InputError(f'"{name}" is not a call of {run.name}; allowed: {", ".join(known)}')
     return name, app
 
 
-def _codec(name: str) -> Any:
-    from bentpipe.voice import emodel
-
-    codec = next(codec for codec in emodel.codecs().values() if codec.name.lower() == name.lower())
-    if codec.name not in coded.CODECS:
+def _party(run: Run, name: str, app: dict[str, Any]) -> tuple[conference.Party, bool]:
+    """The call that a name means, and whether its caller listens."""
+    direction, _, number = name.partition("/")
+    if not (number or "1").isdigit():
+        raise InputError(f'"{name}" is not a call of {run.name}; allowed: {direction}/NUMBER')
+    if not run.has_trace("call_speech"):
         raise InputError(
-            f"no library codes speech in {codec.name} here: FFmpeg as it is packaged, Debian and PyPI have no encoder; "
-            f"a call can be heard with {', '.join(coded.CODECS)}"
+            f"{run.path} has no trace call_speech, which tells when speech was played: record it"
         )
-    return codec
-
-
-def _concealed(speaks: coded.Coded, history: Samples, size: tuple[int, int], conceals: bool) -> Samples:
-    """What was heard, and a concealed packet of so many samples and frames."""
-    import numpy as np
-
-    packet, frames = size
-    own = speaks.lose(frames)
-    return _conceal(history, packet, conceals) if own is None else np.concatenate([history, own])
-
-
-def _conceal(history: Samples, count: int, conceals: bool) -> Samples:
-    """What was heard, and so many concealed samples."""
-    import numpy as np
-
-    if not conceals or len(history) < 240:
-        return np.concatenate([history, np.zeros(count)])
-    recent = history[-240:]
-    lags = range(40, 121)
-    products = [float(np.dot(recent[lag:], recent[:-lag])) / np.sqrt(240 - lag) for lag in lags]
-    lag = lags[int(np.argmax(products))]
-    repeated = np.resize(recent[-lag:], count)
-    since = np.arange(count) / (RATE / 100)
-    gain = np.clip(1 - 0.2 * np.floor(since), 0, 1)
-    gain[: RATE // 100] = 1
-    return np.concatenate([history, repeated * np.where(since >= 6, 0, gain)])
-
-
-def _put(out: Samples, at: int, samples: Samples) -> None:
-    begin, end = max(at, 0), min(at + len(samples), len(out))
-    if begin < end:
-        out[begin:end] = samples[begin - at : end - at]
+    flow = direction.removesuffix(".reverse")
+    return conference.Party(flow, int(number or 1), app), direction != flow

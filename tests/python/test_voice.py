@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
 import tomllib
 import wave
 from pathlib import Path
@@ -154,3 +156,94 @@ def test_talk_spurts_of_a_recording_make_a_talker(tmp_path: Path) -> None:
     # 50 packets a second in speech, and one of comfort noise after each talk spurt: four rounds of 125 and 2.
     sent = next(row for row in run.flows.iter_rows(named=True) if row["flow"] == "call")["voice_expected"]
     assert sent == pytest.approx(4 * 127, abs=15)
+
+
+CONFERENCE = """
+name = "conference"
+duration = "12 s"
+[[service]]
+name = "bridge"
+node = "gw"
+role = "bridge"
+"""
+PARTY = """
+[[link]]
+name = "l-{name}"
+from = "{name}"
+to = "gw"
+rate = "1 Mbit/s"
+delay = "{delay} ms"
+error = {{ kind = "packet", probability = {loss} }}
+[[flow]]
+name = "{name}"
+from = "{name}"
+to = "gw"
+transport = "{transport}"
+app = {{ kind = "calls", calls = 1, answer = "0 s", suppression = false, codec = "{codec}" }}
+"""
+
+
+def conference(folder: Path, codec: str = "G.711u", loss: float = 0.0) -> bp.Run:
+    """Three parties at different distances from the bridge, one of them by IAX2."""
+    parties = (("one", 250, "sip", loss), ("two", 20, "iax2", 0.0), ("three", 100, "sip", 0.0))
+    text = CONFERENCE + "".join(
+        PARTY.format(name=name, delay=delay, transport=transport, loss=lost, codec=codec)
+        for name, delay, transport, lost in parties
+    )
+    return bp.simulate(tomllib.loads(text), out=folder)
+
+
+def tones(signal: Any, hertz: tuple[int, ...]) -> list[float]:
+    """The amplitude of each tone in a signal."""
+    np = pytest.importorskip("numpy")
+    time = np.arange(len(signal)) / listening.RATE
+    return [2 * float(abs(np.mean(signal * np.exp(-2j * math.pi * tone * time)))) for tone in hertz]
+
+
+def test_a_party_of_a_conference_hears_the_mix_of_all_others(tmp_path: Path) -> None:
+    np = pytest.importorskip("numpy")
+    time, hertz = np.arange(listening.RATE) / listening.RATE, (440, 700, 1000)
+    recordings = [0.2 * np.sin(2 * math.pi * tone * time) for tone in hertz]
+    good, bad = conference(tmp_path / "good"), conference(tmp_path / "bad", loss=0.05)
+    for place, name in enumerate(("one", "two", "three")):
+        spoken, heard = listening.heard(good, f"{name}.reverse", recordings)
+        # Once everybody is in the conference, which takes 1 s, and until the last packets are on their way.
+        middle = slice(2 * listening.RATE, 10 * listening.RATE)
+        expected = [0.0 if other == place else 0.2 for other in range(3)]
+        assert tones(heard[middle], hertz) == pytest.approx(expected, abs=0.004), name
+        # Mu-law twice, each of at most a few per cent of a sample's value.
+        assert np.abs(spoken - heard)[middle].max() < 0.03
+        # To the bridge each party speaks alone.
+        to_bridge = tones(listening.heard(good, name, recordings)[1][middle], hertz)
+        assert to_bridge == pytest.approx([0.2 if other == place else 0.0 for other in range(3)], abs=0.004)
+    # What is lost between the first party and the bridge is missing for the others; on the way back for itself.
+    for name in ("one", "two", "three"):
+        spoken, heard = listening.heard(bad, f"{name}.reverse", recordings)
+        gaps = np.mean((spoken - heard)[middle] ** 2)
+        assert gaps > 10 * np.mean(
+            np.subtract(*listening.heard(good, f"{name}.reverse", recordings))[middle] ** 2
+        )
+    with pytest.raises(InputError, match="nothing arrived of call 2 at one.source"):
+        listening.heard(good, "one.reverse/2", recordings)
+
+
+def test_what_was_heard_is_scored_beside_the_e_model(tmp_path: Path) -> None:
+    """PESQ falls with the loss of packets as the E-model does; both are in range, for a call and for a conference."""
+    for library in ("pesq", "visqol"):
+        pytest.importorskip(library)
+    if shutil.which("espeak-ng") is None:
+        pytest.skip("espeak-ng, which speaks, is not installed")
+    # A tone will not do: PESQ models the ear for speech. Harvard sentences, list 1 (IEEE 1969).
+    words = "The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background."
+    subprocess.run(["espeak-ng", "-w", str(tmp_path / "speech.wav"), words], check=True)
+    samples = listening.read_speech(tmp_path / "speech.wav")
+    rated = [listening.scores(call(tmp_path / str(loss), loss=loss), "call", samples) for loss in (0.0, 0.1)]
+    rated.append(listening.scores(conference(tmp_path / "mix", loss=0.1), "two.reverse", samples))
+    for one in rated:
+        assert one.pesq is not None and one.visqol is not None
+        assert all(1 <= score <= 5 for score in (one.emodel, one.emodel_listening, one.pesq, one.visqol)), one
+    assert rated[0].loss == 0 and rated[0].pesq is not None and rated[0].pesq > 3.5, rated[0]
+    assert rated[1].pesq is not None and rated[1].pesq < rated[0].pesq - 0.5, rated[1]
+    assert rated[1].emodel_listening < rated[0].emodel_listening - 0.5
+    # The stream from the bridge is whole; what the bridge did not hear is missing in the mix.
+    assert rated[2].loss == 0 and rated[2].pesq is not None and rated[2].pesq < rated[0].pesq - 0.5, rated[2]

@@ -160,7 +160,7 @@ impl IaxExchange {
         self.exchange.register(at(now), iax2::Call(call), user, (seconds, date), &mut self.out);
     }
 
-    fn voice(&mut self, now: u64, call: u16, payload: Vec<u8>) {
+    fn voice(&mut self, now: u64, call: u16, payload: &[u8]) {
         self.exchange.voice(at(now), iax2::Call(call), payload, 0, &mut self.out);
     }
 

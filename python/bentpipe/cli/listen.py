@@ -15,16 +15,18 @@ def listen(
         list[Path] | None, typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)
     ] = None,
     speech: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
-            metavar="FILE", help="A recording of what is spoken, such as a WAV file.", show_default=False
+            metavar="FILE",
+            help="A recording of what is spoken, such as a WAV file. Repeat it for the parties of a conference.",
+            show_default=False,
         ),
     ] = None,
     call: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The voice flow; NAME.reverse is what its caller heard. Needed if there are several.",
+            help="The flow: what its callee heard; NAME.reverse: its caller; NAME/2: of its second call.",
             show_default=False,
         ),
     ] = None,
@@ -49,7 +51,8 @@ def listen(
     """Write what the callee heard of a call as a WAV file.
 
     That is real speech through the call's codec, with the run's losses and late packets. The recording is repeated if
-    the call is longer. With --score, PESQ and ViSQOL rate each run's file beside the E-model, whose first score counts
+    the call is longer. In a conference the callee is the bridge, and NAME.reverse is what a party heard: the mix of all
+    others. With --score, PESQ and ViSQOL rate each run's file beside the E-model, whose first score counts
     the delay as a conversation does, and whose second does not. Codecs and scores need the extra `voice`: pip install
     'bentpipe[voice]'.
     """
@@ -61,18 +64,16 @@ def listen(
 
     from .output import print_json, print_table
 
-    if speech is None:
+    if not speech:
         raise InputError("nothing is spoken: give a recording with --speech FILE.wav")
-    spoken = ear.read_speech(speech)
+    spoken = [ear.read_speech(file) for file in speech]
     if activity:
-        spurts = ear.activity(spoken)
+        spurts, length = ear.activity(spoken[0]), len(spoken[0]) / ear.RATE
         if json:
-            print_json({"length": len(spoken) / ear.RATE, "spurts": spurts})
+            print_json({"length": length, "spurts": spurts})
             return
         pairs = ", ".join(f'["{begin:g} s", "{end:g} s"]' for begin, end in spurts)
-        typer.echo(
-            f'talker = {{ kind = "recorded", caller = [{pairs}], length = "{len(spoken) / ear.RATE:g} s" }}'
-        )
+        typer.echo(f'talker = {{ kind = "recorded", caller = [{pairs}], length = "{length:g} s" }}')
         return
     if not runs:
         raise InputError("no run: name the folder of a run with a voice flow")
@@ -85,7 +86,7 @@ def listen(
             rows.append(ear.scores(run, call, spoken))
             continue
         name = call or next(iter(ear.calls(run)), "call")
-        target = out or folder / f"heard-{name}.wav"
+        target = out or folder / f"heard-{name.replace('/', '-')}.wav"
         ear.write_wav(target, ear.heard(run, call, spoken)[1])
         if not json:
             typer.echo(f"written  {target}")

@@ -433,8 +433,7 @@ impl Telephone {
         self.ear.sequence = rtp::unwrapped_sequence(self.ear.sequence, rtp.sequence);
         let codec = self.sending.codec;
         let position = f64::from(rtp.timestamp.wrapping_sub(zero).cast_signed()) / f64::from(codec.rtp.clock);
-        let noise = rtp.payload_type != codec.rtp.payload_type
-            || payload == codec.rtp.noise.bytes && payload != self.sending.payload();
+        let noise = self.sending.is_noise(rtp.payload_type, payload);
         row.extend([self.ear.sequence as f64, position, heard, f64::from(u8::from(noise))]);
     }
 }

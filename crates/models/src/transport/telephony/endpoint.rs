@@ -3,7 +3,7 @@
 //! The source places calls, the destination answers them; both talk and listen. Both ends derive the conversation of a call from
 //! its number, which the signalling carries, so that who speaks when is decided alike at both.
 
-use super::results::{Counts, Outcome, Record, CALL, TRAFFIC};
+use super::results::{Counts, Outcome, Record, CALL, HEARD, TRAFFIC};
 use super::{Line, Outgoing, Signal, Signals};
 use crate::app::{calls, End};
 use crate::channel::effect::Received;
@@ -12,7 +12,7 @@ use crate::transport::hosting::Site;
 use crate::transport::tcp::Supply;
 use crate::transport::{names, udp, Seat, Transport};
 use crate::voice::codec::Codec;
-use crate::voice::rtp::Rtp;
+use crate::voice::rtp::{unwrapped_sequence, Rtp};
 use crate::voice::stream::{Clocks, Heard, Numbers, Origin, Packetizer, Receiver, Sender, Sending};
 use crate::voice::talker::Side;
 use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
@@ -57,13 +57,23 @@ struct Call {
     receiver: Option<Receiver>,
     /// Numbers the packets that a conference bridge sends to this party.
     mixed: Option<Packetizer>,
+    /// Sequence number of the last packet that arrived, unwrapped.
+    sequence: i64,
     /// For each packet of a party of a conference that waits for the mix: when it is played, and when it arrived.
     played: VecDeque<(Time, Time)>,
 }
 
 impl Call {
     fn new(record: Record, holding: Option<Span>) -> Call {
-        Call { record, holding, sender: None, receiver: None, mixed: None, played: VecDeque::new() }
+        Call {
+            record,
+            holding,
+            sender: None,
+            receiver: None,
+            mixed: None,
+            sequence: 0,
+            played: VecDeque::new(),
+        }
     }
 }
 
@@ -93,6 +103,7 @@ pub struct Endpoint {
     destination: DestinationCounters,
     spoiled: Received,
     call_rows: Option<Probe>,
+    heard: Option<Probe>,
     traffic: Option<Traffic>,
     /// Whether the calls are parties of a conference, to whom a bridge sends the mix.
     mixing: bool,
@@ -136,6 +147,7 @@ impl Endpoint {
         let ends = Ends { own: ipv4(site.node), other: ipv4(site.peer), end: site.end };
         let line = transport.line(ends, &config, random, supply).expect("the scenario has been checked");
         let call_rows = supply.probe(&CALL, &entity);
+        let heard = supply.probe(&HEARD, &entity);
         let traffic = supply.probe(&TRAFFIC, &entity);
         let traffic = traffic.map(|probe| Traffic { probe, next: Time::ZERO + SECOND, bytes: 0, speech: 0 });
         Endpoint {
@@ -158,6 +170,7 @@ impl Endpoint {
             source: SourceCounters::default(),
             spoiled: Received::default(),
             call_rows,
+            heard,
             traffic,
             mixing: false,
         }
@@ -263,7 +276,7 @@ impl Endpoint {
             }
             Signal::Failed { call, reason } => self.end(now, call, Outcome::Failed(reason), out),
             Signal::Ended { call } => self.end(now, call, Outcome::Over, out),
-            Signal::Speech { call, rtp } => self.hear(now, call, &rtp, packet),
+            Signal::Speech { call, rtp, payload } => self.hear(now, call, (&rtp, payload), packet, out),
         }
     }
 
@@ -288,7 +301,14 @@ impl Endpoint {
     }
 
     /// Passes a packet of speech to the receiver of its call.
-    fn hear(&mut self, now: Time, call: u32, rtp: &Rtp, packet: Option<&Packet>) {
+    fn hear(
+        &mut self,
+        now: Time,
+        call: u32,
+        (rtp, payload): (&Rtp, u32),
+        packet: Option<&Packet>,
+        out: &mut Outbox,
+    ) {
         let (codec, sending) = (self.codec(), self.sending);
         let Some(call) = self.calls.get_mut(&call) else { return };
         let receiver = call.receiver.get_or_insert_with(|| {
@@ -300,10 +320,16 @@ impl Endpoint {
             Receiver::new(codec, sending.frames, &self.config.playout, Clocks::default(), Some(origin))
         });
         let heard = receiver.receive(now, rtp);
-        if let (true, Heard::Played { at }) =
-            (self.mixing && rtp.payload_type == codec.rtp.payload_type, heard)
-        {
+        let noise = sending.is_noise(rtp.payload_type, payload);
+        if let (true, Heard::Played { at }) = (self.mixing && !noise, heard) {
             call.played.push_back((at, now));
+        }
+        if let (Some(probe), true) = (self.heard, heard != Heard::Foreign) {
+            call.sequence = unwrapped_sequence(call.sequence, rtp.sequence);
+            let at = if let Heard::Played { at } = heard { at.as_secs_f64() } else { f64::NAN };
+            let (number, sequence) = (f64::from(call.record.number), call.sequence as f64);
+            let spoken = receiver.spoken(rtp).unwrap_or(f64::NAN);
+            out.record(probe, now, &[number, sequence, spoken, at, f64::from(u8::from(noise))]);
         }
     }
 

@@ -12,7 +12,7 @@
 //! knows what was lost.
 
 use super::endpoint::{Endpoint, Ends};
-use super::results::{CALL, REPORT, TRAFFIC};
+use super::results::{CALL, HEARD, REPORT, TRAFFIC};
 use super::{Line, Message, Outgoing, Signal, Signals};
 use crate::app::{calls, Workload};
 use crate::transport::{tcp, udp, Packets, Seat, Supply, Transport};
@@ -48,7 +48,7 @@ impl Sample for Config {
 }
 
 impl Tables for Config {
-    const TRACES: &'static [&'static Table] = &[&CALL, &TRAFFIC];
+    const TRACES: &'static [&'static Table] = &[&CALL, &TRAFFIC, &HEARD];
     const REPORTS: &'static [&'static Table] = &[&REPORT];
 }
 
@@ -106,6 +106,8 @@ struct Iax2 {
     ends: Ends,
     codec: frame::Codec,
     out: iax2::Out,
+    /// The payload of a packet of speech.
+    silence: Vec<u8>,
 }
 
 /// The UDP port of IAX2.
@@ -114,13 +116,13 @@ const PORT: u16 = 4569;
 impl Iax2 {
     fn new(ends: Ends, codec: &'static Codec, trunk: Option<iax2::Trunk>) -> Iax2 {
         let codec = format(codec).expect("the scenario has been checked");
-        Iax2 { exchange: Exchange::new(trunk), ends, codec, out: iax2::Out::default() }
+        Iax2 { exchange: Exchange::new(trunk), ends, codec, out: iax2::Out::default(), silence: Vec::new() }
     }
 
     /// Passes on the datagrams and events of the exchange. `marks` are those of the datagram that it was given.
     fn pass(&mut self, marks: &[u64], out: &mut Signals) {
-        for iax2::Sending { bytes, marks, .. } in self.out.send.drain(..) {
-            let (size, speech) = (bytes.len() as u32 + udp::HEADER, speech(&bytes));
+        for iax2::Sending { bytes, marks, speech, .. } in self.out.send.drain(..) {
+            let size = bytes.len() as u32 + udp::HEADER;
             out.send.push(Outgoing { size, speech, body: Body::layer(Message { bytes, marks }) });
         }
         out.retransmissions += std::mem::take(&mut self.out.retransmissions);
@@ -135,25 +137,17 @@ impl Iax2 {
                     Some(Signal::Failed { call: u32::from(call.0), reason: u16::from(cause) })
                 }
                 Event::Ended { call, by_other: true } => Some(Signal::Ended { call: u32::from(call.0) }),
-                Event::Voice { call, place, .. } => marks
-                    .get(place)
-                    .map(|mark| Signal::Speech { call: u32::from(call.0), rtp: unmarked(*mark) }),
+                Event::Voice { call, place, bytes, .. } => marks.get(place).map(|mark| Signal::Speech {
+                    call: u32::from(call.0),
+                    rtp: unmarked(*mark),
+                    payload: bytes,
+                }),
                 Event::Progress { .. }
                 | Event::Ended { .. }
                 | Event::Lag { .. }
                 | Event::Registering { .. } => None,
             });
         }
-    }
-}
-
-/// Number of bytes of speech in a frame.
-fn speech(bytes: &[u8]) -> u32 {
-    match frame::Frame::read(bytes) {
-        Ok(frame::Frame::Full(full, data)) if matches!(full.kind, frame::Kind::Voice(_)) => data.len() as u32,
-        Ok(frame::Frame::Mini(voice)) => voice.payload.len() as u32,
-        Ok(frame::Frame::Trunk(voices)) => voices.iter().map(|voice| voice.payload.len() as u32).sum(),
-        _ => 0,
     }
 }
 
@@ -205,8 +199,9 @@ impl Line for Iax2 {
     }
 
     fn speak(&mut self, now: Time, call: u32, media: &Media, out: &mut Signals) {
-        let payload = vec![0; media.payload as usize];
-        self.exchange.voice(now, Call(call as u16), payload, mark(&media.rtp), &mut self.out);
+        // What is spoken is not simulated.
+        self.silence.resize(media.payload as usize, 0);
+        self.exchange.voice(now, Call(call as u16), &self.silence, mark(&media.rtp), &mut self.out);
         self.pass(&[], out);
     }
 

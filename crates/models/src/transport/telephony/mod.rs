@@ -99,6 +99,8 @@ pub enum Signal {
         call: u32,
         /// The packet's RTP header; with IAX2, which has none, what it would contain.
         rtp: Rtp,
+        /// Size of its encoded speech or comfort noise, in bytes.
+        payload: u32,
     },
 }
 

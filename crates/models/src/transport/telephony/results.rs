@@ -52,6 +52,36 @@ pub static TRAFFIC: Table = Table {
     ],
 };
 
+/// Trace of when each packet of speech is played.
+pub static HEARD: Table = Table {
+    name: "call_speech",
+    entity: "flow end",
+    about: "when a packet of speech arrives at an end of a flow of calls (NAME.source, NAME.destination)",
+    columns: &[
+        Column::whole(
+            "number",
+            "1",
+            "number of the call at the exchange that places it, from 1; 0 if it is not known",
+        ),
+        Column::whole(
+            "sequence",
+            "1",
+            "sequence number of the packet, with its cycles; missing numbers were lost",
+        ),
+        Column::real(
+            "spoken",
+            "s",
+            "when its first sample was spoken or, from a conference bridge, when its part of the mix began",
+        ),
+        Column::real(
+            "heard",
+            "s",
+            "when its first sample is played; null if the packet came too late or twice",
+        ),
+        Column::whole("noise", "1", "1 if it holds comfort noise, 0 for speech"),
+    ],
+};
+
 /// Totals of the calls of an exchange.
 pub static REPORT: Table = Table {
     name: "calls",

@@ -10,7 +10,7 @@
 //! for 64 T1, 487 if the caller gives up, 503 if the TCP connection fails.
 
 use super::endpoint::{Endpoint, Ends};
-use super::results::{CALL, REPORT, TRAFFIC};
+use super::results::{CALL, HEARD, REPORT, TRAFFIC};
 use super::stream::{Carried, News, Stream as Connection};
 use super::{Line, Message, Outgoing, Signal, Signals};
 use crate::app::{calls, End, Workload};
@@ -43,13 +43,13 @@ pub struct Config {
     pub t1: Span,
     /// Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls with the default
     /// settings of the transport `tcp`. Speech is sent over UDP with either.
-    pub over: Over,
+    pub over: SipTransport,
 }
 
 /// The transport protocol of SIP's messages (RFC 3261, section 18).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Over {
+pub enum SipTransport {
     /// A datagram for each message.
     #[default]
     Udp,
@@ -59,7 +59,7 @@ pub enum Over {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { t1: Timers::default().t1, over: Over::default() }
+        Config { t1: Timers::default().t1, over: SipTransport::default() }
     }
 }
 
@@ -68,7 +68,7 @@ impl Sample for Config {
 }
 
 impl Tables for Config {
-    const TRACES: &'static [&'static Table] = &[&CALL, &TRAFFIC];
+    const TRACES: &'static [&'static Table] = &[&CALL, &TRAFFIC, &HEARD];
     const REPORTS: &'static [&'static Table] = &[&REPORT];
 }
 
@@ -85,7 +85,7 @@ impl Transport for Config {
         supply: &mut dyn tcp::Supply,
     ) -> Option<Box<dyn Line>> {
         let timers = Timers { t1: self.t1, t2: Timers::default().t2.max(self.t1), ..Timers::default() };
-        let connection = (self.over == Over::Tcp).then(|| {
+        let connection = (self.over == SipTransport::Tcp).then(|| {
             let (opens, config) = (ends.end == End::Source, tcp::Config::default());
             let own = Streams::new(random.bits(), 0).stream("connection");
             let congestion = supply.congestion(&config);
@@ -339,7 +339,11 @@ impl Line for Sip {
     fn receive(&mut self, now: Time, body: &Body, out: &mut Signals) -> bool {
         if let Some(speech) = body.of::<Speech>() {
             let call = self.calls.get(&speech.port);
-            out.events.extend(call.map(|call| Signal::Speech { call: *call, rtp: speech.rtp }));
+            out.events.extend(call.map(|call| Signal::Speech {
+                call: *call,
+                rtp: speech.rtp,
+                payload: speech.payload,
+            }));
             return true;
         }
         if let (Some(carried), Some(connection)) = (body.of::<Carried>(), &mut self.connection) {

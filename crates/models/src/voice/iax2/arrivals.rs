@@ -12,8 +12,9 @@ impl Exchange {
     pub fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Out) {
         match Frame::read(bytes) {
             Ok(Frame::Full(full, data)) => {
-                self.full(now, from, &full, data, out);
-                self.reckon();
+                if let Some(number) = self.full(now, from, &full, data, out) {
+                    self.settle(number);
+                }
             }
             Ok(Frame::Mini(voice)) => self.mini(from, voice, (0, frame::MINI, true), now, out),
             Ok(Frame::Trunk(entries)) => {
@@ -28,10 +29,6 @@ impl Exchange {
         }
     }
 
-    /// This exchange's number of the call that `from` calls `number`.
-    fn known(&self, from: SocketAddr, number: u16) -> Option<u16> {
-        self.peers.get(&(from, number)).copied()
-    }
     /// Handles the speech of a mini frame or of the trunk entry at `place`. `stamped` says whether its time stamp is that of the call.
     fn mini(
         &mut self,
@@ -45,7 +42,7 @@ impl Exchange {
         let leg = self.legs.get_mut(&number).expect("it is known");
         let Some(heard) = leg.heard else {
             let bytes = leg.unreliable(now, number, iax::VNAK, None);
-            out.send.push(Sending { to: from, bytes, marks: Vec::new() });
+            out.send.push(Sending::signalling(from, bytes));
             return;
         };
         let timestamp = match stamped {
@@ -59,8 +56,8 @@ impl Exchange {
         out.events.push(Event::Voice { call: Call(number), timestamp, at, bytes, place });
     }
 
-    /// Handles a full frame: acknowledges it, and passes it on if it is the next in order.
-    fn full(&mut self, now: Time, from: SocketAddr, full: &Full, data: &[u8], out: &mut Out) {
+    /// Handles a full frame: acknowledges it, and passes it on if it is the next in order. Returns the number of its call, if it is of one.
+    fn full(&mut self, now: Time, from: SocketAddr, full: &Full, data: &[u8], out: &mut Out) -> Option<u16> {
         let own = match full.destination {
             0 => self.known(from, full.source),
             number => Some(number).filter(|number| self.legs.get(number).is_some_and(|leg| leg.peer == from)),
@@ -70,23 +67,24 @@ impl Exchange {
                 Kind::Iax(iax::NEW | iax::REGREQ | iax::REGREL) => self.offered(now, from, full, data, out),
                 Kind::Iax(iax::POKE) => {
                     let pong = Full { kind: Kind::Iax(iax::PONG), expected: 1, ..reply(full) };
-                    out.send.push(Sending { to: from, bytes: pong.bytes(&[]), marks: Vec::new() });
+                    out.send.push(Sending::signalling(from, pong.bytes(&[])));
                 }
                 Kind::Iax(iax::ACK | iax::INVAL | iax::VNAK) => {}
                 _ => {
                     let inval = Full { kind: Kind::Iax(iax::INVAL), ..reply(full) };
-                    out.send.push(Sending { to: from, bytes: inval.bytes(&[]), marks: Vec::new() });
+                    out.send.push(Sending::signalling(from, inval.bytes(&[])));
                 }
             }
-            return;
+            return None;
         };
         let leg = self.legs.get_mut(&number).expect("it is known");
         if leg.number == 0 {
             leg.number = full.source;
-            self.peers.insert((from, full.source), number);
+            self.learn(from, full.source, number);
         } else if leg.number != full.source {
-            return;
+            return None;
         }
+        let leg = self.legs.get_mut(&number).expect("it is known");
         leg.acknowledge(full.expected);
         let ending = leg.state == State::Ending && leg.waiting.is_empty();
         match full.kind {
@@ -94,16 +92,19 @@ impl Exchange {
                 if ending {
                     self.remove(number);
                 }
-                return;
+                return Some(number);
             }
             Kind::Iax(iax::VNAK) => {
                 for waiting in &leg.waiting {
                     out.send.push(waiting.again(from, leg.number, leg.expected));
                     out.retransmissions += 1;
                 }
-                return;
+                return Some(number);
             }
-            Kind::Iax(iax::INVAL) => return self.lost(number, out),
+            Kind::Iax(iax::INVAL) => {
+                self.lost(number, out);
+                return None;
+            }
             _ => {}
         }
         let ahead = full.out.wrapping_sub(leg.expected).cast_signed();
@@ -111,11 +112,12 @@ impl Exchange {
             // A late or repeated frame is acknowledged once more. Before a frame that is ahead, one is missing.
             let kind = if ahead < 0 { iax::ACK } else { iax::VNAK };
             let bytes = leg.unreliable(now, number, kind, Some(full.timestamp));
-            out.send.push(Sending { to: from, bytes, marks: Vec::new() });
-            return;
+            out.send.push(Sending::signalling(from, bytes));
+            return Some(number);
         }
         leg.expected = leg.expected.wrapping_add(1);
         self.take(now, number, full, data, out);
+        Some(number)
     }
 
     /// Handles the next reliable frame in order.
@@ -133,7 +135,7 @@ impl Exchange {
             return;
         }
         let bytes = leg.unreliable(now, number, iax::ACK, Some(full.timestamp));
-        out.send.push(Sending { to: leg.peer, bytes, marks: Vec::new() });
+        out.send.push(Sending::signalling(leg.peer, bytes));
         match (full.kind, leg.state) {
             (Kind::Iax(iax::ACCEPT), State::Calling) => {
                 out.events.push(Event::Progress { call, ringing: false })
@@ -200,7 +202,7 @@ impl Exchange {
         let mut leg = Leg::new(now, State::Offered, from, codec);
         (leg.number, leg.expected) = (full.source, full.out.wrapping_add(1));
         self.legs.insert(number, leg);
-        self.peers.insert((from, full.source), number);
+        self.learn(from, full.source, number);
         let call = Call(number);
         if full.kind != Kind::Iax(iax::NEW) {
             let refresh = frame::number(data, element::REFRESH).unwrap_or(60).min(3600) as u16;

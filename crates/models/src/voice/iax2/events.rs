@@ -122,6 +122,15 @@ pub struct Sending {
     /// The marks that the user gave to the frames of speech in the datagram, in order: see
     /// [`Exchange::voice`](super::Exchange::voice).
     pub marks: Vec<u64>,
+    /// Bytes of encoded speech in the datagram; 0 for signalling.
+    pub speech: u32,
+}
+
+impl Sending {
+    /// A datagram of signalling.
+    pub(super) fn signalling(to: SocketAddr, bytes: Vec<u8>) -> Sending {
+        Sending { to, bytes, marks: Vec::new(), speech: 0 }
+    }
 }
 
 /// Settings of trunk frames, which carry the speech of all calls to one address together (RFC 5456, section 8.1.3.1).

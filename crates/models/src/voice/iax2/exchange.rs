@@ -12,15 +12,17 @@ use super::events::{cause, Call, Event, Out, Sending, Trunk};
 use super::frame::{self, control, element, iax, Codec, Full, Kind, Voice};
 use super::leg::{Leg, State, Waiting, FIRST, LAG, LONGEST, PING, TRIES};
 use bentpipe_core::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::ops::Range;
 
 /// A frame of speech that waits for the next trunk frame.
 struct Entry {
     to: SocketAddr,
     call: u16,
     timestamp: u32,
-    payload: Vec<u8>,
+    /// Where its encoded speech lies in the exchange's `payloads`.
+    payload: Range<usize>,
     mark: u64,
 }
 
@@ -30,16 +32,17 @@ pub struct Exchange {
     /// The calls, by the number that this exchange gave them.
     pub(super) legs: BTreeMap<u16, Leg>,
     /// This exchange's number of a call, by the other end's address and number.
-    pub(super) peers: BTreeMap<(SocketAddr, u16), u16>,
+    peers: BTreeMap<SocketAddr, BTreeMap<u16, u16>>,
     /// Number of the newest call.
     last: u16,
     trunk: Option<Trunk>,
-    /// Speech that waits for the next trunk frame.
+    /// Speech that waits for the next trunk frame, and its encoded bytes.
     entries: Vec<Entry>,
+    payloads: Vec<u8>,
     /// Time of the next trunk frame, if speech waits for one.
     departure: Option<Time>,
-    /// The earliest time at which a timer expires, if one runs.
-    next: Option<Time>,
+    /// The calls of which a timer runs, by the time at which the first one expires.
+    timers: BTreeSet<(Time, u16)>,
 }
 
 impl Exchange {
@@ -73,7 +76,6 @@ impl Exchange {
         frame::push(&mut data, element::FORMAT, &codec.0.to_be_bytes());
         self.legs.insert(number, Leg::new(now, State::Calling, peer, codec));
         self.reliable(now, number, Kind::Iax(iax::NEW), data, out);
-        self.reckon();
         Some(Call(number))
     }
 
@@ -81,7 +83,6 @@ impl Exchange {
     pub fn ring(&mut self, now: Time, call: Call, out: &mut Out) {
         self.accept(now, call, out);
         self.reliable(now, call.0, Kind::Control(control::RINGING), Vec::new(), out);
-        self.reckon();
     }
 
     /// Answers a call: both parties can talk.
@@ -91,7 +92,6 @@ impl Exchange {
         leg.state = State::Up;
         leg.watch(now);
         self.reliable(now, call.0, Kind::Control(control::ANSWER), Vec::new(), out);
-        self.reckon();
     }
 
     /// Chooses the codec of an offered call. It is the caller's first choice otherwise.
@@ -125,7 +125,6 @@ impl Exchange {
         }
         frame::push(&mut data, element::REFRESH, &seconds.to_be_bytes());
         self.reliable(now, call.0, Kind::Iax(iax::REGACK), data, out);
-        self.reckon();
     }
 
     /// Accepts an offered call in the codec that was chosen.
@@ -153,7 +152,7 @@ impl Exchange {
         }
     }
 
-    /// Sends HANGUP or REJECT.
+    /// Sends HANGUP or REJECT, and waits for its acknowledgment.
     fn end(&mut self, now: Time, call: Call, kind: u8, cause: u8, out: &mut Out) {
         let Some(leg) = self.legs.get_mut(&call.0).filter(|leg| leg.state != State::Ending) else { return };
         leg.state = State::Ending;
@@ -161,33 +160,33 @@ impl Exchange {
         let mut data = Vec::new();
         frame::push(&mut data, element::CAUSECODE, &[cause]);
         self.reliable(now, call.0, Kind::Iax(kind), data, out);
-        self.reckon();
     }
 
     /// Sends encoded speech in a call that was answered. `mark` is a note of the user that is not transmitted: it is returned beside every
     /// datagram that contains the speech.
-    pub fn voice(&mut self, now: Time, call: Call, payload: Vec<u8>, mark: u64, out: &mut Out) {
+    pub fn voice(&mut self, now: Time, call: Call, payload: &[u8], mark: u64, out: &mut Out) {
         let Some(leg) = self.legs.get_mut(&call.0).filter(|leg| leg.state == State::Up) else { return };
         let timestamp = leg.stamp(now);
         let before = leg.voice.replace(timestamp);
         if before.is_none_or(|before| before >> 15 != timestamp >> 15) {
             let kind = Kind::Voice(leg.codec);
-            self.stamped(now, call.0, (kind, timestamp), payload, Some(mark), out);
-            self.reckon();
+            self.stamped(now, call.0, (kind, timestamp), payload.to_vec(), Some(mark), out);
             return;
         }
         let to = leg.peer;
         match self.trunk {
             None => {
-                let bytes = frame::mini(call.0, timestamp as u16, &payload);
-                out.send.push(Sending { to, bytes, marks: vec![mark] });
+                let bytes = frame::mini(call.0, timestamp as u16, payload);
+                out.send.push(Sending { to, bytes, marks: vec![mark], speech: payload.len() as u32 });
             }
             Some(Trunk { period, .. }) => {
+                let begin = self.payloads.len();
+                self.payloads.extend_from_slice(payload);
+                let payload = begin..self.payloads.len();
                 self.entries.push(Entry { to, call: call.0, timestamp, payload, mark });
                 let period = period.as_nanos();
                 let departure = Time::from_nanos((now.as_nanos() / period + 1) * period);
-                let departure = *self.departure.get_or_insert(departure);
-                self.next = Some(self.next.map_or(departure, |next| next.min(departure)));
+                self.departure.get_or_insert(departure);
             }
         }
     }
@@ -195,7 +194,8 @@ impl Exchange {
     /// When to call [`Exchange::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
-        self.next.unwrap_or(Time::MAX)
+        let timer = self.timers.first().map_or(Time::MAX, |(due, _)| *due);
+        self.departure.map_or(timer, |departure| departure.min(timer))
     }
 
     /// Acts on all timers that have expired.
@@ -205,13 +205,16 @@ impl Exchange {
         }
         let mut silent = Vec::new();
         let mut watch = Vec::new();
-        for (number, leg) in &mut self.legs {
+        while let Some((_, number)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
+            self.timers.pop_first();
+            let Some(leg) = self.legs.get_mut(&number) else { continue };
+            leg.due = Time::MAX;
             for waiting in &mut leg.waiting {
                 if waiting.next > now {
                     continue;
                 }
                 if waiting.tries == TRIES {
-                    silent.push(*number);
+                    silent.push(number);
                     break;
                 }
                 waiting.tries += 1;
@@ -222,11 +225,14 @@ impl Exchange {
             }
             if leg.ping <= now {
                 leg.ping = now + PING;
-                watch.push((*number, iax::PING));
+                watch.push((number, iax::PING));
             }
             if leg.lag <= now {
                 leg.lag = now + LAG;
-                watch.push((*number, iax::LAGRQ));
+                watch.push((number, iax::LAGRQ));
+            }
+            if silent.last() != Some(&number) {
+                self.settle(number);
             }
         }
         for number in silent {
@@ -238,14 +244,13 @@ impl Exchange {
         for (number, kind) in watch {
             self.reliable(now, number, Kind::Iax(kind), Vec::new(), out);
         }
-        self.reckon();
     }
 
     /// Sends a trunk frame to each address for which speech waits.
     fn depart(&mut self, now: Time, out: &mut Out) {
         self.departure = None;
         let timestamps = self.trunk.is_some_and(|trunk| trunk.timestamps);
-        let entries = std::mem::take(&mut self.entries);
+        let (entries, mut payloads) = (std::mem::take(&mut self.entries), std::mem::take(&mut self.payloads));
         let mut addresses: Vec<SocketAddr> = entries.iter().map(|entry| entry.to).collect();
         addresses.sort_unstable();
         addresses.dedup();
@@ -254,20 +259,39 @@ impl Exchange {
             let voices = mine().map(|Entry { call, timestamp, payload, .. }| Voice {
                 call: *call,
                 timestamp: *timestamp as u16,
-                payload,
+                payload: &payloads[payload.clone()],
             });
             let stamp = (now.as_nanos() / 1_000_000) as u32;
             let bytes = frame::trunk_of(stamp, timestamps, voices);
             let marks = mine().map(|entry| entry.mark).collect();
-            out.send.push(Sending { to, bytes, marks });
+            let speech = mine().map(|entry| entry.payload.len() as u32).sum();
+            out.send.push(Sending { to, bytes, marks, speech });
         }
+        payloads.clear();
+        self.payloads = payloads;
     }
 
-    /// Forgets a call.
+    /// Removes a call and returns its state.
     pub(super) fn remove(&mut self, number: u16) -> Option<Leg> {
         let leg = self.legs.remove(&number)?;
-        self.peers.remove(&(leg.peer, leg.number));
+        self.timers.remove(&(leg.due, number));
+        if let Some(numbers) = self.peers.get_mut(&leg.peer) {
+            numbers.remove(&leg.number);
+            if numbers.is_empty() {
+                self.peers.remove(&leg.peer);
+            }
+        }
         Some(leg)
+    }
+
+    /// This exchange's number of the call that `peer` calls `number`.
+    pub(super) fn known(&self, peer: SocketAddr, number: u16) -> Option<u16> {
+        self.peers.get(&peer)?.get(&number).copied()
+    }
+
+    /// Notes that `peer` calls the call `own` by its number `number`.
+    pub(super) fn learn(&mut self, peer: SocketAddr, number: u16, own: u16) {
+        self.peers.entry(peer).or_default().insert(number, own);
     }
 
     /// A number that no other call has. Number 0 means that there is no call (section 8.1.1).
@@ -308,16 +332,22 @@ impl Exchange {
             kind,
         };
         leg.out = leg.out.wrapping_add(1);
-        out.send.push(Sending { to: leg.peer, bytes: full.bytes(&data), marks: mark.into_iter().collect() });
+        out.send.push(Waiting::datagram(leg.peer, &full, &data, mark));
         leg.waiting.push_back(Waiting { full, data, mark, next: now + FIRST, interval: FIRST, tries: 0 });
+        self.settle(number);
     }
 
-    /// Recomputes the earliest time at which a timer expires.
-    pub(super) fn reckon(&mut self) {
-        let legs = self.legs.values().flat_map(|leg| {
-            let waiting = leg.waiting.iter().map(|waiting| waiting.next).min();
-            [Some(leg.ping), Some(leg.lag), waiting].into_iter().flatten()
-        });
-        self.next = legs.chain(self.departure).min();
+    /// Schedules the first of a call's timers, after a change of one of them.
+    pub(super) fn settle(&mut self, number: u16) {
+        let Some(leg) = self.legs.get_mut(&number) else { return };
+        let next = leg.next_wake();
+        let before = std::mem::replace(&mut leg.due, next);
+        if next == before {
+            return;
+        }
+        self.timers.remove(&(before, number));
+        if next < Time::MAX {
+            self.timers.insert((next, number));
+        }
     }
 }

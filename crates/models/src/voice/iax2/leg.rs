@@ -62,6 +62,8 @@ pub(super) struct Leg {
     pub ping: Time,
     /// Time of the next LAGRQ; `Time::MAX` before the call is answered.
     pub lag: Time,
+    /// Time at which the exchange has scheduled the leg's next timer.
+    pub due: Time,
 }
 
 /// Time from the first transmission of a frame to its first retransmission.
@@ -89,7 +91,13 @@ impl Waiting {
     /// The same frame once more, with the retransmission flag and the current numbers.
     pub fn again(&self, to: SocketAddr, destination: u16, expected: u8) -> Sending {
         let full = Full { retransmitted: true, destination, expected, ..self.full };
-        Sending { to, bytes: full.bytes(&self.data), marks: self.mark.into_iter().collect() }
+        Waiting::datagram(to, &full, &self.data, self.mark)
+    }
+
+    /// A full frame as a datagram. `mark` is that of its speech, if it holds speech.
+    pub fn datagram(to: SocketAddr, full: &Full, data: &[u8], mark: Option<u64>) -> Sending {
+        let speech = if mark.is_some() { data.len() as u32 } else { 0 };
+        Sending { to, bytes: full.bytes(data), marks: mark.into_iter().collect(), speech }
     }
 }
 
@@ -110,7 +118,14 @@ impl Leg {
             last: 0,
             ping: Time::MAX,
             lag: Time::MAX,
+            due: Time::MAX,
         }
+    }
+
+    /// The time at which the first of the leg's timers expires; `Time::MAX` if none runs.
+    pub fn next_wake(&self) -> Time {
+        let waiting = self.waiting.iter().map(|waiting| waiting.next).min();
+        waiting.unwrap_or(Time::MAX).min(self.ping).min(self.lag)
     }
 
     /// Schedules the first PING and the first LAGRQ, which show whether the other end is still there.

@@ -79,7 +79,7 @@ fn a_call_over_a_satellite_from_new_to_hangup() {
     for step in 0..2000 {
         let now = at(12_010 + step * 20);
         pair.run(now, &mut answer);
-        pair.act(now, 0, |one, out| one.voice(now, call, vec![0; 160], 0, out));
+        pair.act(now, 0, |one, out| one.voice(now, call, &[0; 160], 0, out));
     }
     let voice: Vec<_> = pair.sent.iter().filter(|(_, end, bytes)| *end == 0 && bytes.len() > 150).collect();
     let full: Vec<_> =
@@ -134,7 +134,7 @@ fn calls_under_loss_end_at_both_ends() {
         let call = call.unwrap();
         let until = at(number * 100_000 + 40_000);
         pair.run(until, &mut answer);
-        pair.act(until, 0, |one, out| one.voice(until, call, vec![0; 33], 0, out));
+        pair.act(until, 0, |one, out| one.voice(until, call, &[0; 33], 0, out));
         pair.act(until, 0, |one, out| one.hang_up(until, call, out));
         pair.run(at(number * 100_000 + 99_000), &mut answer);
         assert_eq!((pair.ends[0].calls(), pair.ends[1].calls()), (0, 0), "call {number}");
@@ -164,7 +164,7 @@ fn the_voice_of_several_calls_leaves_in_one_trunk() {
         for (offset, call) in calls.iter().enumerate() {
             let now = at(2_001 + offset as u64 + step * 20);
             pair.run(now, &mut answer);
-            pair.act(now, 0, |one, out| one.voice(now, Call(*call), vec![0; 33], 0, out));
+            pair.act(now, 0, |one, out| one.voice(now, Call(*call), &[0; 33], 0, out));
         }
     }
     pair.run(at(2_400), &mut answer);

@@ -364,6 +364,14 @@ impl Receiver {
         Some((source.ssrc, source.jitter.integer(), source.highest as u32))
     }
 
+    /// When the first sample of a packet that has arrived was spoken, in seconds, by the speaker's clock; `None` if the meaning of the
+    /// stream's time stamps is not known.
+    pub fn spoken(&self, rtp: &Rtp) -> Option<f64> {
+        let (source, origin) = (self.source.as_ref()?, self.origin?);
+        let since = unwrapped_timestamp(source.timestamp, rtp.timestamp) - source.zero;
+        Some(origin.at.as_secs_f64() + since as f64 / f64::from(self.codec.rtp.clock))
+    }
+
     /// The present playout delay beyond the transit of the last packet that set it, in nanoseconds.
     pub fn playout_delay(&self) -> Option<Span> {
         self.source.as_ref().map(|source| Span::from_nanos(source.delay.max(0) as u64))

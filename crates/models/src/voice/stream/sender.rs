@@ -35,6 +35,13 @@ impl Sending {
     pub fn payload(&self) -> u32 {
         self.codec.payload(self.frames)
     }
+
+    /// Whether a packet with this payload type and size holds comfort noise. Codecs with a payload type of their own for it are told apart by
+    /// that, others by its size.
+    pub fn is_noise(&self, payload_type: u8, payload: u32) -> bool {
+        payload_type != self.codec.rtp.payload_type
+            || payload == self.codec.rtp.noise.bytes && payload != self.payload()
+    }
 }
 
 /// The first numbers of a stream, which are random (RFC 3550, section 5.1).
@@ -49,7 +56,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Draws random numbers.
+    /// Draws the numbers from a random stream.
     pub fn draw(stream: &mut Stream) -> Numbers {
         let (one, other) = (stream.bits(), stream.bits());
         Numbers { sequence: one as u16, timestamp: (one >> 32) as u32, ssrc: other as u32 }
@@ -79,7 +86,7 @@ pub struct Packetizer {
 }
 
 impl Packetizer {
-    /// Before the first packet. `suppression` tells whether the stream pauses in silence, so that marker bits are set.
+    /// Creates the numbering before the first packet. `suppression` tells whether the stream pauses in silence, so that marker bits are set.
     pub fn new(codec: &'static Codec, frames: u32, suppression: bool, numbers: Numbers) -> Packetizer {
         Packetizer { codec, frames, numbers, speaking: false, suppression }
     }
