@@ -46,9 +46,15 @@ class Coded(Protocol):
         """Returns what the codec's own concealment makes of so many lost frames; None if it has none."""
 
 
-def missing(error: ImportError) -> InputError:
+class MissingLibraryError(InputError):
+    """A library that codes speech is not installed."""
+
+
+def missing(error: ImportError) -> MissingLibraryError:
     """The refusal if a library of the extra `voice` is not installed."""
-    return InputError(f"listening needs a library that is missing ({error}): pip install 'bentpipe[voice]'")
+    return MissingLibraryError(
+        f"listening needs a library that is missing ({error}): pip install 'bentpipe[voice]'"
+    )
 
 
 def whole(samples: Samples) -> NDArray[np.int16]:
@@ -76,13 +82,16 @@ class _G711:
 
 
 def _library(name: str, number: int, package: str, codec: str) -> ctypes.CDLL:
-    """The shared library ``name``, from the system or from the folder ``lib`` of Python's environment."""
+    """The shared library ``name``, from the system or from the folder ``lib`` of Python's environment.
+
+    Raises :class:`MissingLibraryError`.
+    """
     file = f"lib{name}.so.{number}"
     for place in (ctypes.util.find_library(name) or file, str(Path(sys.prefix) / "lib" / file)):
         with contextlib.suppress(OSError):
             return ctypes.CDLL(place)
     others = ", ".join(known for known in CODECS if not known.startswith(codec))
-    raise InputError(
+    raise MissingLibraryError(
         f"{codec} is coded by lib{name}, which is not installed (Debian: {package}); "
         f"without it a call can be heard with {others}"
     )
@@ -256,7 +265,7 @@ class _Ffmpeg:
 
 
 def av() -> Any:
-    """PyAV. Raises :class:`bentpipe.InputError` if it is not installed."""
+    """PyAV. Raises :class:`MissingLibraryError` if it is not installed."""
     try:
         import av
     except ImportError as error:

@@ -8,7 +8,7 @@ all others at the times at which it is played, and codes the sum for each party 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import InputError
@@ -32,7 +32,7 @@ class Party:
     flow: str
     #: Number of the call at the exchange that places it.
     number: int
-    app: dict[str, Any]
+    app: dict[str, Any] = field(compare=False)
 
 
 def bridge_of(run: Run, flow: str) -> str | None:
@@ -40,7 +40,7 @@ def bridge_of(run: Run, flow: str) -> str | None:
     to = next(table["to"] for table in run.flow_tables if table["name"] == flow)
     for service in run.scenario.get("service", []):
         serves = service.get("flows") or [flow]
-        if service["role"] == "bridge" and service["node"] == to and flow in serves:
+        if service["role"]["kind"] == "bridge" and service["node"] == to and flow in serves:
             return str(service["name"])
     return None
 
