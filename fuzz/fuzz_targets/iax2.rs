@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 
     let address = |host: u8| SocketAddr::from(([192, 0, 2, host], 4569));
-    let trunk = Trunk { period: Span::from_millis(20), timestamps: bytes.len() % 2 == 0 };
+    let trunk = Trunk { period: Span::from_millis(20), timestamps: bytes.len() % 2 == 0, largest: 1472 };
     let mut exchange = Exchange::new(Some(trunk));
     let (mut now, mut out) = (Time::ZERO, Out::default());
     exchange.call(now, address(2), "1", "2", Codec(4), &mut out);

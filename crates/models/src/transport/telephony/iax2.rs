@@ -2,7 +2,7 @@
 //!
 //! Speech travels in mini frames of 4 bytes and the payload (32 bytes more with IPv4 and UDP), or, with `trunk`, together with that
 //! of all other calls: a trunk frame of 8 bytes leaves at every multiple of the trunk's period at which speech waits, with 4 bytes
-//! per call, or 6 with time stamps. A trunk delays speech by half of its period on average. Without time stamps, its
+//! per call, or 6 with time stamps. Speech that does not fit into a packet of `mtu` leaves in a second one at the same time. A trunk delays speech by half of its period on average. Without time stamps, its
 //! entries' times are those of the trunk.
 //!
 //! A call fails with a cause of Q.931: 17 if no line is free at the destination, 102 if a frame is not acknowledged, 19 if the
@@ -21,10 +21,11 @@ use crate::voice::iax2::{self, cause, frame, Call, Event, Exchange};
 use crate::voice::rtp::Rtp;
 use crate::voice::stream::Media;
 use crate::{Body, Stage};
-use bentpipe_core::{Problems, Sample, Span, Stream, Table, Tables, Time};
+use bentpipe_core::{Problems, Sample, Size, Span, Stream, Table, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 /// Telephone calls by IAX2 (RFC 5456): signalling and speech over one UDP port, alone or in trunks.
 ///
@@ -41,10 +42,19 @@ pub struct Config {
     pub trunk: Option<Span>,
     /// Whether a call's entry in a trunk frame has a time stamp of its own, which takes 2 bytes. Off by default.
     pub timestamps: bool,
+    /// Size of the largest packet that carries a trunk frame, IP and UDP included; 1500 B if unset. Speech that does not fit leaves in further
+    /// trunk frames at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Size>,
 }
 
+/// The largest packet that carries a trunk frame, in bytes: the MTU of Ethernet.
+const MTU: u64 = 1500;
+/// The sizes that `mtu` may have: those of packets of IPv4 (RFC 791).
+const MTUS: RangeInclusive<u64> = 68..=65_535;
+
 impl Sample for Config {
-    const SAMPLE: &'static str = r#"trunk = "20 ms", timestamps = true"#;
+    const SAMPLE: &'static str = r#"trunk = "20 ms", timestamps = true, mtu = "576 B""#;
 }
 
 impl Tables for Config {
@@ -65,7 +75,8 @@ impl Transport for Config {
         _supply: &mut dyn tcp::Supply,
     ) -> Option<Box<dyn Line>> {
         let timestamps = self.timestamps;
-        let trunk = self.trunk.map(|period| iax2::Trunk { period, timestamps });
+        let largest = self.mtu.map_or(MTU, Size::bytes) as u32 - udp::HEADER;
+        let trunk = self.trunk.map(|period| iax2::Trunk { period, timestamps, largest });
         Some(Box::new(Iax2::new(ends, calls.codec(), trunk)))
     }
 
@@ -91,6 +102,16 @@ impl Transport for Config {
         }
         if self.timestamps && self.trunk.is_none() {
             problems.add("timestamps", "are those of a trunk's entries; allowed: with trunk");
+        }
+        match self.mtu {
+            Some(_) if self.trunk.is_none() => {
+                problems.add("mtu", "is that of trunk frames; allowed: with trunk")
+            }
+            Some(mtu) if !MTUS.contains(&mtu.bytes()) => {
+                let (least, most) = (MTUS.start(), MTUS.end());
+                problems.add("mtu", format!("{mtu} is out of range; allowed: {least} B to {most} B"));
+            }
+            _ => {}
         }
     }
 }

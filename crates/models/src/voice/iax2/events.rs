@@ -140,4 +140,7 @@ pub struct Trunk {
     pub period: Span,
     /// Whether each entry has a time stamp of its own, which takes 2 bytes.
     pub timestamps: bool,
+    /// Size in bytes, header included, that no trunk frame exceeds: what does not fit leaves in further trunk frames at the same time.
+    /// Speech that does not even fit alone leaves in a trunk frame of its own.
+    pub largest: u32,
 }

@@ -246,29 +246,35 @@ impl Exchange {
         }
     }
 
-    /// Sends a trunk frame to each address for which speech waits.
+    /// Sends the speech that waits in trunk frames, in as few to each address as their size permits.
     fn depart(&mut self, now: Time, out: &mut Out) {
         self.departure = None;
-        let timestamps = self.trunk.is_some_and(|trunk| trunk.timestamps);
-        let (entries, mut payloads) = (std::mem::take(&mut self.entries), std::mem::take(&mut self.payloads));
-        let mut addresses: Vec<SocketAddr> = entries.iter().map(|entry| entry.to).collect();
-        addresses.sort_unstable();
-        addresses.dedup();
-        for to in addresses {
-            let mine = || entries.iter().filter(|entry| entry.to == to);
-            let voices = mine().map(|Entry { call, timestamp, payload, .. }| Voice {
+        let Some(Trunk { timestamps, largest, .. }) = self.trunk else { return };
+        let (mut entries, mut payloads) =
+            (std::mem::take(&mut self.entries), std::mem::take(&mut self.payloads));
+        entries.sort_by_key(|entry| entry.to);
+        let mut rest = &entries[..];
+        while let [first, ..] = rest {
+            let mut size = frame::TRUNK;
+            let fits = rest.iter().take_while(|entry| {
+                size += frame::entry(timestamps) + entry.payload.len();
+                entry.to == first.to && size <= largest as usize
+            });
+            let (mine, behind) = rest.split_at(fits.count().max(1));
+            rest = behind;
+            let voices = mine.iter().map(|Entry { call, timestamp, payload, .. }| Voice {
                 call: *call,
                 timestamp: *timestamp as u16,
                 payload: &payloads[payload.clone()],
             });
-            let stamp = (now.as_nanos() / 1_000_000) as u32;
-            let bytes = frame::trunk_of(stamp, timestamps, voices);
-            let marks = mine().map(|entry| entry.mark).collect();
-            let speech = mine().map(|entry| entry.payload.len() as u32).sum();
-            out.send.push(Sending { to, bytes, marks, speech });
+            let bytes = frame::trunk_of((now.as_nanos() / 1_000_000) as u32, timestamps, voices);
+            let marks = mine.iter().map(|entry| entry.mark).collect();
+            let speech = mine.iter().map(|entry| entry.payload.len() as u32).sum();
+            out.send.push(Sending { to: first.to, bytes, marks, speech });
         }
+        entries.clear();
         payloads.clear();
-        self.payloads = payloads;
+        (self.entries, self.payloads) = (entries, payloads);
     }
 
     /// Removes a call and returns its state.

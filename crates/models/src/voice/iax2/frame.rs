@@ -271,8 +271,7 @@ fn trunk(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
     let (stamped, common) = (header[3] & 1 == 1, u16::from_be_bytes([header[6], header[7]]));
     let (mut rest, mut entries) = (&bytes[TRUNK..], Vec::new());
     while !rest.is_empty() {
-        let size = if stamped { 6 } else { 4 };
-        let (head, behind) = rest.split_at_checked(size).ok_or(Malformed::Short)?;
+        let (head, behind) = rest.split_at_checked(entry(stamped)).ok_or(Malformed::Short)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let (call, length, timestamp) =
             if stamped { (word(2), word(0), word(4)) } else { (word(0), word(2), common) };
@@ -290,6 +289,15 @@ pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
     bytes.extend(timestamp.to_be_bytes());
     bytes.extend_from_slice(payload);
     bytes
+}
+
+/// Bytes of the header of an entry in a trunk frame. If `stamped`, entries have time stamps of their own.
+pub fn entry(stamped: bool) -> usize {
+    if stamped {
+        6
+    } else {
+        4
+    }
 }
 
 /// The bytes of a trunk frame sent at `timestamp` with the speech of these calls. If `stamped`, entries have time stamps of their own.

@@ -3,6 +3,7 @@
 use super::events::{cause, Call, Event, Out, Trunk};
 use super::exchange::Exchange;
 use super::frame::{iax, Codec, Frame, Kind};
+use super::leg::State;
 use crate::voice::pair::{address, at, Pair, Peer};
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeSet;
@@ -38,6 +39,9 @@ fn pair(trunk: Option<Trunk>, loss: f64) -> Pair<Exchange> {
 fn callee() -> SocketAddr {
     address::<Exchange>(1)
 }
+
+/// A trunk frame every 20 ms, with time stamps, in packets of at most 1500 bytes.
+const TRUNK: Trunk = Trunk { period: Span::from_millis(20), timestamps: true, largest: 1472 };
 
 /// A callee who lets the telephone ring for 1 s and then answers.
 fn answers() -> impl FnMut(&mut Exchange, Time, &Event, &mut Out) -> Option<Span> {
@@ -123,8 +127,7 @@ fn a_call_that_nobody_answers_is_given_up_after_four_retransmissions() {
 /// However frames are lost, both sides agree in the end, and a call that was answered was answered at both ends.
 #[test]
 fn calls_under_loss_end_at_both_ends() {
-    let (mut pair, mut answer) =
-        (pair(Some(Trunk { period: Span::from_millis(20), timestamps: true }), 0.6), answers());
+    let (mut pair, mut answer) = (pair(Some(TRUNK), 0.6), answers());
     let (mut answered, mut failed) = (0, 0);
     for number in 0..200u64 {
         let now = at(number * 100_000);
@@ -150,8 +153,7 @@ fn calls_under_loss_end_at_both_ends() {
 
 #[test]
 fn the_voice_of_several_calls_leaves_in_one_trunk() {
-    let (mut pair, mut answer) =
-        (pair(Some(Trunk { period: Span::from_millis(20), timestamps: true }), 0.0), answers());
+    let (mut pair, mut answer) = (pair(Some(TRUNK), 0.0), answers());
     for _ in 0..3 {
         pair.act(Time::ZERO, 0, |one, out| {
             one.call(Time::ZERO, callee(), "1", "2", Codec(2), out);
@@ -177,4 +179,48 @@ fn the_voice_of_several_calls_leaves_in_one_trunk() {
         _ => None,
     });
     assert_eq!(minis.collect::<Vec<_>>(), [2001, 2002, 2003, 2021, 2022, 2023]);
+}
+
+/// 50 calls with GSM: 37 entries of 6 + 33 bytes fit into 1472 bytes behind the header of 8.
+#[test]
+fn no_trunk_frame_exceeds_its_largest_size() {
+    let (mut pair, mut answer) = (pair(Some(TRUNK), 0.0), answers());
+    for _ in 0..50 {
+        pair.act(Time::ZERO, 0, |one, out| {
+            one.call(Time::ZERO, callee(), "1", "2", Codec(2), out);
+        });
+    }
+    pair.run(at(2_000), &mut answer);
+    let calls: Vec<_> = pair.ends[0].legs.keys().copied().collect();
+    // The first speech of each call leaves in a full frame.
+    for now in [at(2_001), at(2_021)] {
+        pair.run(now, &mut answer);
+        for call in &calls {
+            pair.act(now, 0, |one, out| one.voice(now, Call(*call), &[0; 33], 0, out));
+        }
+    }
+    pair.run(at(2_400), &mut answer);
+    let trunks = pair.sent.iter().filter(|(.., bytes)| bytes[..2] == [0, 0]);
+    let sizes: Vec<_> = trunks.map(|(time, _, bytes)| (*time, bytes.len())).collect();
+    assert_eq!(sizes, [(at(2_040), 8 + 37 * 39), (at(2_040), 8 + 13 * 39)]);
+    let heard: BTreeSet<_> = pair.events[1]
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Voice { call, timestamp: 2021, .. } => Some(*call),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(heard.len(), 50);
+
+    // What does not even fit alone is not lost.
+    let mut exchange = Exchange::new(Some(Trunk { largest: 20, ..TRUNK }));
+    let mut out = Out::default();
+    let call = exchange.call(Time::ZERO, callee(), "1", "2", Codec(2), &mut out).unwrap();
+    exchange.legs.get_mut(&call.0).unwrap().state = State::Up;
+    for now in [at(1), at(21), at(22)] {
+        exchange.voice(now, call, &[0; 33], 0, &mut out);
+    }
+    out.send.clear();
+    exchange.wake(at(40), &mut out);
+    assert_eq!(out.send.iter().map(|sending| sending.bytes.len()).collect::<Vec<_>>(), [8 + 39, 8 + 39]);
 }
