@@ -85,7 +85,6 @@ __all__ = [
     "NetworkKind",
     "OnHandover",
     "Outage",
-    "Over",
     "Planning",
     "Playout",
     "Policy",
@@ -117,6 +116,7 @@ __all__ = [
     "Service",
     "Shadowing",
     "Shell",
+    "SipTransport",
     "Site",
     "Size",
     "Sizes",
@@ -850,7 +850,7 @@ class PoissonStarts(TypedDict):
 Starts: TypeAlias = 'EvenStarts | UniformStarts | PoissonStarts | Literal["even", "uniform", "poisson"]'
 
 #: The transport protocol of SIP's messages (RFC 3261, section 18).
-Over: TypeAlias = 'Literal["udp", "tcp"]'
+SipTransport: TypeAlias = 'Literal["udp", "tcp"]'
 
 
 class Adapt(TypedDict):
@@ -891,6 +891,9 @@ class Iax2Transport(TypedDict):
     port, alone or in trunks."""
 
     kind: Literal["iax2"]
+    mtu: NotRequired[Size]
+    """Size of the largest packet that carries a trunk frame, IP and UDP included; 1500 B if unset. Speech
+    that does not fit leaves in further trunk frames at the same time."""
     timestamps: NotRequired[bool]
     """Whether a call's entry in a trunk frame has a time stamp of its own, which takes 2 bytes. Off by
     default."""
@@ -904,7 +907,7 @@ class SipTransport(TypedDict):
     3550)."""
 
     kind: Literal["sip"]
-    over: NotRequired[Over]
+    over: NotRequired[SipTransport]
     """Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls
     with the default settings of the transport `tcp`. Speech is sent over UDP with either."""
     t1: NotRequired[Span]
@@ -3644,6 +3647,7 @@ class Record(TypedDict):
             Literal[
                 "call",
                 "exchange",
+                "call_speech",
                 "tcp",
                 "delivery",
                 "datagram",

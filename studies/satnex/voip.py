@@ -128,6 +128,17 @@ def called(run: Run) -> Mapping[str, Any]:
     return next(row for row in rows if "source" in str(row[next(iter(row))]))
 
 
+def jitter_ms(run: Run) -> FloatArray:
+    """The interarrival jitter (RFC 3550, section 6.4.1) after each packet of speech that arrives over the return link."""
+    rows = run.trace("call_speech", "calls.destination").sort("time")
+    transit = np.diff((rows["time"] - rows["spoken"]).to_numpy())
+    jitters, jitter = np.zeros(len(transit)), 0.0
+    for number, difference in enumerate(np.abs(transit)):
+        jitter += (float(difference) - jitter) / 16
+        jitters[number] = jitter * 1e3
+    return jitters
+
+
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
     """Simulate a call of each codec, protocol and load, and judge what the paper says of them."""
     runs = simulated(cases(), "voip", out, json)
@@ -141,8 +152,9 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         "voip-sip-iax": round(float(rate["sip"].mean() / rate["iax"].mean()), 4),
         "voip-sip-iax-loaded": round(float(rate["sip-loaded"].mean() / rate["iax-loaded"].mean()), 4),
     }
-    jitters = [float(heard(runs["sip", seed])["jitter_mean"]) * 1e3 for seed in SEEDS]
-    ours["voip-jitter"] = round(float(np.mean(jitters)), 3)
+    jitters = np.concatenate([jitter_ms(runs["sip", seed]) for seed in SEEDS])
+    ours["voip-jitter"] = round(float(jitters.mean()), 3)
+    ours["voip-jitter-deviation"] = round(float(jitters.std()), 3)
     rows = []
     for name in CODECS:
         row = [name]
@@ -190,10 +202,10 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
         "voip-talkative-mean": round(float(talkative.mean()), 3),
         "voip-talkative-deviation": round(float(talkative.std()), 3),
         "voip-queue": round(mean_of(answered).value, 3),
-        "voip-slots-jitter": round(
-            float(np.mean([float(heard(runs["slots", seed])["jitter_mean"]) * 1e3 for seed in SEEDS])), 3
-        ),
     }
+    jitters = np.concatenate([jitter_ms(runs["slots", seed]) for seed in SEEDS])
+    ours["voip-slots-jitter"] = round(float(jitters.mean()), 3)
+    ours["voip-slots-jitter-deviation"] = round(float(jitters.std()), 3)
     for name in CODECS:
         for load in DEEP_LOADS_MBIT_S:
             _, score, set_up = opinion([runs[f"deep-{name}-{load}", seed] for seed in SEEDS])

@@ -55,6 +55,27 @@ transport = "udp"
 /// What the case is, what of the good scenario is replaced, and by what.
 const CASES: &[(&str, &[(&str, &str)])] = &[
     (
+        "an MTU of trunk frames without a trunk",
+        &[(
+            "app = { kind = \"cbr\", rate = \"64 kbit/s\" }\ntransport = \"udp\"",
+            "app = { kind = \"calls\", calls = 1 }\ntransport = { kind = \"iax2\", mtu = \"1500 B\" }",
+        )],
+    ),
+    (
+        "an MTU of trunk frames in which no IPv4 packet fits",
+        &[(
+            "app = { kind = \"cbr\", rate = \"64 kbit/s\" }\ntransport = \"udp\"",
+            "app = { kind = \"calls\", calls = 1 }\ntransport = { kind = \"iax2\", trunk = \"20 ms\", mtu = \"60 B\" }",
+        )],
+    ),
+    (
+        "calls with more than 240 ms of speech in a packet",
+        &[(
+            "app = { kind = \"cbr\", rate = \"64 kbit/s\" }\ntransport = \"udp\"",
+            "app = { kind = \"calls\", calls = 1, codec = \"GSM-FR\", frames = 13 }\ntransport = \"sip\"",
+        )],
+    ),
+    (
         "a Wi-Fi network with keys that do not belong together",
         &[(
             "[[flow]]\nname = \"bulk\"",

@@ -21,7 +21,7 @@
 //! Deviation: a line is held for a local call by its time alone; its media do not leave the site.
 
 use super::{Actions, App, Connections, Demand, End, Event, Workload};
-use crate::voice::codec::{self, Codec, CODECS};
+use crate::voice::codec::{self, Codec, Frames};
 use crate::voice::stream::Sending;
 use crate::voice::{playout, talker};
 use bentpipe_core::{Count, Fraction, Problems, Real, Sample, Span, Stream, Tables, Time};
@@ -36,7 +36,7 @@ pub struct Config {
     pub codec: String,
     /// Number of codec frames in a packet. If unset, the fewest that hold 20 ms of speech.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub frames: Option<Count<1, 16>>,
+    pub frames: Option<Frames>,
     /// Whether packets without speech are not sent. On by default.
     pub suppression: bool,
     /// Whether a pause begins with comfort noise, if silence is suppressed. On by default.
@@ -97,7 +97,7 @@ impl Config {
     /// The form of the speech that the telephones send.
     pub fn sending(&self) -> Sending {
         let codec = self.codec();
-        let frames = self.frames.map_or(codec.usual_frames(), |frames| frames.value() as u32);
+        let frames = codec.frames(self.frames);
         Sending { codec, frames, suppression: self.suppression, comfort_noise: self.comfort_noise, skew: 0.0 }
     }
 
@@ -147,20 +147,7 @@ impl Workload for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        if codec::find(&self.codec).is_none() {
-            let known: Vec<_> = CODECS.iter().map(|codec| codec.name).collect();
-            problems
-                .add("codec", format!("\"{}\" is not a codec; allowed: {}", self.codec, known.join(", ")));
-        }
-        if let Some(codec) = codec::find(&self.codec) {
-            if self.sending().packet() > Span::from_millis(240) {
-                let allowed = (240.0 / codec.frame_ms) as u32;
-                problems.add(
-                    "frames",
-                    format!("a packet holds more than 240 ms of speech; allowed: 1 to {allowed}"),
-                );
-            }
-        }
+        codec::check(&self.codec, self.frames, problems);
         if self.calls.value() == 0 && self.load.value() == 0.0 {
             problems.add(
                 "load",

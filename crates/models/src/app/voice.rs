@@ -20,7 +20,7 @@
 
 use super::{Actions, App, Arrival, Demand, End, Event, Workload};
 use crate::packet::datagram::Written;
-use crate::voice::codec::{find, Codec, CODECS};
+use crate::voice::codec::{self, find, Codec, Frames, CODECS};
 use crate::voice::playout;
 use crate::voice::rtcp::{self, Block, Compound, SenderInfo, VoipMetrics};
 use crate::voice::rtp::{self, Rtp};
@@ -39,7 +39,7 @@ pub struct Config {
     pub codec: String,
     /// Number of the codec's frames in a packet. If unset, the least that hold 20 ms of speech.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub frames: Option<Count<1, 24>>,
+    pub frames: Option<Frames>,
     /// The talker at each side, who decides when there is speech; the conversation of ITU-T P.59 by default.
     pub talker: talker::Config,
     /// Whether packets without speech are not sent; true by default. If false, the talker does not matter.
@@ -170,7 +170,7 @@ impl Config {
         let codec = self.codec();
         Sending {
             codec,
-            frames: self.frames.map_or(codec.usual_frames(), |frames| frames.value() as u32),
+            frames: codec.frames(self.frames),
             suppression: self.silence_suppression,
             comfort_noise: self.comfort_noise,
             skew: self.skew_of(side),
@@ -242,16 +242,7 @@ impl Workload for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        if find(&self.codec).is_none() {
-            let names: Vec<&str> = CODECS.iter().map(|codec| codec.name).collect();
-            problems
-                .add("codec", format!("\"{}\" is not a codec; allowed: {}", self.codec, names.join(", ")));
-        }
-        if self.sending(Side::Caller).packet() > Span::from_millis(240) {
-            let allowed = (240.0 / self.codec().frame_ms) as u32;
-            problems
-                .add("frames", format!("a packet holds more than 240 ms of speech; allowed: 1 to {allowed}"));
-        }
+        codec::check(&self.codec, self.frames, problems);
         for (key, span) in [("window", Some(self.window)), ("length", self.length)] {
             if span == Some(Span::ZERO) {
                 problems.add(key, "must be longer than 0 s");

@@ -1,5 +1,10 @@
 //! Speech codecs: what they send, and how the E-model rates them.
 
+use bentpipe_core::{Count, Problems};
+
+/// A number of codec frames in a packet, as an application's key `frames` gives it.
+pub type Frames = Count<1, 24>;
+
 /// A speech codec in one of its modes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Codec {
@@ -9,7 +14,7 @@ pub struct Codec {
     pub frame_ms: f64,
     /// Bytes that a frame takes in an RTP payload.
     pub frame_bytes: u32,
-    /// Equipment impairment factor Ie.
+    /// The equipment impairment factor Ie of G.107, without packet loss.
     pub ie: f64,
     /// Packet-loss robustness factor Bpl in per cent.
     pub bpl: f64,
@@ -32,7 +37,7 @@ pub struct Format {
     pub header: u32,
     /// Speech beyond the frame that the encoder waits for, in milliseconds.
     pub lookahead_ms: f64,
-    /// Comfort noise in silence.
+    /// The comfort noise that is sent in silence.
     pub noise: Noise,
 }
 
@@ -56,6 +61,16 @@ impl Codec {
     /// The least number of frames that hold 20 ms of speech.
     pub fn usual_frames(&self) -> u32 {
         (20.0 / self.frame_ms).ceil() as u32
+    }
+
+    /// The number of frames in a packet: the chosen one, or the usual one.
+    pub fn frames(&self, chosen: Option<Frames>) -> u32 {
+        chosen.map_or(self.usual_frames(), |frames| frames.value() as u32)
+    }
+
+    /// The largest number of frames that a packet may hold: 240 ms of speech.
+    pub fn most_frames(&self) -> u32 {
+        (240.0 / self.frame_ms) as u32
     }
 
     /// Units of the RTP time stamp in a frame.
@@ -142,4 +157,16 @@ codecs! {
 /// The codec with this name.
 pub fn find(name: &str) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.name.eq_ignore_ascii_case(name))
+}
+
+/// Adds the problems of an application's keys `codec` and `frames`.
+pub fn check(name: &str, frames: Option<Frames>, problems: &mut Problems) {
+    let Some(codec) = find(name) else {
+        let known: Vec<&str> = CODECS.iter().map(|codec| codec.name).collect();
+        return problems.add("codec", format!("\"{name}\" is not a codec; allowed: {}", known.join(", ")));
+    };
+    let most = codec.most_frames();
+    if codec.frames(frames) > most {
+        problems.add("frames", format!("a packet holds more than 240 ms of speech; allowed: 1 to {most}"));
+    }
 }

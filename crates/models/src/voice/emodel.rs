@@ -80,17 +80,17 @@ parameters! {
 /// A call's rating, and the parts of which it is made (equation 7-1).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rating {
-    /// Basic signal-to-noise ratio.
+    /// The basic signal-to-noise ratio Ro (section 7.2).
     pub ro: f64,
-    /// Simultaneous impairments.
+    /// The impairments Is that occur at the same time as the voice signal (section 7.3).
     pub is: f64,
-    /// Impairment by talker echo.
+    /// The impairment by the talker's echo, Idte (section 7.4).
     pub idte: f64,
-    /// Impairment by listener echo.
+    /// The impairment by the listener's echo, Idle (section 7.4).
     pub idle: f64,
     /// Impairment by long absolute delay.
     pub idd: f64,
-    /// Delay impairments together.
+    /// The impairments by delay together, Id = Idte + Idle + Idd (section 7.4).
     pub id: f64,
     /// Effective equipment impairment: the codec's under the loss of packets.
     pub ie_eff: f64,

@@ -22,6 +22,24 @@ pub(super) trait Peer {
     fn split(out: Self::Out) -> (Datagrams, Vec<Self::Event>, u64);
 }
 
+/// Implements the operations of a [`Peer`] by its own methods of the same names.
+macro_rules! operations {
+    () => {
+        fn next_wake(&self) -> Time {
+            self.next_wake()
+        }
+
+        fn wake(&mut self, now: Time, out: &mut Out) {
+            self.wake(now, out);
+        }
+
+        fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Out) {
+            self.receive(now, from, bytes, out);
+        }
+    };
+}
+pub(super) use operations;
+
 /// A caller (0) and a callee (1), and the path between them.
 pub(super) struct Pair<P: Peer> {
     pub ends: [P; 2],

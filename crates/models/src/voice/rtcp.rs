@@ -56,7 +56,7 @@ pub struct SenderInfo {
 /// Report block about a source that is received (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// SSRC of the source.
+    /// The SSRC of the source that the block is about.
     pub ssrc: u32,
     /// Fraction of packets lost since the previous report, in units of 1/256.
     pub fraction: u8,
@@ -75,7 +75,7 @@ pub struct Block {
 /// Metrics for voice (RFC 3611, section 4.7). Rates and densities are in 256ths, durations in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VoipMetrics {
-    /// SSRC of the source.
+    /// The SSRC of the source that the block is about.
     pub ssrc: u32,
     /// Fraction of packets that were lost.
     pub loss: u8,

@@ -27,7 +27,7 @@ pub const NOT_A_CALL: DropReason = DropReason::new("neither signalling nor speec
 /// The addresses of both exchanges, and which of the two this one is.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
-    /// Address of this exchange.
+    /// The address of this exchange.
     pub own: Ipv4Addr,
     /// Address of the other exchange.
     pub other: Ipv4Addr,
@@ -40,9 +40,9 @@ pub struct Ends {
 enum Due {
     /// The called telephone is answered.
     Answer,
-    /// The caller gives up.
+    /// The caller gives up waiting for an answer.
     GiveUp,
-    /// The caller hangs up.
+    /// The caller hangs up, as the holding time is over.
     HangUp,
     /// The next packet of speech is sent.
     Speech,
@@ -233,11 +233,14 @@ impl Endpoint {
     /// Sends the packets of the line and handles its events. `packet` is the packet that caused them, if any.
     fn pass(&mut self, now: Time, packet: Option<&Packet>, out: &mut Outbox) {
         while !(self.signals.send.is_empty() && self.signals.events.is_empty()) {
-            for outgoing in std::mem::take(&mut self.signals.send) {
-                self.send(now, outgoing, out);
-            }
-            for signal in std::mem::take(&mut self.signals.events) {
-                self.signal(now, signal, packet, out);
+            // The vectors are used again: this is done for every packet of speech.
+            let mut send = std::mem::take(&mut self.signals.send);
+            send.drain(..).for_each(|outgoing| self.send(now, outgoing, out));
+            self.signals.send = send;
+            let mut events = std::mem::take(&mut self.signals.events);
+            events.drain(..).for_each(|signal| self.signal(now, signal, packet, out));
+            if self.signals.events.is_empty() {
+                self.signals.events = events;
             }
         }
         self.counts.retransmissions += std::mem::take(&mut self.signals.retransmissions);
@@ -461,7 +464,7 @@ impl Endpoint {
         }
     }
 
-    /// Handles an arriving packet.
+    /// Handles a packet that the channel has not spoiled.
     fn take(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
         if !self.line.receive(now, &packet.body, &mut self.signals) {
             return out.drop(packet, NOT_A_CALL);

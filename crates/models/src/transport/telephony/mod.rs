@@ -24,7 +24,7 @@ pub trait Line: Send {
     fn call(&mut self, now: Time, number: u32, out: &mut Signals) -> Option<u32>;
     /// Informs the caller that the called telephone rings.
     fn ring(&mut self, now: Time, call: u32, out: &mut Signals);
-    /// Answers a call.
+    /// Answers a call that rings here.
     fn answer(&mut self, now: Time, call: u32, out: &mut Signals);
     /// Refuses a call because no line is free.
     fn refuse(&mut self, now: Time, call: u32, out: &mut Signals);
@@ -51,7 +51,7 @@ pub struct Signals {
     pub retransmissions: u64,
 }
 
-/// A packet to send.
+/// A packet that the endpoint is to send.
 pub struct Outgoing {
     /// Size of the packet at the network layer, in bytes.
     pub size: u32,

@@ -113,7 +113,7 @@ pub static REPORT: Table = Table {
 /// The outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// No line was free.
+    /// The call found no free line.
     Blocked,
     /// The call failed for this reason, a status of SIP or a cause of Q.931.
     Failed(u16),

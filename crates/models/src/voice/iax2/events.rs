@@ -30,7 +30,7 @@ pub enum Event {
     /// A call arrives. The user answers it with [`Exchange::ring`](super::Exchange::ring),
     /// [`Exchange::answer`](super::Exchange::answer) or [`Exchange::refuse`](super::Exchange::refuse).
     Incoming {
-        /// The new call.
+        /// The number that this exchange has given to the call.
         call: Call,
         /// Number of the caller, empty if the caller sent none.
         from: String,
@@ -112,7 +112,7 @@ pub struct Out {
     pub retransmissions: u64,
 }
 
-/// A datagram to send.
+/// A datagram that the user of the exchange is to send.
 #[derive(Clone, Debug)]
 pub struct Sending {
     /// Address and port of the other exchange.
@@ -127,7 +127,7 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// A datagram of signalling.
+    /// Creates a datagram of signalling, which carries no speech.
     pub(super) fn signalling(to: SocketAddr, bytes: Vec<u8>) -> Sending {
         Sending { to, bytes, marks: Vec::new(), speech: 0 }
     }

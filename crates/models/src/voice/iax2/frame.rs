@@ -22,7 +22,7 @@ pub enum Malformed {
     Format,
 }
 
-/// A frame of IAX2.
+/// A frame of IAX2, as a datagram contains one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame<'a> {
     /// A full frame: signalling, or speech with its codec.
@@ -40,7 +40,7 @@ pub struct Voice<'a> {
     pub call: u16,
     /// The low 16 bits of its time stamp in ms; an entry of a trunk without time stamps has that of the trunk.
     pub timestamp: u16,
-    /// Encoded speech.
+    /// The encoded speech of the frame.
     pub payload: &'a [u8],
 }
 
@@ -59,7 +59,7 @@ pub struct Full {
     pub out: u8,
     /// Sequence number of the receiver's frame that the sender expects next (ISeqno).
     pub expected: u8,
-    /// Frame type and subclass.
+    /// The type of the frame and its subclass.
     pub kind: Kind,
 }
 
@@ -103,7 +103,7 @@ impl Codec {
 pub const FORMATS: [(u32, &str); 6] =
     [(0x1, "G723"), (0x2, "GSM"), (0x4, "PCMU"), (0x8, "PCMA"), (0x100, "G729"), (0x400, "iLBC")];
 
-/// Control frames (section 8.3).
+/// The subclasses of control frames (section 8.3).
 pub mod control {
     /// The other party has hung up.
     pub const HANGUP: u8 = 1;
@@ -117,7 +117,7 @@ pub mod control {
     pub const CONGESTION: u8 = 8;
 }
 
-/// IAX frames (section 8.4).
+/// The subclasses of IAX frames (section 8.4).
 pub mod iax {
     /// Places a call.
     pub const NEW: u8 = 1;
@@ -153,11 +153,11 @@ pub mod iax {
     pub const UNSUPPORT: u8 = 33;
 }
 
-/// Information elements (section 8.6).
+/// The types of information elements (section 8.6).
 pub mod element {
-    /// Number that is called.
+    /// The number that is called.
     pub const CALLED: u8 = 1;
-    /// Number of the caller.
+    /// The number of the caller.
     pub const CALLING: u8 = 2;
     /// Name of a user who registers.
     pub const USERNAME: u8 = 6;
@@ -234,7 +234,7 @@ impl Full {
 }
 
 impl<'a> Frame<'a> {
-    /// Reads a datagram.
+    /// Reads the frame that a datagram contains.
     ///
     /// # Errors
     /// The reason for which the datagram is not a frame.
@@ -319,7 +319,7 @@ pub fn trunk_of<'a>(timestamp: u32, stamped: bool, entries: impl Iterator<Item =
     bytes
 }
 
-/// Appends an information element.
+/// Appends an information element to `data`; a value of more than 255 bytes is cut.
 pub fn push(data: &mut Vec<u8>, kind: u8, value: &[u8]) {
     let value = &value[..value.len().min(255)];
     data.extend([kind, value.len() as u8]);

@@ -4,7 +4,7 @@ use super::events::{cause, Call, Event, Out, Trunk};
 use super::exchange::Exchange;
 use super::frame::{iax, Codec, Frame, Kind};
 use super::leg::State;
-use crate::voice::pair::{address, at, Pair, Peer};
+use crate::voice::pair::{address, at, operations, Pair, Peer};
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -14,17 +14,7 @@ impl Peer for Exchange {
     type Out = Out;
     const PORT: u16 = 4569;
 
-    fn next_wake(&self) -> Time {
-        self.next_wake()
-    }
-
-    fn wake(&mut self, now: Time, out: &mut Out) {
-        self.wake(now, out);
-    }
-
-    fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Out) {
-        self.receive(now, from, bytes, out);
-    }
+    operations!();
 
     fn split(out: Out) -> (Vec<(SocketAddr, Vec<u8>)>, Vec<Event>, u64) {
         let send = out.send.into_iter().map(|sending| (sending.to, sending.bytes)).collect();

@@ -98,7 +98,7 @@ impl Message {
         message
     }
 
-    /// Adds a header field.
+    /// Appends a header field behind the others.
     pub fn push(&mut self, name: &str, value: &str) {
         self.fields.push((name.to_owned(), value.to_owned()));
     }
@@ -438,7 +438,7 @@ impl<'a> Via<'a> {
 pub struct Sequence<'a> {
     /// Number of the request in its dialog, less than 2^31.
     pub number: u32,
-    /// Method of the request.
+    /// The method of the request to which the message belongs.
     pub method: &'a str,
 }
 

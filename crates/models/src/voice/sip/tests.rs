@@ -3,7 +3,7 @@
 use super::agent::{Agent, Call, Event, Identity, Out};
 use super::message::Message;
 use super::transaction::{Answer, Client, Due, Server, Timers};
-use crate::voice::pair::{address, at, Pair, Peer};
+use crate::voice::pair::{address, at, operations, Pair, Peer};
 use bentpipe_core::{Span, Stream, Streams, Time};
 use std::net::SocketAddr;
 
@@ -15,17 +15,7 @@ impl Peer for Agent {
     type Out = Out;
     const PORT: u16 = 5060;
 
-    fn next_wake(&self) -> Time {
-        self.next_wake()
-    }
-
-    fn wake(&mut self, now: Time, out: &mut Out) {
-        self.wake(now, out);
-    }
-
-    fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Out) {
-        self.receive(now, from, bytes, out);
-    }
+    operations!();
 
     fn split(out: Out) -> (Vec<(SocketAddr, Vec<u8>)>, Vec<Event>, u64) {
         (out.send, out.events, 0)

@@ -103,7 +103,7 @@ pub enum Due {
     Again,
     /// There was no answer within 64 T1: the user is informed as if the response had been 408 (section 8.1.3.1).
     TimedOut,
-    /// The transaction has ended.
+    /// The transaction has ended and can be forgotten.
     Over,
 }
 
@@ -275,7 +275,7 @@ pub struct Server {
     ends: Time,
     /// The last response; empty if there was none.
     pub bytes: Vec<u8>,
-    /// The request that arrived.
+    /// The request that began the transaction.
     pub request: Message,
 }
 

@@ -37,7 +37,7 @@ pub struct Origin {
 /// The fate of a packet that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heard {
-    /// The packet is played.
+    /// The packet came in time and is played.
     Played {
         /// Time at which its first sample is played.
         at: Time,
@@ -173,7 +173,7 @@ const DROPOUT: i64 = 3000;
 /// A source of packets, from its first to its last.
 struct Source {
     ssrc: u32,
-    /// Highest sequence number, unwrapped.
+    /// The highest sequence number that has arrived, unwrapped.
     highest: i64,
     /// Whether each of the last [`AWAITED`] packets was played; the lowest bit is the highest packet.
     played: u64,

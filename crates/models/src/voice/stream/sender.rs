@@ -13,7 +13,7 @@ use bentpipe_core::{Span, Stream, Time};
 /// The form of the speech that a sender sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
-    /// The speech codec.
+    /// The codec in which the speech is sent.
     pub codec: &'static Codec,
     /// Number of codec frames in a packet.
     pub frames: u32,
@@ -66,7 +66,7 @@ impl Numbers {
 /// A packet of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Media {
-    /// The RTP header.
+    /// The RTP header of the packet.
     pub rtp: Rtp,
     /// Size of the payload in bytes.
     pub payload: u32,

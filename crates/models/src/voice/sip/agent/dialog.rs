@@ -14,7 +14,7 @@ pub(super) enum State {
     Cancelled,
     /// The callee has not answered yet.
     Offered,
-    /// Both parties can talk.
+    /// The call was answered: both parties can talk.
     Confirmed,
     /// The callee has hung up before the ACK arrived, and may not send BYE yet (section 15).
     Leaving,

@@ -12,7 +12,7 @@ pub enum Event {
     /// A call arrives. The user answers it with [`Agent::ring`](super::Agent::ring), [`Agent::answer`](super::Agent::answer) or
     /// [`Agent::refuse`](super::Agent::refuse).
     Incoming {
-        /// The new call.
+        /// The number that this agent has given to the call.
         call: Call,
         /// User part of the caller's URI (From).
         from: String,

@@ -49,6 +49,8 @@ impl Identity {
 /// The transaction of a request that this agent sent.
 struct Asked {
     client: Client,
+    /// The branch of its request, by which responses are matched (section 17.1.3).
+    branch: String,
     to: SocketAddr,
     call: Option<Call>,
 }
@@ -56,8 +58,23 @@ struct Asked {
 /// The transaction of a request that arrived.
 struct Got {
     server: Server,
+    names: Names,
     from: SocketAddr,
     call: Option<Call>,
+}
+
+impl Got {
+    fn new(server: Server, from: SocketAddr, call: Option<Call>) -> Got {
+        Got { names: names(&server.request), server, from, call }
+    }
+}
+
+/// The branch and the sender of a request, which are those of its transaction (section 17.2.3).
+type Names = Option<(String, String)>;
+
+/// Reads the branch and the sender of a request.
+fn names(request: &Message) -> Names {
+    request.via().map(|via| (via.branch().to_owned(), via.sent_by.to_owned()))
 }
 
 /// A user agent with its transactions and calls.
@@ -232,7 +249,7 @@ impl Agent {
     /// Acts on all timers that have expired.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
         let mut silent = Vec::new();
-        for Asked { client, to, call } in &mut self.asked {
+        for Asked { client, to, call, .. } in &mut self.asked {
             match client.due(now) {
                 Some(Due::Again) => out.again(*to, &client.bytes),
                 Some(Due::TimedOut) => silent.push((client.request.method().to_owned(), *call)),
@@ -325,7 +342,8 @@ impl Agent {
     fn ask(&mut self, now: Time, request: Message, to: SocketAddr, call: Option<Call>, out: &mut Out) {
         let client = Client::new(now, request, self.timers);
         out.send.push((to, client.bytes.clone()));
-        self.asked.push(Asked { client, to, call });
+        let branch = client.request.via().map(|via| via.branch().to_owned()).unwrap_or_default();
+        self.asked.push(Asked { client, branch, to, call });
     }
 
     /// Responds to the INVITE of a call.

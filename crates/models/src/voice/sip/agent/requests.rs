@@ -1,10 +1,10 @@
 //! The agent as a server: requests that arrive (RFC 3261, sections 8.2, 9.2, 13.3 and 15.1.2).
 
-use super::super::message::{Address, Message, Start, Via};
+use super::super::message::{Address, Message, Start};
 use super::super::transaction::Server;
 use super::dialog::{Dialog, State};
 use super::events::{Call, Event, Out};
-use super::{Agent, Got};
+use super::{names, Agent, Got, Names};
 use bentpipe_core::Time;
 use std::net::SocketAddr;
 
@@ -14,14 +14,10 @@ const ALLOWED: &str = "INVITE, ACK, BYE, CANCEL, OPTIONS, REGISTER";
 impl Agent {
     /// Handles a request that has arrived.
     pub(super) fn request(&mut self, now: Time, from: SocketAddr, request: Message, out: &mut Out) {
-        let same = |server: &Server| {
-            let (one, two) = (server.request.via(), request.via());
-            let names = |via: Via<'_>| (via.branch().to_owned(), via.sent_by.to_owned());
-            one.map(names) == two.map(names)
-        };
+        let named = names(&request);
         let method = request.method().to_owned();
         if method == "ACK" {
-            let invite = |got: &&mut Got| got.server.request.method() == "INVITE" && same(&got.server);
+            let invite = |got: &&mut Got| got.names == named && got.server.request.method() == "INVITE";
             if let Some(got) = self.got.iter_mut().find(invite) {
                 got.server.acknowledged(now);
             }
@@ -35,7 +31,7 @@ impl Agent {
             }
             return;
         }
-        let known = self.got.iter().find(|got| got.server.request.method() == method && same(&got.server));
+        let known = self.got.iter().find(|got| got.names == named && got.server.request.method() == method);
         if let Some(Got { server, from, .. }) = known {
             if server.repeated() {
                 out.again(*from, &server.bytes);
@@ -51,7 +47,7 @@ impl Agent {
                 let invite = self
                     .got
                     .iter()
-                    .find(|got| got.server.request.method() == "INVITE" && same_as(got, request));
+                    .find(|got| same_branch(&got.names, &named) && got.server.request.method() == "INVITE");
                 let call = invite.map(|got| got.call);
                 if let Some(Some(call)) =
                     call.filter(|call| call.is_some_and(|call| self.state(call) == Some(State::Offered)))
@@ -78,7 +74,7 @@ impl Agent {
         };
         server.respond(now, &response);
         out.send.push((from, server.bytes.clone()));
-        self.got.push(Got { server, from, call: None });
+        self.got.push(Got::new(server, from, None));
     }
 
     /// Handles a BYE, and returns the status of its response.
@@ -106,7 +102,7 @@ impl Agent {
             };
             server.respond(now, &response);
             out.send.push((from, server.bytes.clone()));
-            self.got.push(Got { server, from, call: None });
+            self.got.push(Got::new(server, from, None));
             return;
         }
         // A repetition after the 2xx, with which the transaction ended.
@@ -146,7 +142,7 @@ impl Agent {
         let call = self.next_call();
         server.respond(now, &Message::response(request, 100, ""));
         out.send.push((from, server.bytes.clone()));
-        self.got.push(Got { server, from, call: Some(call) });
+        self.got.push(Got::new(server, from, Some(call)));
         self.dialogs.insert(call, dialog);
         out.events.push(Event::Incoming { call, from: caller, to: to.unwrap_or_default(), offer });
     }
@@ -162,8 +158,7 @@ impl Agent {
     }
 }
 
-/// Whether a CANCEL is for the request `got`: it has the same branch (section 9.1).
-fn same_as(got: &Got, cancel: &Message) -> bool {
-    let branch = |message: &Message| message.via().map(|via| via.branch().to_owned());
-    branch(&got.server.request) == branch(cancel)
+/// Whether a CANCEL is for a request: it has the same branch (section 9.1).
+fn same_branch(request: &Names, cancel: &Names) -> bool {
+    request.as_ref().map(|(branch, _)| branch) == cancel.as_ref().map(|(branch, _)| branch)
 }

@@ -12,12 +12,9 @@ impl Agent {
     pub(super) fn response(&mut self, now: Time, response: &Message, out: &mut Out) {
         let Some(branch) = response.via().map(|via| via.branch().to_owned()) else { return };
         let method = response.method().to_owned();
-        let mine = |asked: &&mut Asked| {
-            asked.client.request.method() == method
-                && asked.client.request.via().is_some_and(|via| via.branch() == branch)
-        };
+        let mine = |asked: &&mut Asked| asked.branch == branch && asked.client.request.method() == method;
         let status = response.status().unwrap_or(0);
-        let Some(Asked { client, to, call }) = self.asked.iter_mut().find(mine) else {
+        let Some(Asked { client, to, call, .. }) = self.asked.iter_mut().find(mine) else {
             // The 2xx is repeated because the ACK was lost.
             if let Some((_, dialog)) = self.find(response).filter(|(_, dialog)| !dialog.last.is_empty()) {
                 if method == "INVITE" && (200..300).contains(&status) {
