@@ -116,6 +116,7 @@ __all__ = [
     "Service",
     "Shadowing",
     "Shell",
+    "SignallingTransport",
     "SipTransport",
     "Site",
     "Size",
@@ -850,7 +851,7 @@ class PoissonStarts(TypedDict):
 Starts: TypeAlias = 'EvenStarts | UniformStarts | PoissonStarts | Literal["even", "uniform", "poisson"]'
 
 #: The transport protocol of SIP's messages (RFC 3261, section 18).
-SipTransport: TypeAlias = 'Literal["udp", "tcp"]'
+SignallingTransport: TypeAlias = 'Literal["udp", "tcp"]'
 
 
 class Adapt(TypedDict):
@@ -907,7 +908,7 @@ class SipTransport(TypedDict):
     3550)."""
 
     kind: Literal["sip"]
-    over: NotRequired[SipTransport]
+    over: NotRequired[SignallingTransport]
     """Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls
     with the default settings of the transport `tcp`. Speech is sent over UDP with either."""
     t1: NotRequired[Span]

@@ -129,7 +129,7 @@ def called(run: Run) -> Mapping[str, Any]:
 
 
 def jitter_ms(run: Run) -> FloatArray:
-    """The interarrival jitter (RFC 3550, section 6.4.1) after each packet of speech that arrives over the return link."""
+    """The interarrival jitter (RFC 3550, section 6.4.1) after each packet of speech from the return link."""
     rows = run.trace("call_speech", "calls.destination").sort("time")
     transit = np.diff((rows["time"] - rows["spoken"]).to_numpy())
     jitters, jitter = np.zeros(len(transit)), 0.0

@@ -43,13 +43,13 @@ pub struct Config {
     pub t1: Span,
     /// Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls with the default
     /// settings of the transport `tcp`. Speech is sent over UDP with either.
-    pub over: SipTransport,
+    pub over: SignallingTransport,
 }
 
 /// The transport protocol of SIP's messages (RFC 3261, section 18).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum SipTransport {
+pub enum SignallingTransport {
     /// A datagram for each message.
     #[default]
     Udp,
@@ -59,7 +59,7 @@ pub enum SipTransport {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { t1: Timers::default().t1, over: SipTransport::default() }
+        Config { t1: Timers::default().t1, over: SignallingTransport::default() }
     }
 }
 
@@ -85,7 +85,7 @@ impl Transport for Config {
         supply: &mut dyn tcp::Supply,
     ) -> Option<Box<dyn Line>> {
         let timers = Timers { t1: self.t1, t2: Timers::default().t2.max(self.t1), ..Timers::default() };
-        let connection = (self.over == SipTransport::Tcp).then(|| {
+        let connection = (self.over == SignallingTransport::Tcp).then(|| {
             let (opens, config) = (ends.end == End::Source, tcp::Config::default());
             let own = Streams::new(random.bits(), 0).stream("connection");
             let congestion = supply.congestion(&config);
