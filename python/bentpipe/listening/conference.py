@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import InputError
-
-from .coded import RATE, codec_named
-from .ear import Heard, Packets, play, put
+from bentpipe.voice.coded import RATE, codec_named
+from bentpipe.voice.ear import Heard, Packets, play, put
 
 if TYPE_CHECKING:
     import numpy as np

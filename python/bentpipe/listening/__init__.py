@@ -4,7 +4,7 @@ The run's traces ``speech`` (of flows with the app `voice`) and ``call_speech`` 
 each packet was played and which ones were not. The speech is encoded frame by frame from the beginning of the
 call, and repeated when it ends. The frames that were played are decoded and put where they were heard; those
 that were lost or late are concealed (:mod:`bentpipe.voice.ear`). Where nothing was sent, there is silence. A
-party of a conference hears the mix of all others (:mod:`bentpipe.voice.conference`). The codecs are those of
+party of a conference hears the mix of all others (:mod:`bentpipe.listening.conference`). The codecs are those of
 :mod:`bentpipe.voice.coded`.
 
 PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip install 'bentpipe[voice]'``.
@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError
-from bentpipe.voice import coded, conference, ear
+from bentpipe.voice import coded, ear
 from bentpipe.voice.coded import RATE as RATE
+
+from . import conference
 
 if TYPE_CHECKING:
     import numpy as np
