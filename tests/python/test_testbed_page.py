@@ -224,8 +224,10 @@ def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     # Another application gets the transport that carries it.
     page.get_by_label("kind", exact=True).first.select_option("http")
     expect(page.get_by_role("row").filter(has_text="http").filter(has_text="tcp cubic")).to_be_visible()
+    page.get_by_label("kind", exact=True).first.select_option("calls")
+    expect(page.get_by_role("row").filter(has_text="calls").filter(has_text="sip")).to_be_visible()
     page.get_by_role("link", name="4 Launch").click()
-    expect(page.get_by_label("Summary of the scenario")).to_contain_text("http over tcp cubic, alice -> bob")
+    expect(page.get_by_label("Summary of the scenario")).to_contain_text("calls over sip, alice -> bob")
 
 
 def test_wifi_and_bundles_have_panels(bed: Served, ada: Page) -> None:

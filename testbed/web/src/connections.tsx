@@ -24,7 +24,7 @@ function started(starts: unknown): string {
 const CARRIED: Record<string, string> = { cbr: "udp", voice: "udp", bundles: "udp", calls: "sip" };
 
 /** First values where the schema has none that is valid by itself. */
-const BEGUN: Record<string, Table> = { http: { object: "20 kB" } };
+const BEGUN: Record<string, Table> = { http: { object: "20 kB" }, calls: { calls: 1 }, bundles: { rate: "10 kbit/s" } };
 
 function carrier(app: string): Table {
   return CARRIED[app] ? { kind: CARRIED[app] } : { kind: "tcp", congestion: "cubic" };
