@@ -7,6 +7,7 @@ import hmac
 import json
 import socket
 import struct
+import subprocess
 import time
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from bentpipe.series import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measuring import KEY, measure_path, path, reflecting
-from networks import Bentpipe, networks
+from networks import Bentpipe, needs, networks
 from typer.testing import CliRunner
 
 
@@ -72,6 +73,29 @@ def test_a_packet_is_read_as_it_was_written_and_refused_if_a_byte_differs(
     assert len(packet) == (size if size >= 112 + 24 else 112)
     with pytest.raises(stamp.NotStampError):
         stamp.Probe.read(packet[:at] + bytes([packet[at] ^ 1]) + packet[at + 1 :], KEY)
+
+
+def test_variation_lies_in_its_interval_in_95_of_100_cases() -> None:
+    """Clocks apart by seconds, skewed by 1 to 100 ppm; variation of 10 us to 20 ms in both directions."""
+    source, inside, wide = np.random.default_rng(8762), 0, 0
+    for _ in range(100):
+        count, least = 400, source.uniform(0.005, 0.3)
+        sent = np.sort(source.uniform(0, 30, count))
+        means = 10 ** source.uniform(-5, -1.7, 2)
+        forward, backward = (least + source.exponential(mean, count) for mean in means)
+        skew = source.choice([-1, 1]) * source.uniform(1e-6, 1e-4)
+        there, back = sent + forward, sent + forward + 1e-4
+        clocks = [1.5 + time * (1 + skew) for time in (there, back)]
+        found = clock.delays(sent, clocks[0], clocks[1], back + backward)
+        sides = ((forward, found.forward_variation), (backward, found.backward_variation))
+        good = [
+            abs(np.quantile(seen, q) - np.quantile(true - least, q)) <= found.variation_error + 1e-9
+            for true, seen in sides
+            for q in (0.5, 0.95, 0.99)
+        ]
+        inside += all(good)
+        wide += found.variation_error > 1e-3 + 0.01 * 2 * least
+    assert inside >= 95 and wide <= 5
 
 
 @settings(deadline=None, max_examples=20)
@@ -182,6 +206,26 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
         ):
             answer = CliRunner().invoke(app, line.split())
             assert answer.exit_code == 2 and said in answer.stderr, (line, answer.output)
+
+
+def test_the_doctor_says_what_limits_measurements() -> None:
+    answer = CliRunner().invoke(app, ["doctor", "--measure", "--json"])
+    assert answer.exit_code == 0, answer.output
+    found = {one["what"]: one for one in json.loads(answer.output)["findings"]}
+    assert {"clock", "time stamps", "receive buffer", "congestion controls", "log of TCP"} <= set(found)
+    # What is limited has a remedy, but for hardware that is there and not used.
+    assert all(
+        one["remedy"] for one in found.values() if one["status"] == "limited" and "yet" not in one["found"]
+    )
+    assert max(map(len, CliRunner().invoke(app, ["doctor", "--measure"]).output.splitlines())) <= 80
+
+
+@needs("systemd-analyze")
+def test_the_reflector_s_unit_is_one_that_systemd_takes() -> None:
+    file = Path(__file__).resolve().parents[2] / "packaging/systemd/bentpipe-reflect.service"
+    command = ["systemd-analyze", "verify", "--recursive-errors=no", "--man=no", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert [line for line in done.stderr.splitlines() if file.name in line] == []
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,9 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
     assert tcp["congestion"] == "cubic" and tcp["goodput"] > 7e6 and tcp["retransmissions"] > 0
     log = run.trace("tcp", "tcp-up-cubic-1")
     cwnd, srtt = log["cwnd"].to_numpy(), log["srtt"].drop_nulls().to_numpy()
-    assert cwnd.max() > 150 and 0.08 <= srtt.min() < 0.1 < srtt.max() <= 0.2
+    # When the queue overflows first, 100 kB are on their way and 125 kB wait: 150 packets of 1500 B. The row that
+    # comes before the loss is answered lacks the one or two that are acknowledged by then.
+    assert cwnd.max() >= 148 and 0.08 <= srtt.min() < 0.1 < srtt.max() <= 0.2
     # 4 of 14 Mbit/s are lost, but for the 125 kB that the queue has taken; probes take 0.3 Mbit/s.
     rows = run.trace("load", "udp-down-1")
     lost = 1 - float(rows["arrived"].to_numpy().mean())

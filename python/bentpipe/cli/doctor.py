@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,7 +15,13 @@ WIDTH = 80
 INDENT = 29
 
 
-def doctor(json: Json = False) -> None:
+def doctor(
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Say instead what limits measurements: clock, time stamps, buffers."),
+    ] = False,
+    json: Json = False,
+) -> None:
     """Check whether this machine can emulate.
 
     Lists what is missing or limited, with a remedy for each. The exit code is 0 if emulation is possible.
@@ -26,6 +32,17 @@ def doctor(json: Json = False) -> None:
 
     from .output import print_json
 
+    if measure:
+        from bentpipe.measure.accuracy import examine
+
+        findings = examine()
+        if json:
+            print_json({"findings": findings})
+            return
+        for finding in findings:
+            for line in explain(finding):
+                typer.echo(line)
+        return
     examination = codec.loads(_native.examine())
     examination["findings"].append(_kernel())
     if json:

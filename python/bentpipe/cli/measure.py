@@ -98,6 +98,7 @@ def _document(run: Run) -> dict[str, object]:
 def _print(said: Summary) -> None:
     import numpy as np
 
+    from bentpipe.measure.survey import text
     from bentpipe.quantities import number, rate_text
 
     from .output import print_note, print_table
@@ -113,7 +114,7 @@ def _print(said: Summary) -> None:
         for one in said.directions
     ]
     columns = ("direction", "least delay\nms", "p50\nms", "p95\nms", "p99\nms", "lost", "loss\n%")
-    title = "Delay of each direction, and what varies above its least value"
+    title = "Each direction at rest: delay, what varies above its least value, loss"
     print_table(columns, rows, text_columns=2, title=title)
     known = said.rtt[np.isfinite(said.rtt)]
     if len(known):
@@ -140,6 +141,10 @@ def _print(said: Summary) -> None:
                 f"{one.load}: {rate_text(one.rate)}; the queue {held} {one.depth / 1e3:.1f} kB "
                 f"({one.packets} packets of {one.size} B){policy}"
             )
+    for seen in said.surveys:
+        typer.echo(text(seen))
+    for reason in said.proxy:
+        typer.echo(f"a proxy stands between the hosts: {reason}")
     for scheduler in said.access:
         typer.echo(_scheduler(scheduler))
     for note in said.notes:

@@ -22,6 +22,8 @@ Times = NDArray[np.float64]
 MOST_SKEW: Final = 500e-6
 #: Instants of a part at which the bounds of the difference are computed; between them they are interpolated.
 INSTANTS: Final = 17
+#: How many delays must be as short as the least one for it to be certain.
+AGAIN: Final = 3
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,11 @@ class Delays:
     forward_high: Times
     backward_low: Times
     backward_high: Times
+    #: Delays above the least one of their direction, under the assumption that the least delays do not drift, and how
+    #: far they may be wrong then.
+    forward_variation: Times
+    backward_variation: Times
+    variation_error: float
     parts: list[Part]
     #: Number of the probe at which each further part begins: a clock was stepped before it.
     steps: list[int]
@@ -73,7 +80,8 @@ def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: flo
     """
     parts: list[Part] = []
     steps, first = [], 0
-    fields = [np.empty(len(sent)) for _ in range(4)]
+    fields = [np.empty(len(sent)) for _ in range(6)]
+    error = 0.0
     while first < len(sent):
         last = _until_step(sent[first:], arrived[first:], left[first:], returned[first:], least) + first
         here = slice(first, last)
@@ -85,6 +93,18 @@ def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: flo
             least_here, most_here = part.bounds(at)
             low[here] = stamps - (most_here if sign > 0 else -least_here)
             high[here] = stamps - (least_here if sign > 0 else -most_here)
+        skews = [
+            _floor(arrived[here], arrived[here] - sent[here]),
+            -_floor(left[here], returned[here] - left[here]),
+        ]
+        skew = sum(skews) / 2
+        drift = abs(skews[0] - skews[1]) / 2 * float(np.ptp(arrived[here]))
+        fields[4][here] = _above(arrived[here] - sent[here] - skew * arrived[here])
+        fields[5][here] = _above(returned[here] - left[here] + skew * left[here])
+        # A least value that nearly recurs is certain; one that stands alone may be far above the true one. The skew is
+        # taken from both directions, so the error of one is also that of the other.
+        again = [float(np.sort(fields[side][here])[min(AGAIN, last - first - 1)]) for side in (4, 5)]
+        error = max(error, drift + sum(again))
         parts.append(part)
         if first:
             steps.append(first)
@@ -92,7 +112,21 @@ def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: flo
     for low in (fields[0], fields[2]):
         # The solver's tolerance may leave a nanosecond less than is possible.
         np.maximum(low, least, out=low)
-    return Delays(fields[0], fields[1], fields[2], fields[3], parts, steps)
+    return Delays(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], error, parts, steps)
+
+
+def _floor(at: Times, gap: Times) -> float:
+    """Returns the slope of the line below all gaps that is closest to them: the edge of their lower convex hull over
+    the middle of the times (Zhang, Liu and Xia, section III)."""
+    x, y = _hull(at, gap)
+    if len(x) < 2:
+        return 0.0
+    edge = int(np.clip(np.searchsorted(x, at.mean()), 1, len(x) - 1))
+    return float((y[edge] - y[edge - 1]) / (x[edge] - x[edge - 1]))
+
+
+def _above(gap: Times) -> Times:
+    return gap - float(gap.min())
 
 
 def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least: float) -> int:

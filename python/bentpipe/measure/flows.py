@@ -146,9 +146,11 @@ def _load(one: Loaded) -> pl.DataFrame:
 
 
 def flow(one: Loaded, known: list[str]) -> dict[str, Any] | None:
-    """Returns a load as a flow of a scenario; ``None`` for a congestion control that scenarios do not have: ``known``
-    are those they have."""
+    """Returns a load as a flow of a scenario; ``None`` for a survey, and for a congestion control that scenarios do not
+    have: ``known`` are those they have."""
     item, (source, destination) = one.outcome.item, ends(one)
+    if item.load.kind == "survey":
+        return None
     found = {"name": one.name, "from": source, "to": destination, "start": f"{one.begin:.3f} s"}
     if item.load.kind == "tcp":
         if item.congestion not in known:

@@ -84,6 +84,13 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
         pl.DataFrame([vars(one) for one in said.queues], infer_schema_length=None).write_parquet(
             folder / "tables" / "bottleneck.parquet"
         )
+    if said.surveys:
+        marks = [
+            vars(mark) | {"seen_as": list(mark.seen_as), "kept": mark.kept, "mtu": one.mtu}
+            for one in said.surveys
+            for mark in one.marks
+        ]
+        pl.DataFrame(marks, infer_schema_length=None).write_parquet(folder / "tables" / "survey.parquet")
     if said.access:
         access = [
             {key: value for key, value in vars(one).items() if key != "wait"}
@@ -243,6 +250,7 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
         "skew": [list(part.skew) for part in said.delays.parts] if said.delays else [],
         "kernel_timestamps": seen.kernel_received,
         "probe_load_bit_s": load_bit_s(seen),
+        "proxy": said.proxy,
     }
 
 

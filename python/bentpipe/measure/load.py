@@ -24,6 +24,9 @@ A plan names its loads one after the other::
     packets = 40
     every = "6 s"                   # mean time between pairs
 
+    [[load]]
+    kind = "survey"                 # which DSCP, ECN and sizes arrive, and whether a proxy stands between
+
 Everything that is measured more than once is measured in blocks: each block has every load once, in an order drawn at
 random, so that what changes on the path meanwhile falls upon all of them alike.
 """
@@ -40,7 +43,7 @@ from numpy.typing import NDArray
 
 from .datagrams import LEAST, PATTERN, Records
 
-KINDS: Final = ("tcp", "udp", "burst", "impulses")
+KINDS: Final = ("tcp", "udp", "burst", "impulses", "survey")
 DIRECTIONS: Final = ("up", "down")
 #: Seconds without a load before the first one: the path is seen at rest.
 LEAD_S: Final = 2.0
@@ -70,6 +73,10 @@ class Load:
 
     def pattern(self, source: np.random.Generator) -> Records:
         """Returns what a load of datagrams sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
+        if self.kind == "survey":
+            from .survey import pattern
+
+            return pattern()
         at: NDArray[np.float64]
         if self.kind == "burst":
             at = np.zeros(self.packets)
@@ -194,11 +201,13 @@ KEYS: Final = {
     "udp": (*_ALL, "duration", "rate", "size"),
     "burst": (*_ALL, "packets", "size"),
     "impulses": (*_ALL, "duration", "packets", "size", "every"),
+    "survey": _ALL,
 }
 DEFAULTS: Final = {
     "tcp": Load("tcp"),
     "udp": Load("udp"),
     "burst": Load("burst", pause=8.0, size=1400),
     # More than a constant rate of 64 kbit/s sends in the time that a request takes over GEO.
+    "survey": Load("survey", duration=2.0, size=200),
     "impulses": Load("impulses", duration=120.0, packets=40, size=600, every=6.0),
 }

@@ -19,6 +19,7 @@ from .channel import Channel, ChannelError
 from .datagrams import ARRIVED, HERE, Arrivals, Datagram, Records, read_records
 from .load import Item, length
 from .sockets import Steady, opened, received
+from .survey import handshake
 from .tcplog import COLUMNS, TcpLog, as_array
 
 #: Seconds that the reflector has to answer.
@@ -45,6 +46,9 @@ class Outcome:
     pattern: Records = field(default_factory=lambda: np.empty(0, dtype=datagrams.PATTERN))
     sent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     arrived: Records = field(default_factory=lambda: np.empty(0, dtype=ARRIVED))
+    #: Both ends of a connection by :func:`bentpipe.measure.survey.handshake`, this host's first, and the seconds from
+    #: SYN to SYN-ACK; None for another load than a survey.
+    handshake: tuple[dict[str, int], dict[str, int], float] | None = None
     #: Why it ended early or did not begin.
     trouble: str | None = None
 
@@ -147,6 +151,8 @@ class Loads:
             self._busy.set()
             try:
                 kind = "tcp" if item.load.kind == "tcp" else "udp"
+                if item.load.kind == "survey":
+                    outcome.handshake = self._handshake()
                 getattr(self, f"_{kind}_{item.load.direction}")(outcome)
             except ChannelError as error:
                 outcome.trouble = str(error)
@@ -156,6 +162,18 @@ class Loads:
             self.outcomes.append(outcome)
             over = time.monotonic() - self._begin - item.start - length(item.load)
             self.late = max(self.late, over)
+
+    def _handshake(self) -> tuple[dict[str, int], dict[str, int], float]:
+        begin = time.monotonic()
+        with connected(self._family, self._address) as sock:
+            syn_s = time.monotonic() - begin
+            channel = Channel.opened(sock, self._key, PATIENCE_S)
+            channel.say({"do": "handshake"})
+            answer = self._checked(channel.hear(PATIENCE_S)[0])
+            here = handshake(sock)
+        if not all(isinstance(answer.get(key), int) for key in here):
+            raise ChannelError("a report that cannot be read")
+        return here, answer, syn_s
 
     def _asked(self, item: Item, data: bytes = b"", seconds: float | None = None) -> tuple[Channel, bytes]:
         """Returns a control connection on which the reflector has agreed to a load, and its name."""

@@ -23,6 +23,8 @@ from .inload import Loaded
 
 #: A wait is that of a full queue from this part of the longest on.
 FULL: Final = 0.85
+#: Part of the median by which gaps differ at most that are taken as equal.
+REGULAR: Final = 0.25
 #: Least number of losses from which a policy is told; fewer may be random.
 LEAST_LOSSES: Final = 5
 #: From the most to the least particular.
@@ -90,9 +92,7 @@ def queue(one: Loaded, random_loss: float = 0.0) -> Queue | None:
     got = np.isfinite(arrived[main])
     wait = arrived[main] - sent[main]
     wait -= np.nanmin(wait)
-    rate = _rate(sent[main], arrived[main], wait, load.size)
-    # What is lost at random has taken its time at the bottleneck.
-    rate = rate and rate / (1 - min(0.5, random_loss))
+    rate = _rate(sent[main], arrived[main], wait, load.size, random_loss)
     if rate is None:
         return Queue(one.name, load.direction, None, 0, 0, False, None, load.size)
     # The datagram with the longest wait has found a full queue and was its last byte.
@@ -102,12 +102,14 @@ def queue(one: Loaded, random_loss: float = 0.0) -> Queue | None:
     # More than come at random, by three standard deviations.
     expected = random_loss * len(got)
     overflowed = lost >= LEAST_LOSSES + expected + 3 * expected**0.5
-    policy = "fair-queuing" if fair else _policy(got, wait, depth, load.size) if overflowed else None
+    policy = (
+        "fair-queuing" if fair else _policy(got, wait, depth / load.size, random_loss) if overflowed else None
+    )
     packets = round(depth / load.size)
     return Queue(one.name, load.direction, rate, depth, packets, overflowed, policy, load.size)
 
 
-def _rate(sent: Times, arrived: Times, wait: Times, size: int) -> float | None:
+def _rate(sent: Times, arrived: Times, wait: Times, size: int, random_loss: float) -> float | None:
     """Returns the rate at which what waits arrives; ``None`` if too little has waited."""
     sending = 8 * size
     order = np.argsort(arrived)
@@ -120,7 +122,14 @@ def _rate(sent: Times, arrived: Times, wait: Times, size: int) -> float | None:
     gaps = np.diff(at)[busy]
     if len(gaps) < 8 or gaps.sum() <= 0:
         return None
-    rate = sending * len(gaps) / float(gaps.sum())
+    middle = float(np.median(gaps))
+    count = float(len(gaps))
+    if random_loss and (abs(gaps / middle - 1) < REGULAR).mean() > 0.8:
+        # What was lost at random has taken its time at the bottleneck: such a gap is twice as long, or longer.
+        count = float(np.maximum(1, np.round(gaps / middle)).sum())
+    elif random_loss:
+        count /= 1 - min(0.5, random_loss)
+    rate = sending * count / float(gaps.sum())
     # A host that is late gives packets in heaps; what matters is that the queue has grown beyond those.
     return rate if float(np.nanmax(wait)) > 3 * sending / rate else None
 
@@ -137,7 +146,8 @@ def _overtakes(sent: Times, arrived: Times, main: Any, companions: Any) -> float
     return float(np.mean(found)) if len(found) >= 3 else 0.0
 
 
-def _policy(got: Any, wait: Times, depth: int, size: int) -> str:
+def _policy(got: Any, wait: Times, held: float, random_loss: float) -> str:
+    """Returns the policy of a queue that holds so many packets of the load and has overflowed."""
     lost = np.flatnonzero(~got)
     longest = float(np.nanmax(wait))
     # The wait of what arrived last before each loss.
@@ -147,12 +157,13 @@ def _policy(got: Any, wait: Times, depth: int, size: int) -> str:
     full = float((around >= FULL * longest).mean()) if len(around) else 0.0
     if full >= 0.5:
         return "drop-tail"
-    tail = len(got) - 1 - int(lost[-1])
+    # Of the last ones no more are lost than at random.
+    last = max(1, int(0.5 * held))
+    expected = random_loss * last
+    whole = (lost >= len(got) - last).sum() <= expected + 3 * expected**0.5
     runs = np.split(lost, np.flatnonzero(np.diff(lost) > 1) + 1)
     typical = float(np.median(np.repeat([len(run) for run in runs], [len(run) for run in runs])))
-    if tail >= 0.5 * depth / size and typical >= 3:
-        return "drop-front"
-    return "aqm"
+    return "drop-front" if whole and typical >= 3 else "aqm"
 
 
 def available(one: Loaded) -> tuple[Times, Times]:

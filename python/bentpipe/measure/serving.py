@@ -18,6 +18,7 @@ from . import bulk, datagrams
 from .channel import MAGIC, NUMBER, Channel, ChannelError, exactly
 from .datagrams import HERE, LANES, PATTERN, Arrivals, Datagram, read_records
 from .sockets import Arrival, Clock, sibling
+from .survey import handshake
 from .tcplog import TcpLog, as_array
 
 #: The longest transfer that a reflector takes part in, in seconds.
@@ -134,6 +135,9 @@ class Loads:
         message, data = channel.hear(GREETING_S)
         if message.get("do") == "list":
             channel.say({"congestion": bulk.controls(), "clock": self._clock()})
+            return
+        if message.get("do") == "handshake":
+            channel.say(dict(handshake(channel.sock)))
             return
         seconds = message.get("seconds")
         if not isinstance(seconds, int | float) or not 0 < seconds <= MOST_S:

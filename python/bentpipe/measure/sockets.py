@@ -15,6 +15,7 @@ _SCM_TIMESTAMPING: Final = 37
 _TX_SOFTWARE, _RX_SOFTWARE, _SOFTWARE, _OPT_ID, _OPT_TSONLY = 1 << 1, 1 << 3, 1 << 4, 1 << 7, 1 << 11
 _MSG_ERRQUEUE: Final = 0x2000
 _IP_RECVTTL, _IP_RECVTOS, _SO_RXQ_OVFL = 12, 13, 40
+_IP_MTU_DISCOVER, _IPV6_MTU_DISCOVER, _PMTUDISC_PROBE = 10, 23, 3
 _IP_RECVERR, _IPV6_RECVERR = 11, 25
 #: In struct sock_extended_err: a report of a time stamp, not of an error.
 _ORIGIN_TIMESTAMPING: Final = 4
@@ -48,6 +49,10 @@ def opened(family: int, *, departing: bool = False) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     made.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
     made.setblocking(False)
+    # Never fragmented, so that a size that does not fit is seen (ip(7), IP_PMTUDISC_PROBE).
+    made.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _PMTUDISC_PROBE)
+    if family == socket.AF_INET6:
+        made.setsockopt(socket.IPPROTO_IPV6, _IPV6_MTU_DISCOVER, _PMTUDISC_PROBE)
     # A socket of IPv6 also receives packets of IPv4.
     made.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
     made.setsockopt(socket.IPPROTO_IP, _IP_RECVTOS, 1)

@@ -14,6 +14,7 @@ from .inload import Loaded, loaded
 from .plan import TRAIN_BYTES
 from .probing import Measured
 from .queueing import Queue, bottlenecks
+from .survey import Survey, proxied, survey
 
 #: The quantile of the normal distribution for intervals of 95 %.
 Z: float = 1.959964
@@ -24,7 +25,8 @@ class Direction:
     """One direction of a path. Times in seconds.
 
     The least one-way delay is an interval, since two clocks cannot tell how a round-trip time divides. Variation is the
-    delay above its least value; its quantiles are certain to ``variation_error``, which the unknown skew leaves.
+    delay above its least value; its quantiles are certain to ``variation_error``, provided that the least delays do not
+    drift by themselves, as those to a satellite that moves do. Packets that were sent while a load ran do not count.
     ``lost`` is ``None`` if the reflector does not number its replies by itself.
     """
 
@@ -57,28 +59,21 @@ class Summary:
     queues: list[Queue] = field(default_factory=list)
     #: Access schedulers, by loads of impulses.
     access: list[Access] = field(default_factory=list)
+    #: What the path lets through in each direction, and why a proxy must stand on it, in sentences.
+    surveys: list[Survey] = field(default_factory=list)
+    proxy: list[str] = field(default_factory=list)
     #: What cannot be told apart or is uncertain, in sentences.
     notes: list[str] = field(default_factory=list)
 
     @property
     def losses_at_rest(self) -> dict[str, float]:
-        """The fraction of packets that each direction loses while no load fills its queue. How these losses divide is
-        not known for each, so they divide as all do."""
-        every = sum(one.lost or 0 for one in self.directions)
-        quiet = self.quiet
-        if not every or not quiet.any():
-            return {}
-        part = float(np.isnan(self.rtt[quiet]).mean())
-        return {one.name: part * (one.lost or 0) / every for one in self.directions}
+        """The fraction of packets that each direction loses while no load fills its queue."""
+        return {one.name: (one.lost or 0) / one.sent for one in self.directions if one.sent}
 
     @property
     def quiet(self) -> NDArray[np.bool_]:
         """Whether each packet was sent while no load ran, nor a round-trip time before one or after it."""
-        margin = float(np.nanmin(self.rtt)) if np.isfinite(self.rtt).any() else 0.0
-        found = np.ones(len(self.time), dtype=bool)
-        for one in self.loads:
-            found &= (self.time < one.begin - margin) | (self.time > one.begin + one.span + margin)
-        return found
+        return _at_rest(self.time, self.rtt, self.loads)
 
 
 def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
@@ -97,8 +92,8 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
             (seen.returned[ok] - local) / 1e9,
             least_s,
         )
-        directions = _directions(seen, found, notes)
         loads = loaded(seen, rtt, found, local, remote)
+        directions = _directions(seen, found, _at_rest(time, rtt, loads), notes)
         if found.steps:
             when = ", ".join(f"{time[ok][step]:.1f} s" for step in found.steps)
             notes.append(f"the clocks of the two hosts moved against each other at {when}")
@@ -113,25 +108,49 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     reordered = int((np.diff(arrived) < 0).sum())
     found_access = [one for one in map(access, loads) if one is not None]
     said = Summary(
-        time, rtt, found, directions, _rate(seen, notes), reordered, zeros, loads, [], found_access, notes
+        time,
+        rtt,
+        found,
+        directions,
+        _rate(seen, notes),
+        reordered,
+        zeros,
+        loads,
+        [],
+        found_access,
+        notes=notes,
     )
     losses = said.losses_at_rest
     sides = {"up": losses.get("forward", 0.0), "down": losses.get("backward", 0.0)}
-    return replace(said, queues=bottlenecks(loads, sides))
+    return replace(
+        said,
+        queues=bottlenecks(loads, sides),
+        surveys=[one for one in map(survey, loads) if one is not None],
+        proxy=_proxy(said, least_s),
+    )
 
 
-def _directions(seen: Measured, found: Delays, notes: list[str]) -> list[Direction]:
+def _proxy(said: Summary, least_s: float) -> list[str]:
+    found: dict[str, None] = {}
+    for one in said.loads:
+        if one.outcome.handshake is not None:
+            found |= dict.fromkeys(proxied(*one.outcome.handshake, float(np.nanmin(said.rtt)), least_s))
+    return list(found)
+
+
+def _directions(seen: Measured, found: Delays, quiet: NDArray[np.bool_], notes: list[str]) -> list[Direction]:
     sent, replies = len(seen.sent), int(seen.replied.sum())
     numbers, own = seen.reply[seen.replied], np.flatnonzero(seen.replied)
     stateless = not seen.numbers_replies and bool((numbers == own).all()) and replies < sent
     # The reflector has answered every probe that it got, and its last known answer was to this probe.
     answered = int(numbers.max()) + 1
     last = int(own[int(numbers.argmax())]) + 1
-    lost: list[int | None] = [max(0, last - answered), max(0, answered - replies)]
+    counts, found_lost = _losses(seen, quiet[:last])
+    lost: tuple[int, int] | None = found_lost
     if stateless and last > answered:
         stateless = False
     if stateless and last - replies > 0:
-        lost = [None, None]
+        lost = None
         notes.append(
             "the reflector repeats the numbers of the probes, so the directions of losses cannot be told apart"
         )
@@ -139,28 +158,54 @@ def _directions(seen: Measured, found: Delays, notes: list[str]) -> list[Directi
         last_ones = "last packet had" if sent - last == 1 else f"last {sent - last} packets had"
         notes.append(f"the {last_ones} no reply, and it is not known in which direction")
     result = []
+    rest = (quiet & (seen.train < 0))[seen.replied]
+    if not rest.any():
+        rest[:] = True
     pairs = (
-        ("forward", found.forward_low, found.forward_high, last, lost[0]),
-        ("backward", found.backward_low, found.backward_high, answered, lost[1]),
+        ("forward", found.forward_low, found.forward_high, found.forward_variation),
+        ("backward", found.backward_low, found.backward_high, found.backward_variation),
     )
-    for name, low, high, count, missing in pairs:
-        middle = (low + high) / 2
-        least = int(middle.argmin())
-        above = middle - middle[least]
-        width = high - low
-        quantiles = {q: float(np.quantile(above, q / 100)) for q in (50, 95, 99)}
+    for side, (name, low, high, above) in enumerate(pairs):
+        least = int((low + high).argmin())
+        count, missing = counts[side], lost[side] if lost else None
         result.append(
             Direction(
                 name,
                 (float(low[least]), float(high[least])),
-                quantiles,
-                float(np.ptp(width) / 2),
+                {q: float(np.quantile(above[rest], q / 100)) for q in (50, 95, 99)},
+                found.variation_error,
                 count,
                 missing,
-                wilson(missing or 0, count) if missing is not None else (0.0, 1.0),
+                wilson(missing, count) if missing is not None else (0.0, 1.0),
             )
         )
     return result
+
+
+def _losses(seen: Measured, quiet: NDArray[np.bool_]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Returns how many packets were sent in each direction while no load ran, and how many of them were lost. The
+    reflector's numbers of two replies tell how many of the probes between them it has answered."""
+    own = np.flatnonzero(seen.replied)
+    ends, numbers = np.append(-1, own), np.append(-1, seen.reply[seen.replied])
+    lost = np.zeros(2)
+    for place in np.flatnonzero(np.diff(ends) > 1):
+        between = quiet[ends[place] + 1 : ends[place + 1]]
+        missing = len(between)
+        forward = float(np.clip(missing + 1 - (numbers[place + 1] - numbers[place]), 0, missing))
+        part = float(between.mean()) if missing else 0.0
+        lost += part * np.array([forward, missing - forward])
+    there, back = (round(value) for value in lost.tolist())
+    reached = int(quiet.sum()) - there
+    return (int(quiet.sum()), reached), (there, back)
+
+
+def _at_rest(time: Times, rtt: Times, loads: list[Loaded]) -> NDArray[np.bool_]:
+    """Returns whether each packet was sent while no load ran, nor a round-trip time before one or after it."""
+    margin = float(np.nanmin(rtt)) if np.isfinite(rtt).any() else 0.0
+    found = np.ones(len(time), dtype=bool)
+    for one in loads:
+        found &= (time < one.begin - margin) | (time > one.begin + one.span + margin)
+    return found
 
 
 def wilson(count: int, of: int) -> tuple[float, float]:

@@ -1,0 +1,132 @@
+"""Known truth is recovered from emulated paths that are drawn at random, with clocks that are apart and skewed.
+
+Quick: three paths. With `-m slow`, thirty, of which the share that is right is held to what docs/measure.md says.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from measuring import measure_path, path
+from networks import Bentpipe, networks
+
+#: One-way delay in ms and rate in Mbit/s: least and largest.
+KINDS = {"geo": ((245, 280), (2, 20)), "leo": ((12, 60), (5, 25)), "terrestrial": ((2, 25), (5, 25))}
+
+SIDE = """rate = "{rate} Mbit/s"
+delay = "{delay} ms"
+queue = {{ kind = "{queue}", bytes = "{bytes} B" }}
+error = {{ kind = "packet", probability = {loss} }}
+"""
+
+PLAN = """
+duration = "7 s"
+rate = 60
+train = 0
+[[load]]
+kind = "burst"
+packets = {packets}
+pause = "{pause} s"
+[[load]]
+kind = "burst"
+direction = "down"
+packets = {packets}
+pause = "{pause} s"
+"""
+
+
+def drawn(source: np.random.Generator) -> tuple[str, list[dict[str, Any]]]:
+    """Returns the kind of a path, and its two directions."""
+    kind = str(source.choice(list(KINDS)))
+    delays, rates = KINDS[kind]
+    # Rain and interference take as much in both directions or not; each has a queue of its own.
+    sides: list[dict[str, Any]] = [
+        {
+            "delay": round(float(source.uniform(*delays)), 3),
+            "rate": round(float(source.uniform(*rates)), 3),
+            "queue": str(source.choice(["drop-tail", "drop-front"])),
+            "bytes": int(source.integers(40_000, 180_000)),
+            "loss": float(source.choice([0.0, 0.01, 0.03])),
+        }
+        for _ in range(2)
+    ]
+    sides[1]["delay"] = sides[0]["delay"]
+    return kind, sides
+
+
+def checks(document: dict[str, Any], run: Path, sides: list[dict[str, Any]]) -> dict[str, bool]:
+    """Returns which truths lie in what was reported."""
+    import polars as pl
+
+    table = pl.read_parquet(run / "tables" / "bottleneck.parquet")
+    found = {}
+    for side, direction, name in ((sides[0], "up", "forward"), (sides[1], "down", "backward")):
+        (row,) = (one for one in document["directions"] if one["direction"] == name)
+        delay, rate = 1e-3 * float(side["delay"]), 1e6 * float(side["rate"])
+        # The smallest packet of 140 B, and 2 ms that a busy machine may add.
+        least = delay + 8 * 140 / rate
+        found[f"least delay {direction}"] = row["delay_least_low"] <= least <= row["delay_least_high"] + 2e-3
+        error = row["variation_error"]
+        # At rest half of the probes take the time of 1260 more bytes to be sent.
+        truth = 8 * 1260 / rate
+        found[f"variation {direction}"] = abs(row["variation_p95"] - truth) <= error + 1e-3
+        found[f"loss {direction}"] = row["loss_low"] <= float(side["loss"]) <= row["loss_high"]
+        found[f"width {direction}"] = error <= 1e-3 + 0.01 * 2 * delay
+        rows = table.filter(pl.col("direction") == direction).to_dicts()
+        seen = rows[0] if rows else {}
+        found[f"rate {direction}"] = abs(float(seen.get("rate", 0)) / rate - 1) <= 0.03
+        found[f"depth {direction}"] = abs(float(seen.get("depth", 0)) / float(side["bytes"]) - 1) <= 0.1
+        found[f"policy {direction}"] = seen.get("policy") == side["queue"]
+    return found
+
+
+def recover(bentpipe: Bentpipe, folder: Path, count: int, seed: int) -> dict[str, int]:
+    """Returns how often each truth was recovered."""
+    source, right = np.random.default_rng(seed), dict[str, int]()
+    for number in range(count):
+        kind, sides = drawn(source)
+        up, down = (SIDE.format(**side) for side in sides)
+        text = (
+            'name = "path"\nduration = "1 h"\n[[link]]\nname = "sat"\nfrom = "user"\nto = "server"\n'
+            f"{up}[link.return]\n{down}"
+        )
+        ahead = int(source.uniform(-5e9, 5e9))
+        skew = int(source.choice([-1, 1]) * source.integers(1, 101))
+        # The burst is twice what the largest queue holds; it has passed when the next one begins.
+        most = max(int(side["bytes"]) for side in sides)
+        packets = 2 * most // 1400 + 100
+        pause = 1 + max(8 * most / (1e6 * float(side["rate"])) for side in sides)
+        shutil.rmtree(folder / "run", ignore_errors=True)
+        with path(bentpipe, folder, text, ahead, skew):
+            plan = PLAN.format(packets=packets, pause=round(pause, 1))
+            document = json.loads(measure_path(bentpipe, folder, plan, "--json"))
+        bentpipe("down", "--all")
+        found = checks(document, folder / "run", sides)
+        wrong = [name for name, good in found.items() if not good]
+        print(f"{number} {kind} {sides} {ahead / 1e9:.1f} s {skew} ppm: {', '.join(wrong) or 'all right'}")
+        for name, good in found.items():
+            what = name.rsplit(" ", 1)[0]
+            right[what] = right.get(what, 0) + good
+    print({name: f"{value} of {2 * count}" for name, value in right.items()})
+    return right
+
+
+@networks
+def test_three_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    right = recover(bentpipe, tmp_path, 3, seed=1)
+    # Two directions each; an interval of 95 % may miss one of six.
+    assert all(value >= 5 for value in right.values()), right
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+@networks
+def test_thirty_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    right = recover(bentpipe, tmp_path, 30, seed=24)
+    assert all(right[name] >= 57 for name in ("least delay", "width", "rate", "depth", "loss")), right
+    assert right["policy"] >= 54, right
