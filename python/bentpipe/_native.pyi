@@ -211,10 +211,12 @@ def send_bundles(
     hops: int | None,
     report: str | None,
     patience: float,
+    keys_json: str,
 ) -> int:
     """Send ``copies`` bundles of each payload; return how many the agent accepted (TCPCL), or how many were sent.
 
-    Times are in seconds. Raises InputError for an endpoint that is none, OSError if the agent cannot be reached.
+    ``keys_json`` has the keys ``integrity`` and ``confidentiality`` in hexadecimal digits, or null. Times are in
+    seconds. Raises InputError for an endpoint that is none, OSError if the agent cannot be reached.
     """
 
 def run_pep(config_json: str) -> None:

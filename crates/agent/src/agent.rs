@@ -8,32 +8,46 @@
 //! A bundle that is already stored, by its source and creation time, is not stored again. When it is forwarded, its hop count, bundle age and
 //! previous node are updated. Status reports are sent on reception, forwarding, delivery and deletion if the bundle asks for them.
 
+mod fragments;
+
 use crate::config::{self, Config};
+use crate::schedule::{milliseconds, Schedule};
+use crate::security::{Keys, Refusal};
 use crate::store::Store;
+use bentpipe_core::Time;
+use bentpipe_dtn::contacts::Node;
 use bp7::administrative_record as report;
 use bp7::flags::{BundleControlFlags, BundleValidation};
 use bp7::{dtntime, Bundle, EndpointID};
 use bytes::Bytes;
+use fragments::{Joined, Partial, LEAST};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
+/// Bytes by which blocks that change from hop to hop may grow, for the room that a bundle needs in a contact.
+const GROWTH: u64 = 64;
+
 /// Counts of an agent since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Bundles that came from others.
+    /// Bundles that other agents or applications have sent to this one.
     pub received: u64,
-    /// Bundles that came and were stored already.
+    /// Received bundles that were stored already.
     pub duplicate: u64,
-    /// What came and was no valid bundle.
+    /// Received data that were not a valid bundle.
     pub malformed: u64,
-    /// Bundles that came and found no room.
+    /// Received bundles for which the storage had no room.
     pub refused: u64,
+    /// Bundles that were divided into fragments here.
+    pub fragmented: u64,
+    /// Bundles whose payload was not delivered, as its signature or encryption was missing or wrong.
+    pub rejected: u64,
     /// Bundles that other agents have taken.
     pub forwarded: u64,
     /// Bundles whose payload was delivered here.
     pub delivered: u64,
-    /// Bytes of those payloads.
+    /// Bytes of the delivered payloads.
     pub delivered_bytes: u64,
     /// Bundles that were dropped as their lifetime or hops were over.
     pub expired: u64,
@@ -60,14 +74,19 @@ struct Known {
     /// When it is worth nothing any more, in milliseconds since 2000.
     expires: u64,
     to: Target,
+    /// The destination, if it is a node of the contact plan.
+    planned: Option<Node>,
+    bytes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Target {
     /// It is delivered here.
     Here,
-    /// A peer by its number.
+    /// It goes to a peer, by number, as soon as the peer is reached.
     Peer(usize),
+    /// It leaves over a contact of the plan, by index.
+    Contact(u32),
     /// No route leads to its destination.
     Nowhere,
 }
@@ -75,20 +94,22 @@ enum Target {
 /// A payload for an endpoint of this node.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Its number in the storage.
+    /// Number of the bundle in the storage.
     pub number: u64,
-    /// Name of its bundle.
+    /// Identifier of the bundle: source and creation time.
     pub id: String,
+    /// Numbers of all its fragments in the storage, if it came in fragments.
+    pub fragments: Vec<u64>,
     /// Service of the endpoint; empty for the node itself.
     pub service: String,
-    /// The payload.
+    /// The bytes of the bundle's payload block.
     pub payload: Vec<u8>,
 }
 
 /// Where bundles go: the agent's own node, and the peer for each destination.
 pub struct Routes {
     node: EndpointID,
-    /// Number of peers.
+    /// The number of peers in the configuration.
     peers: usize,
     next: BTreeMap<String, usize>,
     default: Option<usize>,
@@ -130,7 +151,7 @@ impl Routes {
     }
 }
 
-/// A bundle agent.
+/// A bundle agent: its stored bundles, and where each of them goes next.
 pub struct Agent {
     store: Store,
     routes: Routes,
@@ -140,6 +161,17 @@ pub struct Agent {
     here: VecDeque<u64>,
     expiries: BTreeSet<(u64, u64)>,
     counters: Counters,
+    schedule: Option<Schedule>,
+    /// Bundles by the contact over which they leave.
+    contacts: BTreeMap<u32, VecDeque<u64>>,
+    /// Bundles to nodes of the plan to which no route leads now.
+    stranded: BTreeSet<u64>,
+    /// The time of the last [`advance`](Agent::advance).
+    now: Time,
+    keys: Keys,
+    /// Bundles for this node of which fragments have arrived, by identifier, and the identifier by fragment.
+    partials: BTreeMap<String, Partial>,
+    fragments: BTreeMap<u64, String>,
 }
 
 impl Agent {
@@ -147,7 +179,7 @@ impl Agent {
     ///
     /// # Errors
     /// If the storage cannot be read.
-    pub fn new(routes: Routes, store: Store) -> io::Result<Agent> {
+    pub fn new(routes: Routes, store: Store, schedule: Option<Schedule>, keys: Keys) -> io::Result<Agent> {
         let queues = (0..routes.peers).map(|_| VecDeque::new()).collect();
         let mut agent = Agent {
             store,
@@ -158,10 +190,18 @@ impl Agent {
             here: VecDeque::new(),
             expiries: BTreeSet::new(),
             counters: Counters::default(),
+            schedule,
+            contacts: BTreeMap::new(),
+            stranded: BTreeSet::new(),
+            now: Time::ZERO,
+            keys,
+            partials: BTreeMap::new(),
+            fragments: BTreeMap::new(),
         };
         for number in agent.store.numbers().collect::<Vec<_>>() {
-            match parse(&agent.store.read(number)?) {
-                Some(bundle) => agent.learn(number, &bundle),
+            let stored = agent.store.read(number)?;
+            match parse(&stored) {
+                Some(bundle) => agent.learn(number, &bundle, stored.len() as u64),
                 None => agent.store.remove(number),
             }
         }
@@ -193,13 +233,13 @@ impl Agent {
     }
 
     fn keep(&mut self, bytes: &[u8], bundle: &Bundle) -> Verdict {
-        if self.ids.contains(&bundle.id()) {
+        if self.ids.contains(&fragments::identifier(bundle)) {
             self.counters.duplicate += 1;
             return Verdict::Taken;
         }
         match self.store.add(bytes) {
             Some(number) => {
-                self.learn(number, bundle);
+                self.learn(number, bundle, bytes.len() as u64);
                 Verdict::Taken
             }
             None => {
@@ -222,7 +262,7 @@ impl Agent {
     /// # Errors
     /// If the storage cannot be read.
     pub fn next_for(&mut self, peer: usize) -> io::Result<Option<(u64, Bytes)>> {
-        while let Some(number) = self.queues[peer].pop_front() {
+        while let Some(number) = self.pop(peer) {
             if !self.known.contains_key(&number) {
                 continue;
             }
@@ -254,7 +294,7 @@ impl Agent {
         Ok(None)
     }
 
-    /// A peer has a bundle.
+    /// Notes that a peer has taken a bundle, which leaves the storage.
     pub fn sent(&mut self, number: u64) {
         if !self.known.contains_key(&number) {
             return;
@@ -274,7 +314,70 @@ impl Agent {
 
     /// Whether bundles wait for a peer.
     pub fn waits_for(&self, peer: usize) -> bool {
-        !self.queues[peer].is_empty()
+        let waits = |contact: u32| self.contacts.get(&contact).is_some_and(|queue| !queue.is_empty());
+        let mut open = self.schedule.iter().flat_map(|schedule| schedule.open_to(peer));
+        !self.queues[peer].is_empty() || open.any(waits)
+    }
+
+    /// Tells the agent the time, at which contacts of its schedule open and end. Bundles that have missed their contact get another route.
+    pub fn advance(&mut self, now: Time) {
+        self.now = now;
+        let Some(schedule) = &mut self.schedule else { return };
+        let (changed, ended) = schedule.advance(now);
+        if !changed {
+            return;
+        }
+        let missed = ended.iter().filter_map(|contact| self.contacts.remove(contact)).flatten();
+        let again: Vec<u64> = missed.chain(std::mem::take(&mut self.stranded)).collect();
+        again.into_iter().for_each(|number| self.place(number));
+    }
+
+    /// The schedule, if the agent has a contact plan.
+    pub fn schedule(&self) -> Option<&Schedule> {
+        self.schedule.as_ref()
+    }
+
+    /// The next bundle to be sent to a peer, which may have been dropped since it was queued.
+    fn pop(&mut self, peer: usize) -> Option<u64> {
+        if let Some(number) = self.queues[peer].pop_front() {
+            return Some(number);
+        }
+        loop {
+            let schedule = self.schedule.as_mut()?;
+            let waits = |contact: &u32| self.contacts.get(contact).is_some_and(|queue| !queue.is_empty());
+            let contact = schedule.open_to(peer).find(waits)?;
+            let number = self.contacts.get_mut(&contact)?.pop_front()?;
+            let Some(known) = self.known.get(&number) else { continue };
+            if schedule.fits(contact, self.now, known.bytes) {
+                schedule.departed(number);
+                return Some(number);
+            }
+            self.place(number);
+        }
+    }
+
+    /// Finds the contact over which a bundle for a node of the plan leaves.
+    fn place(&mut self, number: u64) {
+        let (Some(schedule), Some(known)) = (&mut self.schedule, self.known.get_mut(&number)) else { return };
+        let Some(to) = known.planned else { return };
+        schedule.release(number);
+        let rest = milliseconds(known.expires.saturating_sub(dtntime::dtn_time_now()));
+        match schedule.choose(self.now, number, to, known.bytes, self.now + rest) {
+            Some(contact) => {
+                known.to = Target::Contact(contact);
+                self.contacts.entry(contact).or_default().push_back(number);
+            }
+            None => {
+                known.to = Target::Nowhere;
+                // A part may find room in a contact where the whole does not.
+                let half = known.bytes as usize / 2;
+                let reaches =
+                    half >= LEAST && schedule.reaches(self.now, to, 2 * LEAST as u64, self.now + rest);
+                if !reaches || !self.divide(number, half) {
+                    self.stranded.insert(number);
+                }
+            }
+        }
     }
 
     /// Whether payloads wait for their delivery.
@@ -282,17 +385,12 @@ impl Agent {
         !self.here.is_empty()
     }
 
-    /// A bundle cannot be sent to its peer. It stays until its lifetime is over.
-    pub fn hold(&mut self, number: u64) {
-        if let Some(known) = self.known.get_mut(&number) {
-            known.to = Target::Nowhere;
-        }
-    }
-
-    /// A bundle was not sent and waits again, before the others.
+    /// A bundle was not sent: it waits again, before the others, or gets another route.
     pub fn failed(&mut self, number: u64) {
-        if let Some(Known { to: Target::Peer(peer), .. }) = self.known.get(&number) {
-            self.queues[*peer].push_front(number);
+        match self.known.get(&number).map(|known| known.to) {
+            Some(Target::Peer(peer)) => self.queues[peer].push_front(number),
+            Some(Target::Contact(_)) => self.place(number),
+            _ => {}
         }
     }
 
@@ -305,13 +403,23 @@ impl Agent {
             if !self.known.contains_key(&number) {
                 continue;
             }
-            let Some(bundle) = parse_unchecked(&self.store.read(number)?) else {
+            let Some(mut bundle) = parse_unchecked(&self.store.read(number)?) else {
                 self.drop(number);
                 continue;
             };
+            // Administrative records are made by agents on the way, which have no keys.
+            if !bundle.is_administrative_record() {
+                if let Err(refusal) = self.keys.open(&mut bundle) {
+                    self.reject(number, &bundle, refusal);
+                    continue;
+                }
+            }
             let service = bundle.primary.destination.service_name().unwrap_or_default();
-            let payload = bundle.payload().cloned().unwrap_or_default();
-            return Ok(Some(Delivery { number, id: bundle.id(), service, payload }));
+            let (id, payload, fragments) = match self.join(number)? {
+                Some(Joined { id, payload, numbers }) => (id, payload, numbers),
+                None => (bundle.id(), bundle.payload().cloned().unwrap_or_default(), Vec::new()),
+            };
+            return Ok(Some(Delivery { number, id, service, payload, fragments }));
         }
         Ok(None)
     }
@@ -322,6 +430,7 @@ impl Agent {
         self.counters.delivered_bytes += delivery.payload.len() as u64;
         let bundle = self.store.read(delivery.number).ok().and_then(|bytes| parse_unchecked(&bytes));
         self.drop(delivery.number);
+        delivery.fragments.iter().for_each(|number| self.drop(*number));
         if let Some(bundle) = bundle {
             self.report(
                 &bundle,
@@ -330,6 +439,18 @@ impl Agent {
                 0,
             );
         }
+    }
+
+    /// Drops a bundle whose payload must not be delivered.
+    fn reject(&mut self, number: u64, bundle: &Bundle, refusal: Refusal) {
+        self.counters.rejected += 1;
+        self.drop(number);
+        self.report(
+            bundle,
+            BundleControlFlags::BUNDLE_STATUS_REQUEST_DELETION,
+            report::DELETED_BUNDLE,
+            refusal as u32,
+        );
     }
 
     /// Drops the bundles whose lifetime is over.
@@ -350,11 +471,19 @@ impl Agent {
         }
     }
 
-    fn learn(&mut self, number: u64, bundle: &Bundle) {
+    fn learn(&mut self, number: u64, bundle: &Bundle, bytes: u64) {
         let destination = &bundle.primary.destination;
+        let planned = self.schedule.as_ref().and_then(|schedule| {
+            let node = config::node(&destination.node_id()?).ok()?;
+            schedule.node(&node.to_string())
+        });
         let to = if destination.node_id() == self.routes.node.node_id() {
-            self.here.push_back(number);
+            if !bundle.primary.has_fragmentation() || self.gather(number, bundle) {
+                self.here.push_back(number);
+            }
             Target::Here
+        } else if planned.is_some() {
+            Target::Nowhere
         } else {
             match self.routes.peer(destination) {
                 Some(peer) => {
@@ -371,10 +500,15 @@ impl Agent {
         };
         let lifetime = u64::try_from(bundle.primary.lifetime.as_millis()).unwrap_or(u64::MAX);
         let expires = created.saturating_add(lifetime);
-        let id = bundle.id();
+        let id = fragments::identifier(bundle);
         self.ids.insert(id.clone());
         self.expiries.insert((expires, number));
-        self.known.insert(number, Known { id, expires, to });
+        let planned = planned.filter(|_| to == Target::Nowhere);
+        // Blocks that change from hop to hop may grow by a few bytes.
+        self.known.insert(number, Known { id, expires, to, planned, bytes: bytes + GROWTH });
+        if planned.is_some() {
+            self.place(number);
+        }
     }
 
     fn drop(&mut self, number: u64) {
@@ -382,6 +516,11 @@ impl Agent {
             self.ids.remove(&id);
             self.expiries.remove(&(expires, number));
         }
+        if let Some(schedule) = &mut self.schedule {
+            schedule.release(number);
+        }
+        self.stranded.remove(&number);
+        self.forget_fragment(number);
         self.store.remove(number);
     }
 

@@ -1,6 +1,7 @@
 //! Sends bundles to an agent as an application does, and waits until the agent has accepted them.
 
 use crate::config;
+use crate::security::Keys;
 use bentpipe_core::Time;
 use bentpipe_dtn::convergence::{mtcp, tcpcl};
 use bp7::flags::{BlockControlFlags, BundleControlFlags};
@@ -9,6 +10,9 @@ use bytes::Bytes;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
+
+/// Bundles that are made before the connection is looked at again.
+const BATCH: usize = 32;
 
 /// How bundles are made.
 #[derive(Clone, Debug)]
@@ -23,12 +27,14 @@ pub struct Making {
     pub lifetime: Duration,
     /// Most hops of a bundle; none for no such block.
     pub hops: Option<u8>,
+    /// The keys with which payloads are signed and encrypted.
+    pub keys: Keys,
 }
 
 /// Makes a bundle; `sequence` tells bundles of one millisecond apart.
 ///
 /// # Errors
-/// If an endpoint is none.
+/// If an endpoint is none, or a key has no length that its algorithm takes.
 pub fn make(making: &Making, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>, String> {
     let invalid = |error: &dyn std::fmt::Debug| format!("{error:?}");
     let flags = match making.report {
@@ -40,7 +46,7 @@ pub fn make(making: &Making, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>,
     let block = primary::PrimaryBlockBuilder::default()
         .bundle_control_flags(flags.bits())
         .destination(config::endpoint(&making.to)?)
-        .source(source)
+        .source(source.clone())
         .report_to(report_to)
         .creation_timestamp(dtntime::CreationTimestamp::with_time_and_seq(dtntime::dtn_time_now(), sequence))
         .lifetime(making.lifetime)
@@ -54,6 +60,7 @@ pub fn make(making: &Making, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>,
         .build()
         .map_err(|error| invalid(&error))?;
     bundle.set_crc(crc::CRC_32);
+    making.keys.protect(&mut bundle, &source)?;
     Ok(bundle.to_cbor())
 }
 
@@ -78,7 +85,11 @@ pub fn send_tcpcl(
     let (mut next, mut heard) = (bundles.next(), Instant::now());
     let mut buffer = vec![0; 1 << 16];
     loop {
-        while session.is_established() && session.pending() < 1000 {
+        // Bundles are made a few at a time, so that the first ones leave at once.
+        for _ in 0..BATCH {
+            if !session.is_established() || session.pending() >= 1000 {
+                break;
+            }
             let Some(bundle) = next.take() else { break };
             if session.send(Bytes::from(bundle)).is_none() {
                 return Err(io::Error::new(

@@ -1,5 +1,6 @@
-//! What an agent is told when it starts.
+//! The configuration of an agent, which its command line fills.
 
+use crate::security::Keys;
 use bp7::EndpointID;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -24,10 +25,11 @@ pub struct Config {
     /// Addresses on which other agents are served.
     #[serde(default)]
     pub listen: Vec<Address>,
-    /// Other agents.
+    /// The agents to which this one can forward bundles, with the addresses at which they are reached.
     #[serde(default)]
     pub peers: Vec<Peer>,
-    /// For destinations, as of node identifiers, the node that comes next; `*` is any other.
+    /// For destinations, by node identifier, the peer that comes next; `*` stands for all other destinations. Destinations in the contact plan are
+    /// routed by the plan.
     #[serde(default)]
     pub routes: Vec<(String, String)>,
     /// Longest bundle that is received, in bytes.
@@ -35,13 +37,53 @@ pub struct Config {
     /// File into which the counts are written at the end and once a second.
     #[serde(default)]
     pub status: Option<PathBuf>,
+    /// The contact plan by which bundles are routed and contacts open; without one, peers can always be reached.
+    #[serde(default)]
+    pub plan: Option<Planned>,
+    /// How LTP is spoken.
+    #[serde(default)]
+    pub ltp: Ltp,
+    /// The keys with which payloads for this node are decrypted and verified before they are delivered.
+    #[serde(default)]
+    pub keys: Keys,
+}
+
+/// A contact plan of an agent.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planned {
+    /// The plan in any of the formats of [`bentpipe_dtn::contacts::read`].
+    pub text: String,
+    /// Time from now to second 0 of the plan in seconds, negative if that has passed.
+    pub lead: f64,
+}
+
+/// How an agent speaks LTP.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ltp {
+    /// Number of the engine; if unset, the number of an `ipn` node, and otherwise a checksum of the node's identifier.
+    #[serde(default)]
+    pub engine: Option<u64>,
+    /// One-way light time to peers that are not in the contact plan, in seconds.
+    pub light_time: f64,
+    /// Time in seconds that an answer may take beyond light times and closed contacts, for transmission, queues and processing.
+    pub margin: f64,
+    /// Rate in bit/s at which datagrams leave to peers that are not in the contact plan.
+    pub rate: u64,
+}
+
+impl Default for Ltp {
+    fn default() -> Ltp {
+        Ltp { engine: None, light_time: 0.0, margin: 1.0, rate: 100_000_000 }
+    }
 }
 
 /// An address and what is spoken there.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Address {
-    /// The convergence layer.
+    /// The convergence layer that is spoken at the address.
     pub layer: Layer,
     /// IP address and port.
     pub address: SocketAddr,
@@ -51,21 +93,23 @@ pub struct Address {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
-    /// TCPCL version 4 (RFC 9174).
+    /// TCP convergence layer version 4 (RFC 9174), without TLS.
     Tcpcl,
-    /// MTCP.
+    /// Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl), which acknowledges nothing.
     Mtcp,
-    /// A datagram per bundle.
+    /// A UDP datagram per bundle (RFC 7122), which nobody acknowledges.
     Udp,
+    /// LTP (RFC 5326) over UDP, a red block per bundle.
+    Ltp,
 }
 
-/// Another agent.
+/// An agent to which this one can forward bundles.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
-    /// Identifier of its node.
+    /// Identifier of the peer's node.
     pub node: String,
-    /// Where it is reached.
+    /// The address at which the peer listens.
     pub at: Address,
 }
 

@@ -18,7 +18,7 @@ const UNACKNOWLEDGED: usize = 1024;
 pub struct Incoming {
     /// Number of its transfer, if the layer acknowledges.
     pub transfer: Option<u64>,
-    /// The bundle.
+    /// The bytes of the bundle as they came.
     pub bundle: Bytes,
 }
 
@@ -28,9 +28,9 @@ enum Protocol {
     MtcpOut,
 }
 
-/// A connection.
+/// A TCP connection over which bundles are sent and received.
 pub struct Connection {
-    /// The socket.
+    /// The socket, which never blocks.
     pub stream: TcpStream,
     /// The peer to which it leads, if it is known.
     pub peer: Option<usize>,
@@ -47,7 +47,7 @@ pub struct Connection {
     incoming: Vec<Incoming>,
     /// Bundles that the other side has, and those that it refused.
     finished: Vec<(u64, bool)>,
-    /// Why it is over, if it is.
+    /// The reason for which the connection is over, if it is.
     pub over: Option<String>,
 }
 

@@ -1,21 +1,26 @@
 //! An agent on sockets: one thread that waits for all of them.
 //!
 //! What comes is stored, the storage is committed, and only then are acknowledgments written: an acknowledged bundle survives the process. A
-//! connection to a peer is opened when a bundle waits for it, and again after a second if it fails.
+//! connection to a peer is opened when a bundle waits for it, and again after a second if it fails. With a contact plan, bundles leave in contacts
+//! only, and datagrams at the contact's rate. Time counts from the start of the agent.
 
 use crate::agent::{Agent, Counters, Routes, Verdict};
 use crate::config::{self, Address, Config, Layer};
 use crate::connection::Connection;
+use crate::ltp::{Links, News, Settings, HEADERS, SLACK};
+use crate::schedule::Schedule;
 use crate::store::Store;
 use bentpipe_core::{Span, Time};
+use bentpipe_dtn::contacts::number::BitRate;
 use bentpipe_dtn::convergence::tcpcl;
+use bp7::crc::CASTAGNOLI;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Keepalive interval of sessions in seconds.
 const KEEPALIVE: u16 = 15;
@@ -23,21 +28,30 @@ const KEEPALIVE: u16 = 15;
 const AGAIN: Duration = Duration::from_secs(1);
 /// Largest bundle in a datagram over IPv4.
 const DATAGRAM: usize = 65_507;
+/// Bytes that the blocks of a fragment may take beside its payload.
+const FRAGMENT: usize = 507;
+/// Time from 1970 to 2000.
+const SINCE_1970: Duration = Duration::from_secs(946_684_800);
 /// Bundles that are delivered before sockets are looked at again.
 const BATCH: usize = 1000;
 
-/// A running agent.
+/// An agent with its sockets and connections, driven by [`step`](Node::step).
 pub struct Node {
     config: Config,
     agent: Agent,
     listeners: Vec<(TcpListener, Layer)>,
     datagrams: Vec<UdpSocket>,
+    ltp: Links,
     connections: Vec<Connection>,
     /// When each peer may be tried again.
     retry: Vec<Instant>,
     started: Instant,
     buffer: Vec<u8>,
     told: Instant,
+    /// When the next datagram may leave to each peer.
+    free: Vec<Time>,
+    /// The number of sockets of LTP on which the agent listens; others serve peers only.
+    listens_ltp: usize,
 }
 
 impl Node {
@@ -49,16 +63,23 @@ impl Node {
         let about =
             |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
         let routes = Routes::new(&config)?;
+        let schedule = match &config.plan {
+            Some(plan) => Some(Schedule::new(&config, &plan.text, plan.lead)?),
+            None => None,
+        };
         let store = Store::open(&config.storage, config.limit, config.sync)
             .map_err(about(format!("storage {}", config.storage.display())))?;
-        let agent = Agent::new(routes, store)?;
-        let (mut listeners, mut datagrams) = (Vec::new(), Vec::new());
+        let agent = Agent::new(routes, store, schedule, config.keys.clone())?;
+        let (mut listeners, mut datagrams, mut segments) = (Vec::new(), Vec::new(), Vec::new());
         for Address { layer, address } in &config.listen {
             let opened = about(format!("listening on {address}"));
-            if *layer == Layer::Udp {
+            if matches!(layer, Layer::Udp | Layer::Ltp) {
                 let socket = UdpSocket::bind(address).map_err(opened)?;
                 socket.set_nonblocking(true)?;
-                datagrams.push(socket);
+                match layer {
+                    Layer::Ltp => segments.push(socket),
+                    _ => datagrams.push(socket),
+                }
             } else {
                 let listener = TcpListener::bind(address).map_err(opened)?;
                 listener.set_nonblocking(true)?;
@@ -68,17 +89,27 @@ impl Node {
         if let Some(folder) = &config.deliver {
             fs::create_dir_all(folder).map_err(about(format!("folder {}", folder.display())))?;
         }
+        let at = |(peer, index): (&config::Peer, usize)| {
+            (peer.at.layer == Layer::Ltp).then_some((index, peer.at.address))
+        };
+        let peers: Vec<_> = config.peers.iter().zip(0..).filter_map(at).collect();
+        let since_2000 = SystemTime::now().duration_since(UNIX_EPOCH + SINCE_1970).unwrap_or_default();
+        let listens_ltp = segments.len();
+        let ltp = Links::new(segments, &peers, settings(&config)?, since_2000.as_micros() as u64)?;
         let now = Instant::now();
         Ok(Node {
             retry: config.peers.iter().map(|_| now).collect(),
-            config,
             agent,
             listeners,
             datagrams,
+            ltp,
+            free: vec![Time::ZERO; config.peers.len()],
+            listens_ltp,
             connections: Vec::new(),
             started: now,
             buffer: vec![0; 1 << 18],
             told: now,
+            config,
         })
     }
 
@@ -88,7 +119,8 @@ impl Node {
     /// If a socket does not know.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let streams = self.listeners.iter().map(|(listener, _)| listener.local_addr());
-        streams.chain(self.datagrams.iter().map(UdpSocket::local_addr)).collect()
+        let segments = self.ltp.sockets().iter().take(self.listens_ltp).map(UdpSocket::local_addr);
+        streams.chain(self.datagrams.iter().map(UdpSocket::local_addr)).chain(segments).collect()
     }
 
     /// Counts since the start.
@@ -103,16 +135,18 @@ impl Node {
     pub fn step(&mut self, longest: Duration) -> io::Result<()> {
         self.wait(longest)?;
         let now = self.now();
+        self.agent.advance(now);
         self.accept(now);
         self.receive(now)?;
         self.agent.expire();
         self.deliver()?;
         self.connect(now)?;
-        self.forward()?;
+        self.forward(now)?;
         self.agent.commit()?;
         for connection in &mut self.connections {
             connection.write(now);
         }
+        self.transmit(now)?;
         self.settle();
         if self.told.elapsed() >= Duration::from_secs(1) {
             self.told = Instant::now();
@@ -143,14 +177,25 @@ impl Node {
     fn wait(&mut self, longest: Duration) -> io::Result<()> {
         let now = self.now();
         let wakes = self.connections.iter().filter_map(Connection::next_wake);
-        let wake = wakes.min().map_or(Span::MAX, |wake| wake.since(now));
+        let timers = self.ltp.next_wake().filter(|wake| *wake < Time::MAX);
+        let changes = self.agent.schedule().and_then(Schedule::next_change);
+        let wake = wakes.chain(timers).chain(changes).min().map_or(Span::MAX, |wake| wake.since(now));
         let longest = longest.min(Duration::from_nanos(wake.as_nanos()));
+        let peers = 0..self.config.peers.len();
+        let datagrams = peers.filter(|peer| {
+            let layer = self.config.peers[*peer].at.layer;
+            matches!(layer, Layer::Udp | Layer::Ltp) && self.agent.waits_for(*peer)
+        });
+        let paced = datagrams.count() > 0 || self.ltp.has_segments(self.agent.schedule());
+        let longest = if paced { longest.min(Duration::from_millis(1)) } else { longest };
         let busy = self.agent.has_deliveries() || self.connections.iter().any(|one| self.could_send(one));
         let milliseconds = if busy { 0 } else { longest.as_millis().clamp(1, 1000) as u16 };
         let read = PollFlags::POLLIN;
         let descriptors = self.listeners.iter().map(|(listener, _)| PollFd::new(listener.as_fd(), read));
         let descriptors =
             descriptors.chain(self.datagrams.iter().map(|socket| PollFd::new(socket.as_fd(), read)));
+        let descriptors =
+            descriptors.chain(self.ltp.sockets().iter().map(|socket| PollFd::new(socket.as_fd(), read)));
         let streams = self.connections.iter().map(|connection| {
             let flags = if connection.is_blocked() { read | PollFlags::POLLOUT } else { read };
             let descriptor: BorrowedFd<'_> = connection.stream.as_fd();
@@ -213,6 +258,46 @@ impl Node {
                 }
             }
         }
+        self.ltp.read(now, &mut self.buffer, BATCH);
+        for link in 0..self.ltp.len() {
+            for news in self.ltp.news(link) {
+                match news {
+                    News::Arrived(session, bundle) => {
+                        let fits = bundle.len() as u64 <= self.config.longest;
+                        if !fits || self.agent.receive(&bundle) == Verdict::NoRoom {
+                            self.ltp.refuse(link, session);
+                        }
+                    }
+                    News::Sent(number) => self.agent.sent(number),
+                    News::Failed(number) => self.agent.failed(number),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends segments of LTP: what sessions have to say, and then new bundles.
+    fn transmit(&mut self, now: Time) -> io::Result<()> {
+        for link in 0..self.ltp.len() {
+            let peer = self.ltp.link(link).peer;
+            let gone = |schedule: &Schedule, peer: usize| {
+                schedule.node_of(peer).is_some() && !schedule.comes_again(now, peer)
+            };
+            if peer.is_some_and(|peer| self.agent.schedule().is_some_and(|schedule| gone(schedule, peer))) {
+                self.ltp.give_up(link).into_iter().for_each(|number| self.agent.failed(number));
+            }
+            for _ in 0..BATCH {
+                if !self.ltp.is_free(link, now, self.agent.schedule()) {
+                    break;
+                }
+                if self.ltp.transmit(link, now, self.agent.schedule()) {
+                    continue;
+                }
+                let Some(peer) = peer else { break };
+                let Some((number, bundle)) = self.agent.next_for(peer)? else { break };
+                self.ltp.send(link, number, bundle);
+            }
+        }
         Ok(())
     }
 
@@ -234,7 +319,8 @@ impl Node {
     fn connect(&mut self, now: Time) -> io::Result<()> {
         for peer in 0..self.config.peers.len() {
             let Address { layer, address } = self.config.peers[peer].at;
-            let has = layer == Layer::Udp || self.connections.iter().any(|one| one.peer == Some(peer));
+            let has = matches!(layer, Layer::Udp | Layer::Ltp)
+                || self.connections.iter().any(|one| one.peer == Some(peer));
             if has || !self.agent.waits_for(peer) || self.retry[peer] > Instant::now() {
                 continue;
             }
@@ -246,40 +332,50 @@ impl Node {
         Ok(())
     }
 
-    fn forward(&mut self) -> io::Result<()> {
+    fn forward(&mut self, now: Time) -> io::Result<()> {
         for connection in &mut self.connections {
             let Some(peer) = connection.peer else { continue };
             while connection.takes() {
                 let Some((number, bundle)) = self.agent.next_for(peer)? else { break };
+                let half = bundle.len() / 2;
                 if !connection.send(number, bundle) {
-                    // It is longer than the peer takes: it waits for its end, or another peer.
-                    self.agent.hold(number);
+                    // It is longer than the peer takes.
+                    self.agent.hold(number, half);
                 }
             }
         }
         for peer in 0..self.config.peers.len() {
             let Address { layer, address } = self.config.peers[peer].at;
             if layer == Layer::Udp && self.agent.waits_for(peer) {
-                self.send_datagrams(peer, address)?;
+                self.send_datagrams(now, peer, address)?;
             }
         }
         Ok(())
     }
 
-    fn send_datagrams(&mut self, peer: usize, address: SocketAddr) -> io::Result<()> {
+    fn send_datagrams(&mut self, now: Time, peer: usize, address: SocketAddr) -> io::Result<()> {
+        let contact = self.agent.schedule().and_then(|schedule| schedule.contact_to(peer));
+        let rate = contact.map_or_else(|| rate(&self.config), |contact| contact.rate);
+        let late = Time::from_nanos(now.as_nanos().saturating_sub(SLACK.as_nanos()));
         let any: SocketAddr = match address {
             SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
             SocketAddr::V6(_) => ([0_u16; 8], 0).into(),
         };
         let socket = UdpSocket::bind(any)?;
         for _ in 0..BATCH {
+            if self.free[peer] > now {
+                break;
+            }
             let Some((number, bundle)) = self.agent.next_for(peer)? else { break };
             if bundle.len() > DATAGRAM {
-                self.agent.hold(number);
+                self.agent.hold(number, DATAGRAM - FRAGMENT);
                 continue;
             }
             match socket.send_to(&bundle, address) {
-                Ok(_) => self.agent.sent(number),
+                Ok(_) => {
+                    self.free[peer] = self.free[peer].max(late) + rate.span_of(bundle.len() as u64 + HEADERS);
+                    self.agent.sent(number);
+                }
                 Err(_) => {
                     // Nobody is there, or no room: later.
                     self.agent.failed(number);
@@ -311,6 +407,27 @@ impl Node {
         let text = serde_json::to_string(&self.counters())?;
         write_whole(path, text.as_bytes())
     }
+}
+
+/// The rate of datagrams to peers without contacts.
+fn rate(config: &Config) -> BitRate {
+    BitRate::from_millibits(config.ltp.rate.saturating_mul(1000))
+        .expect("a rate of 0 is refused at the start")
+}
+
+/// What a configuration says of LTP.
+fn settings(config: &Config) -> io::Result<Settings> {
+    let about = &config.ltp;
+    let span = |seconds: f64| Span::from_nanos((seconds.max(0.0) * 1e9) as u64);
+    if about.rate == 0 {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the rate is 0; allowed: a positive rate"));
+    }
+    let engine = about.engine.unwrap_or_else(|| {
+        let node = config.node.strip_prefix("ipn:").and_then(|rest| rest.split('.').next()?.parse().ok());
+        node.unwrap_or_else(|| u64::from(CASTAGNOLI.checksum(config.node.as_bytes())).max(1))
+    });
+    let (light_time, margin) = (span(about.light_time), span(about.margin));
+    Ok(Settings { engine, light_time, margin, rate: rate(config) })
 }
 
 /// Writes a file that is whole whenever it is there.

@@ -96,7 +96,7 @@ impl Store {
         Some(number)
     }
 
-    /// Removes a bundle.
+    /// Removes a bundle from the storage; its bytes in the log are dropped when the log is rewritten.
     pub fn remove(&mut self, number: u64) {
         if self.live.contains_key(&number) {
             self.forget(number);

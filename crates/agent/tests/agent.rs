@@ -2,15 +2,16 @@
 //! killed.
 
 use bentpipe_agent::client::{self, Making};
-use bentpipe_agent::config::{Address, Config, Layer, Peer};
+use bentpipe_agent::config::{Address, Config, Layer, Ltp, Peer, Planned};
+use bentpipe_agent::security::{Key, Keys, Refusal};
 use bentpipe_agent::{Counters, Node};
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,9 @@ fn config(node: &str, folder: &Path) -> Config {
         routes: Vec::new(),
         longest: 1 << 24,
         status: None,
+        plan: None,
+        ltp: Ltp::default(),
+        keys: Keys::default(),
     }
 }
 
@@ -94,6 +98,7 @@ fn making(to: &str) -> Making {
         report: None,
         lifetime: Duration::from_secs(3600),
         hops: Some(10),
+        keys: Keys::default(),
     }
 }
 
@@ -113,7 +118,7 @@ fn payloads(folder: &Path) -> BTreeSet<Vec<u8>> {
 
 #[test]
 fn bundles_cross_two_agents_over_every_layer() {
-    for layer in [Layer::Tcpcl, Layer::Mtcp, Layer::Udp] {
+    for layer in [Layer::Tcpcl, Layer::Mtcp, Layer::Udp, Layer::Ltp] {
         let folder = Folder::new(&format!("{layer:?}"));
         let inbox = folder.0.join("delivered");
         let earth = Running::start(Config {
@@ -189,13 +194,13 @@ fn runs_as_a_process() {
     }
 }
 
-fn spawn(folder: &Path, port: u16) -> Child {
+fn spawn(folder: &Path, port: u16, layer: &str) -> Child {
     let text = serde_json::json!({
         "node": "dtn://earth/",
         "storage": folder.join("store"),
         "limit": 1_u64 << 30,
         "deliver": folder.join("delivered"),
-        "listen": [{"layer": "tcpcl", "address": format!("127.0.0.1:{port}")}],
+        "listen": [{"layer": layer, "address": format!("127.0.0.1:{port}")}],
         "longest": 1 << 24,
     });
     Command::new(std::env::current_exe().unwrap())
@@ -210,34 +215,49 @@ fn spawn(folder: &Path, port: u16) -> Child {
 #[test]
 fn accepted_bundles_survive_kills() {
     const KILLS: u64 = 200;
+    const BATCH: u64 = 60;
     let folder = Folder::new("kills");
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let address: SocketAddr = ([127, 0, 0, 1], port).into();
     let (mut random, mut sequence, mut accepted) = (5_u64, 0_u64, BTreeSet::new());
-    let mut cut_short = 0;
-    for _ in 0..KILLS {
-        let mut agent = spawn(&folder.0, port);
+    let (mut cut_short, mut whole) = (0, Duration::ZERO);
+    for kill in 0..=KILLS {
+        let agent = Arc::new(Mutex::new(spawn(&folder.0, port, "tcpcl")));
         wait_for("its start", || std::net::TcpStream::connect(address).is_ok());
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let delay = Duration::from_micros((random >> 33) % 20_000);
-        let killer = std::thread::spawn(move || {
-            std::thread::sleep(delay);
-            agent.kill().unwrap();
-            agent.wait().unwrap();
-        });
         // TCPCL acknowledges in the order of sending, so that the accepted ones are the first.
         let first = sequence;
-        let mut bundles = (0..2000_u64).map(|_| {
+        let mut bundles = (0..BATCH).map(|_| {
             sequence += 1;
             client::make(&making("dtn://earth/in"), sequence, sequence.to_be_bytes().repeat(50)).unwrap()
         });
+        let started = Instant::now();
+        let killer = (kill > 0).then(|| {
+            // At any moment of the time that all bundles take on this machine.
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let delay = whole * ((random >> 33) % 1000) as u32 / 1000;
+            let agent = agent.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(delay);
+                agent.lock().unwrap().kill().unwrap();
+            })
+        });
         let count = client::send_tcpcl(address, "dtn://app/", &mut bundles, PATIENCE).unwrap_or(0);
         drop(bundles);
+        match killer {
+            Some(killer) => {
+                killer.join().unwrap();
+                cut_short += u64::from(count < BATCH);
+            }
+            None => {
+                assert_eq!(count, BATCH, "without a kill, all are accepted");
+                whole = started.elapsed();
+                agent.lock().unwrap().kill().unwrap();
+            }
+        }
+        agent.lock().unwrap().wait().unwrap();
         accepted.extend(first + 1..=first + count);
-        cut_short += u64::from(count < 2000);
-        killer.join().unwrap();
     }
-    let mut agent = spawn(&folder.0, port);
+    let mut agent = spawn(&folder.0, port, "tcpcl");
     let there = || -> BTreeSet<u64> {
         let payloads = payloads(&folder.0.join("delivered/in"));
         payloads.iter().map(|payload| u64::from_be_bytes(payload[..8].try_into().unwrap())).collect()
@@ -250,4 +270,278 @@ fn accepted_bundles_survive_kills() {
         "{cut_short} kills hit {} bundles",
         accepted.len()
     );
+}
+
+/// A relay of datagrams between an agent and another at `far`, which loses some of them in both directions.
+struct Lossy {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<u64>>,
+}
+
+impl Lossy {
+    fn start(far: SocketAddr) -> Lossy {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let (mut near, mut random, mut lost, mut buffer) = (None, 7_u64, 0, [0; 1 << 16]);
+            while !stopped.load(Ordering::Relaxed) {
+                let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
+                let to = if from == far { near } else { Some(far) };
+                near = if from == far { near } else { Some(from) };
+                random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                if (random >> 33) % 5 == 0 {
+                    lost += 1;
+                } else if let Some(to) = to {
+                    let _lost_if_full = socket.send_to(&buffer[..length], to);
+                }
+            }
+            lost
+        });
+        Lossy { address, stop, thread: Some(thread) }
+    }
+
+    fn finish(mut self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+fn numbered(count: u64, to: &str, length: usize) -> Vec<Vec<u8>> {
+    let payload = |number: u64| number.to_be_bytes().repeat(length / 8);
+    (0..count).map(|number| client::make(&making(to), number, payload(number)).unwrap()).collect()
+}
+
+/// RFC 5326: red data arrive whole under any loss.
+#[test]
+fn ltp_loses_nothing_where_a_fifth_of_the_datagrams_is_lost() {
+    let folder = Folder::new("lossy");
+    let inbox = folder.0.join("delivered");
+    let earth = Running::start(Config {
+        listen: vec![any(Layer::Ltp)],
+        deliver: Some(inbox.clone()),
+        ..config("earth", &folder.0)
+    });
+    let lossy = Lossy::start(earth.address);
+    let mars = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        peers: vec![Peer {
+            node: "dtn://earth/".to_owned(),
+            at: Address { layer: Layer::Ltp, address: lossy.address },
+        }],
+        ltp: Ltp { margin: 0.05, ..Ltp::default() },
+        ..config("mars", &folder.0)
+    });
+    let bundles = numbered(60, "dtn://earth/in", 8000);
+    client::send_tcpcl(mars.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
+    wait_for("delivery of all", || payloads(&inbox.join("in")).len() == 60);
+    let lost = lossy.finish();
+    let (mars, earth) = (mars.finish(), earth.finish());
+    assert!(lost > 60, "{lost} datagrams were lost");
+    assert_eq!((earth.malformed, mars.malformed), (0, 0));
+    assert_eq!(mars.forwarded + mars.stored, 60);
+}
+
+/// A rover reaches the Earth over two orbiters. By the plan a bundle goes over the one with the earlier arrival, and only in its contacts.
+#[test]
+fn bundles_follow_a_contact_plan() {
+    let folder = Folder::new("plan");
+    let inbox = folder.0.join("delivered");
+    let text = "src,dst,start,end,rate_bps,owlt_s\n\
+                rover,slow,0,100,1000000,0.01\nslow,earth,90,100,1000000,0.01\n\
+                rover,fast,1.5,100,1000000,0.01\nfast,rover,0,100,1000000,0.01\n\
+                fast,earth,2.5,100,1000000,0.01\nearth,fast,0,100,1000000,0.01\n";
+    let plan = Some(Planned { text: text.to_owned(), lead: 0.0 });
+    let peer =
+        |node: &str, layer, address| Peer { node: format!("dtn://{node}/"), at: Address { layer, address } };
+    let earth = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        deliver: Some(inbox.clone()),
+        ..config("earth", &folder.0)
+    });
+    let slow = Running::start(Config {
+        listen: vec![any(Layer::Udp)],
+        peers: vec![peer("earth", Layer::Tcpcl, earth.address)],
+        plan: plan.clone(),
+        ..config("slow", &folder.0)
+    });
+    let started = Instant::now();
+    let fast = Running::start(Config {
+        listen: vec![any(Layer::Ltp)],
+        peers: vec![peer("earth", Layer::Tcpcl, earth.address)],
+        plan: plan.clone(),
+        ..config("fast", &folder.0)
+    });
+    let rover = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        peers: vec![peer("slow", Layer::Udp, slow.address), peer("fast", Layer::Ltp, fast.address)],
+        plan,
+        ..config("rover", &folder.0)
+    });
+    let bundles = numbered(20, "dtn://earth/in", 1000);
+    client::send_tcpcl(rover.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
+    wait_for("delivery of all", || payloads(&inbox.join("in")).len() == 20);
+    assert!(started.elapsed() > Duration::from_millis(2500), "the contact with the Earth opens after 2.5 s");
+    let (rover, slow, fast) = (rover.finish(), slow.finish(), fast.finish());
+    assert_eq!((slow.received, fast.received, fast.forwarded + fast.stored), (0, 20, 20));
+    assert_eq!((rover.received, rover.forwarded + rover.stored), (20, 20));
+    earth.finish();
+}
+
+/// LTP reports data before a block is whole. A receiver that is killed then has them no more, and its later reports say so.
+#[test]
+fn bundles_over_ltp_survive_kills_of_the_receiver() {
+    const KILLS: u64 = 25;
+    let folder = Folder::new("ltp-kills");
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mars = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        peers: vec![Peer {
+            node: "dtn://earth/".to_owned(),
+            at: Address { layer: Layer::Ltp, address: ([127, 0, 0, 1], port).into() },
+        }],
+        ltp: Ltp { margin: 0.05, rate: 20_000_000, ..Ltp::default() },
+        ..config("mars", &folder.0)
+    });
+    let count = 1500;
+    let bundles = numbered(count, "dtn://earth/in", 8000);
+    client::send_tcpcl(mars.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
+    let there = || fs::read_dir(folder.0.join("delivered/in")).map_or(0, |files| files.count() as u64);
+    let (mut random, mut kills) = (11_u64, 0);
+    while kills < KILLS && there() < count / 2 {
+        let mut agent = spawn(&folder.0, port, "ltp");
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let enough = there() + (random >> 33) % 20;
+        wait_for("a few more bundles", || there() >= enough);
+        std::thread::sleep(Duration::from_micros((random >> 40) % 4000));
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        kills += 1;
+    }
+    let killed = there();
+    let mut agent = spawn(&folder.0, port, "ltp");
+    wait_for("delivery of all that was accepted", || {
+        payloads(&folder.0.join("delivered/in")).len() as u64 == count
+    });
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let mars = mars.finish();
+    assert!(kills > 5 && killed < count, "{killed} bundles had arrived at the last of {kills} kills");
+    assert_eq!((mars.received, mars.forwarded + mars.stored), (count, count));
+}
+
+/// RFC 9171, sections 5.8 and 5.9: contacts of 37.5 kB carry a bundle of 100 kB in fragments.
+#[test]
+fn bundles_that_fit_no_contact_are_divided_and_joined() {
+    let folder = Folder::new("fragments");
+    let inbox = folder.0.join("delivered");
+    let windows = (0..8).map(|number| {
+        let start = 0.3 + 0.5 * f64::from(number);
+        format!("rover,earth,{start},{},1000000,0.01\n", start + 0.3)
+    });
+    let text = format!("src,dst,start,end,rate_bps,owlt_s\n{}", windows.collect::<String>());
+    let earth = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        deliver: Some(inbox.clone()),
+        ..config("earth", &folder.0)
+    });
+    let rover = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        peers: vec![Peer {
+            node: "dtn://earth/".to_owned(),
+            at: Address { layer: Layer::Tcpcl, address: earth.address },
+        }],
+        plan: Some(Planned { text, lead: 0.0 }),
+        ..config("rover", &folder.0)
+    });
+    let payload: Vec<u8> = (0..100_000_u32).map(|place| (place % 251) as u8).collect();
+    let bundle = client::make(&making("dtn://earth/in"), 1, payload.clone()).unwrap();
+    client::send_tcpcl(rover.address, "dtn://app/", &mut [bundle].into_iter(), PATIENCE).unwrap();
+    wait_for("delivery", || payloads(&inbox.join("in")) == BTreeSet::from([payload.clone()]));
+    let (rover, earth) = (rover.finish(), earth.finish());
+    assert!(rover.fragmented >= 3 && rover.forwarded >= 4, "{rover:?}");
+    assert_eq!((earth.delivered, earth.delivered_bytes, earth.stored), (1, 100_000, 0));
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = |place: usize| u8::from_str_radix(&hex[2 * place..2 * place + 2], 16).unwrap();
+    (0..hex.len() / 2).map(digits).collect()
+}
+
+/// The examples of RFC 9173, appendix A: signed bundles are accepted with their key only, encrypted ones are decrypted to the original.
+#[test]
+fn the_examples_of_rfc_9173_are_opened() {
+    let examples: serde_json::Value =
+        serde_json::from_str(include_str!("../../../authorities/dtn/rfc9173_examples.json")).unwrap();
+    let text = |name: &str| examples[name].as_str().unwrap().to_owned();
+    let bundle = |name: &str| bp7::Bundle::try_from(bytes(&text(name)).as_slice()).unwrap();
+    let key = |name: &str| Some(Key::try_from(text(name)).unwrap());
+    let payload = bundle("original").payload().cloned().unwrap();
+
+    let signer = Keys { integrity: key("a1_key"), confidentiality: None };
+    let mut signed = bundle("a1_bundle");
+    assert_eq!(signer.open(&mut signed), Ok(()));
+    assert_eq!(signed.payload(), Some(&payload));
+    assert_eq!(signer.open(&mut bundle("original")), Err(Refusal::Missing));
+    signed.set_payload(b"Ready to generate a 32-byte paylaod".to_vec());
+    assert_eq!(signer.open(&mut signed), Err(Refusal::Failed));
+    let other = Keys { integrity: key("a2_key_encryption_key"), confidentiality: None };
+    assert_eq!(other.open(&mut bundle("a1_bundle")), Err(Refusal::Failed));
+
+    let reader = Keys { integrity: None, confidentiality: key("a2_key_encryption_key") };
+    let mut encrypted = bundle("a2_bundle");
+    assert_ne!(encrypted.payload(), Some(&payload));
+    assert_eq!(reader.open(&mut encrypted), Ok(()));
+    assert_eq!(encrypted.payload(), Some(&payload));
+    let other = Keys { integrity: None, confidentiality: key("a1_key") };
+    assert_eq!(other.open(&mut bundle("a2_bundle")), Err(Refusal::Failed));
+    assert_eq!(reader.open(&mut bundle("original")), Err(Refusal::Missing));
+}
+
+#[test]
+fn agents_on_the_way_need_no_keys_and_the_last_one_refuses_what_is_not_protected() {
+    let folder = Folder::new("keys");
+    let inbox = folder.0.join("delivered");
+    let status = folder.0.join("counts.json");
+    let key = |digits: &str, bytes: usize| Some(Key::try_from(digits.repeat(bytes)).unwrap());
+    let keys = Keys { integrity: key("1a", 48), confidentiality: key("2b", 32) };
+    let earth = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        deliver: Some(inbox.clone()),
+        keys: keys.clone(),
+        status: Some(status.clone()),
+        ..config("earth", &folder.0)
+    });
+    let orbiter = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        peers: vec![Peer {
+            node: "dtn://earth/".to_owned(),
+            at: Address { layer: Layer::Tcpcl, address: earth.address },
+        }],
+        ..config("orbiter", &folder.0)
+    });
+    let protected = Making { keys: keys.clone(), ..making("dtn://earth/in") };
+    let wrong =
+        Making { keys: Keys { integrity: key("3c", 48), ..keys.clone() }, ..making("dtn://earth/in") };
+    let unsigned = Making { keys: Keys { integrity: None, ..keys }, ..making("dtn://earth/in") };
+    let secret = b"the secret of the third planet".to_vec();
+    let bundles = [&protected, &wrong, &unsigned, &making("dtn://earth/in")].map(|making| {
+        static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        client::make(making, NUMBER.fetch_add(1, Ordering::Relaxed), secret.clone()).unwrap()
+    });
+    let shows = |bundle: &[u8]| bundle.windows(secret.len()).any(|part| part == secret);
+    assert_eq!(bundles.each_ref().map(|bundle| shows(bundle)), [false, false, false, true]);
+    let sent = client::send_tcpcl(orbiter.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
+    assert_eq!(sent, 4);
+    let counted = || -> serde_json::Value {
+        serde_json::from_str(&fs::read_to_string(&status).unwrap_or_default()).unwrap_or_default()
+    };
+    wait_for("four bundles at the Earth", || counted()["received"] == 4 && counted()["stored"] == 0);
+    assert_eq!(payloads(&inbox.join("in")), BTreeSet::from([secret.clone()]));
+    let (orbiter, earth) = (orbiter.finish(), earth.finish());
+    assert_eq!((orbiter.forwarded, orbiter.rejected), (4, 0));
+    assert_eq!((earth.received, earth.delivered, earth.rejected, earth.stored), (4, 1, 3, 0));
 }

@@ -27,6 +27,24 @@ impl Ranges {
         range.end - range.start - known
     }
 
+    /// Removes a range.
+    pub fn remove(&mut self, range: Range<u64>) {
+        let parts: Vec<_> = self.within(range.clone()).collect();
+        for part in parts {
+            let (start, end) = match self.ends.range(..=part.start).next_back() {
+                Some((&start, &end)) => (start, end),
+                None => continue,
+            };
+            self.ends.remove(&start);
+            if start < part.start {
+                self.ends.insert(start, part.start);
+            }
+            if part.end < end {
+                self.ends.insert(part.end, end);
+            }
+        }
+    }
+
     /// Whether every number of a range is in the set.
     pub fn contains(&self, range: &Range<u64>) -> bool {
         range.is_empty()

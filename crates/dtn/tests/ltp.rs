@@ -21,6 +21,9 @@ struct Pair {
     events: Vec<(usize, Event)>,
     now: Time,
     number: u64,
+    config: Config,
+    /// Draws at each arrival whether the second engine has died since, and is started again without what it knew.
+    dies: Box<dyn FnMut() -> bool>,
 }
 
 impl Pair {
@@ -33,6 +36,8 @@ impl Pair {
             events: Vec::new(),
             now: Time::ZERO,
             number: 0,
+            config: config.clone(),
+            dies: Box::new(|| false),
         }
     }
 
@@ -63,6 +68,13 @@ impl Pair {
                 let (to, bytes) = entry.remove();
                 let segment = Segment::read(&bytes).expect("it was written");
                 self.engines[to].receive(2 - to as u64, &segment);
+                if to == 1 && (self.dies)() {
+                    // What was whole is safe with the client before a report leaves.
+                    self.events
+                        .extend(std::iter::from_fn(|| self.engines[1].next_event()).map(|event| (1, event)));
+                    self.engines[1] =
+                        Engine::starting(2, self.now.as_nanos() + self.number, self.config.clone());
+                }
             }
             for engine in &mut self.engines {
                 engine.wake(self.now);
@@ -188,5 +200,35 @@ proptest! {
             segment.write(&mut again);
             prop_assert_eq!(Segment::read(&again), Some(segment));
         }
+    }
+}
+
+proptest! {
+    /// A receiver that dies loses the parts of blocks that it has reported. The sender does not take such a block for delivered.
+    #[test]
+    fn blocks_of_a_receiver_that_dies_arrive_whole_or_are_cancelled(
+        length in 1..24_usize, loss in 0..40_u64, deaths in 0..40_u64, seed in any::<u64>()
+    ) {
+        let config = Config { segment: 1, claims: 3, attempts: 6 };
+        let mut pair = Pair::new(&config);
+        let draws = move |seed: u64| {
+            let mut state = seed | 1;
+            move || {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (state >> 33) % 100
+            }
+        };
+        let (mut dying, mut losing) = (draws(seed), draws(!seed));
+        pair.dies = Box::new(move || dying() < deaths);
+        let block: Vec<u8> = (0..length as u8).collect();
+        pair.engines[0].send(2, 1, Chunk::Bytes(block.clone().into()), length as u64);
+        pair.run(|_, _, _| losing() < loss);
+        let complete = pair.events.iter().any(|(side, event)| {
+            *side == 0 && matches!(event, Event::Sent { end: End::Complete, .. })
+        });
+        let whole = pair.events.iter().any(|(side, event)| {
+            *side == 1 && matches!(event, Event::Red { data, .. } if *data == Chunk::Bytes(block.clone().into()))
+        });
+        prop_assert!(whole || !complete, "the sender takes a block for delivered that was lost");
     }
 }

@@ -3,6 +3,7 @@
 use crate::error;
 use bentpipe_agent::client::{self, Making};
 use bentpipe_agent::config::Layer;
+use bentpipe_agent::security::Keys;
 use bentpipe_agent::{Config, Node};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -49,7 +50,7 @@ pub fn run_agent(
 
 /// Makes `copies` bundles of each of `payloads` and sends them to an agent; returns how many it has accepted (TCPCL), or how many were sent.
 #[pyfunction]
-#[pyo3(signature = (layer, address, source, destination, payloads, copies, lifetime, hops, report, patience))]
+#[pyo3(signature = (layer, address, source, destination, payloads, copies, lifetime, hops, report, patience, keys_json))]
 #[allow(clippy::too_many_arguments, reason = "they are named in Python")]
 pub fn send_bundles(
     py: Python<'_>,
@@ -63,13 +64,16 @@ pub fn send_bundles(
     hops: Option<u8>,
     report: Option<String>,
     patience: f64,
+    keys_json: &str,
 ) -> PyResult<u64> {
     let address: SocketAddr =
         address.parse().map_err(|_| error::input(py, &format!("\"{address}\" is no address")))?;
     let layer: Layer = serde_json::from_value(layer.into())
         .map_err(|error| PyValueError::new_err(format!("layer: {error}")))?;
-    let making =
-        Making { from: source, to: destination, report, lifetime: Duration::from_secs_f64(lifetime), hops };
+    let keys: Keys =
+        serde_json::from_str(keys_json).map_err(|wrong| error::input(py, &format!("keys: {wrong}")))?;
+    let lifetime = Duration::from_secs_f64(lifetime);
+    let making = Making { from: source, to: destination, report, lifetime, hops, keys };
     let node = bentpipe_agent::config::endpoint(&making.from).map_err(|wrong| error::input(py, &wrong))?;
     let node = node.node_id().unwrap_or_default();
     // What cannot be made is found before anything is sent.
@@ -84,6 +88,10 @@ pub fn send_bundles(
             Layer::Tcpcl => client::send_tcpcl(address, &node, &mut bundles, patience),
             Layer::Mtcp => client::send_mtcp(address, &mut bundles, patience),
             Layer::Udp => client::send_udp(address, &mut bundles),
+            Layer::Ltp => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "LTP is spoken between agents; allowed: tcpcl, mtcp or udp",
+            )),
         }
     })
     .map_err(|error| raised(py, &error))

@@ -59,12 +59,12 @@ def pabx(
     with the packets sent, received and lost (IAX2 has no numbers to tell which were lost).
     """
     import json as text
-    import signal
     import time
-    from types import FrameType
 
     from bentpipe.errors import InputError
     from bentpipe.voice.pabx import Pabx
+
+    from .stopping import stoppable
 
     def tell(event: dict[str, object]) -> None:
         if json:
@@ -80,23 +80,16 @@ def pabx(
             f"{'' if iax_port is None else f' --iax-port {iax_port}'}: {error}; "
             "allowed: an IPv4 address of this machine and free UDP ports"
         ) from None
-    ended = False
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        nonlocal ended
-        ended = True
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
     until = None if seconds is None else time.monotonic() + seconds
     listening = {"event": "listening", "address": address, "port": exchange.port}
-    tell(listening | ({} if exchange.iax_port is None else {"iax_port": exchange.iax_port}))
-    try:
-        if registrar is not None:
-            exchange.register(_peer(registrar))
-        exchange.run(lambda: ended or (until is not None and time.monotonic() >= until))
-    finally:
-        exchange.close()
+    with stoppable() as stop:
+        tell(listening | ({} if exchange.iax_port is None else {"iax_port": exchange.iax_port}))
+        try:
+            if registrar is not None:
+                exchange.register(_peer(registrar))
+            exchange.run(lambda: stop.wanted or (until is not None and time.monotonic() >= until))
+        finally:
+            exchange.close()
 
 
 def _peer(text: str) -> str:

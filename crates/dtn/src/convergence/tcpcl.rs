@@ -33,7 +33,7 @@ pub enum Event {
     Received {
         /// Number of the transfer, given by its sender.
         transfer: u64,
-        /// The bundle.
+        /// The bytes of the bundle, all segments joined.
         bundle: Bytes,
     },
     /// The other side has the bundle of this transfer.
@@ -244,7 +244,7 @@ impl Session {
         self.end(Reason::Terminated(0));
     }
 
-    /// What has happened.
+    /// The next event of the session, in the order in which they happened.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

@@ -1,7 +1,7 @@
 //! An LTP engine: the sessions in which it sends and those in which it receives.
 
 use super::receiver::{Arrival, Receiver};
-use super::segment::{Content, Segment, Session};
+use super::segment::{reason, Content, Segment, Session};
 use super::sender::{End, Sender};
 use super::{Config, Patience};
 use crate::chunk::Chunk;
@@ -19,41 +19,42 @@ pub enum Event {
     Red {
         /// Its session, which names the sender.
         session: Session,
-        /// The client.
+        /// Number of the client service to which the data go, 1 for bundles.
         service: u64,
-        /// The data.
+        /// The bytes that have arrived.
         data: Chunk,
     },
     /// A part of the green data of a block has arrived.
     Green {
-        /// Its session.
+        /// The session of the block.
         session: Session,
-        /// The client.
+        /// Number of the client service to which the data go, 1 for bundles.
         service: u64,
         /// Its place in the block.
         range: Range<u64>,
-        /// The data.
+        /// The bytes that have arrived.
         data: Chunk,
     },
     /// The sending of a block has ended.
     Sent {
-        /// Its session.
+        /// The session of the block.
         session: Session,
-        /// How.
+        /// Whether the whole block has arrived, or the session was cancelled.
         end: End,
     },
     /// A block that was arriving was given up.
     Abandoned {
-        /// Its session.
+        /// The session of the block.
         session: Session,
     },
 }
 
-/// An engine.
+/// An LTP engine with all sessions in which it sends and receives.
 pub struct Engine {
     number: u64,
     config: Config,
     next_session: u64,
+    first_report: u64,
     sending: BTreeMap<u64, (u64, Sender)>,
     receiving: BTreeMap<Session, (u64, Receiver)>,
     /// Sessions with segments, in turn, and which are in that queue.
@@ -70,12 +71,19 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine of this number.
+    /// An engine of this number, whose sessions and reports are numbered from 1.
     pub fn new(number: u64, config: Config) -> Engine {
+        Engine::starting(number, 1, config)
+    }
+
+    /// An engine of this number, whose sessions and reports are numbered from `first`. An engine that is started again needs higher numbers than it had
+    /// before: its peers ignore sessions that they take for old ones.
+    pub fn starting(number: u64, first: u64, config: Config) -> Engine {
         Engine {
             number,
             config,
-            next_session: 1,
+            next_session: first.max(1),
+            first_report: first.max(1),
             sending: BTreeMap::new(),
             receiving: BTreeMap::new(),
             ready: VecDeque::new(),
@@ -89,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Its number.
+    /// The number of the engine, which is the originator of its sessions.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -114,6 +122,14 @@ impl Engine {
         }
     }
 
+    /// Refuses a block that has arrived, before its last report has left: its sender has to keep it.
+    pub fn refuse(&mut self, session: Session) {
+        if let Some((_, receiver)) = self.receiving.get_mut(&session) {
+            receiver.cancel(reason::SYSTEM);
+            self.settle(session);
+        }
+    }
+
     /// Takes a segment that has arrived from `peer`.
     pub fn receive(&mut self, peer: u64, segment: &Segment) {
         let session = segment.session;
@@ -125,8 +141,9 @@ impl Engine {
                     return;
                 }
                 let entry = self.receiving.entry(session);
-                let (_, receiver) =
-                    entry.or_insert_with(|| (peer, Receiver::new(session, data.service, 1, &self.config)));
+                let first = self.first_report;
+                let (_, receiver) = entry
+                    .or_insert_with(|| (peer, Receiver::new(session, data.service, first, &self.config)));
                 let service = receiver.service;
                 match receiver.data(data) {
                     Some(Arrival::Red) => {
@@ -202,6 +219,11 @@ impl Engine {
             }
         }
         None
+    }
+
+    /// Whether segments wait to be sent.
+    pub fn has_segments(&self) -> bool {
+        !self.answers.is_empty() || !self.ready.is_empty()
     }
 
     /// When the first timer runs out.

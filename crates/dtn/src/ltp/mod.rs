@@ -7,6 +7,7 @@
 //! **Limits.** No authentication (RFC 5327), no aggregation of bundles into blocks: a block is what its client gives. Sessions
 //! that are over are remembered, so that late segments open no session again, up to [`engine::REMEMBERED`].
 
+pub mod contacts;
 pub mod engine;
 pub mod receiver;
 pub mod segment;

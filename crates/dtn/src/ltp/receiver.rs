@@ -112,6 +112,9 @@ impl Receiver {
         }
         if let Some((number, answers)) = data.checkpoint {
             self.checkpoint(number, answers, range.end);
+            if self.cancel.is_some() {
+                return None;
+            }
         }
         let whole = self.red_length.is_some_and(|length| self.red.contains(&(0..length)));
         (whole && !std::mem::replace(&mut self.delivered, true)).then_some(Arrival::Red)
@@ -157,13 +160,15 @@ impl Receiver {
             }
             return;
         }
-        let lower = match self.bounds.get(&answers) {
-            Some(bounds) => bounds.start,
-            None => {
+        let lower = match (answers, self.bounds.get(&answers)) {
+            (0, _) => {
                 let lower = self.reported.min(upper);
                 self.reported = self.reported.max(upper);
                 lower
             }
+            (_, Some(bounds)) => bounds.start,
+            // The sender answers a report of an engine that was here before and has lost its data: it has to begin again.
+            (_, None) => return self.cancel(reason::SYSTEM),
         };
         self.issued.insert(number, Vec::new());
         let mut from = lower;

@@ -17,25 +17,25 @@ pub struct Session {
     pub number: u64,
 }
 
-/// A segment.
+/// A segment of LTP: the unit that is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its session.
+    /// The session to which the segment belongs.
     pub session: Session,
-    /// Header extensions.
+    /// Extensions between the header and the content.
     pub header: Vec<Extension>,
     /// What it says.
     pub content: Content,
-    /// Trailer extensions.
+    /// Extensions behind the content.
     pub trailer: Vec<Extension>,
 }
 
 /// An extension of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// Its kind.
+    /// Tag of the extension, as registered with IANA.
     pub tag: u8,
-    /// Its value.
+    /// Bytes of the extension's value.
     pub value: Vec<u8>,
 }
 
@@ -71,7 +71,7 @@ pub struct Data {
     pub service: u64,
     /// Place of the first byte in the block.
     pub offset: u64,
-    /// The bytes.
+    /// The part of the block that the segment carries.
     pub bytes: Chunk,
     /// If it is a checkpoint, which asks for a report: its number and that of the report that it answers, or 0.
     pub checkpoint: Option<(u64, u64)>,
@@ -80,7 +80,7 @@ pub struct Data {
 /// What has arrived of a part of the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Its number.
+    /// Serial number of the report in its session.
     pub number: u64,
     /// The checkpoint that it answers, or 0.
     pub checkpoint: u64,

@@ -38,6 +38,8 @@ pub struct Sender {
     waiting: BTreeMap<u64, Waiting>,
     /// Reports that were answered, by number.
     answered: Ranges,
+    /// The highest number of a report that was answered.
+    newest: u64,
     next_checkpoint: u64,
     config: Config,
     cancel: Option<(u8, u32, Option<Time>)>,
@@ -64,6 +66,7 @@ impl Sender {
             arrived: Ranges::default(),
             waiting: BTreeMap::new(),
             answered: Ranges::default(),
+            newest: 0,
             next_checkpoint: first_checkpoint.max(1),
             config: config.clone(),
             cancel: None,
@@ -161,11 +164,18 @@ impl Sender {
         self.queue.retain(|segment| {
             !matches!(&segment.content, Content::Data(data) if data.checkpoint.is_some_and(|(number, _)| number == report.checkpoint))
         });
+        let bounds = report.lower..report.upper.min(self.red);
+        if report.number >= self.newest {
+            // The newest report knows best: what it does not claim is not there, even if an earlier one has claimed it. The
+            // receiver has been started again since then.
+            self.newest = report.number;
+            self.arrived.remove(bounds.clone());
+        }
         for (offset, length) in &report.claims {
             let start = report.lower + offset;
             self.arrived.add(start..(start + length).min(self.red));
         }
-        let missing = self.arrived.missing(report.lower..report.upper.min(self.red));
+        let missing = self.arrived.missing(bounds);
         let Some(last) = missing.last().cloned() else { return self.finish() };
         for range in &missing[..missing.len() - 1] {
             self.divide_plain(range.clone());

@@ -3,10 +3,10 @@
 use super::{Config, Convergence};
 use crate::chunk::Chunk;
 use crate::contacts::{Node, Plan};
+use crate::ltp::contacts::ByContacts;
 use crate::ltp::engine::{Engine, Event};
 use crate::ltp::segment::{reason, Segment, Session};
 use crate::ltp::sender::End;
-use crate::ltp::Patience;
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeMap;
 
@@ -48,26 +48,6 @@ pub(crate) struct Links {
     margin: Span,
 }
 
-/// When answers over a pair's contacts can be here.
-struct Clock<'a> {
-    plan: &'a Plan,
-    from: Node,
-    to: Node,
-    delay: Span,
-    margin: Span,
-}
-
-impl Patience for Clock<'_> {
-    fn overdue(&self, _peer: u64, sent: Time) -> Time {
-        let there = sent + self.delay;
-        let contacts =
-            self.plan.leaving(self.to, there).iter().map(|index| &self.plan.contacts()[*index as usize]);
-        let back = contacts.filter(|contact| contact.to == self.from);
-        let answers = back.map(|contact| there.max(contact.start) + contact.delay);
-        answers.min().map_or(Time::MAX, |answer| answer + self.margin)
-    }
-}
-
 impl Links {
     pub fn new(plan: &Plan, config: &Config) -> Links {
         let Convergence::Ltp { config, margin } = &config.convergence else { return Links::default() };
@@ -99,7 +79,7 @@ impl Links {
         to: Node,
         delay: Span,
     ) -> Option<Segment> {
-        let clock = Clock { plan, from, to, delay, margin: self.margin };
+        let clock = ByContacts { plan, from, to, delay, margin: self.margin };
         let link = self.links.get_mut(&(from, to)).expect("neighbours have engines");
         link.engine.next_segment(now, &clock).map(|(_, segment)| segment)
     }

@@ -1,4 +1,4 @@
-//! What enters a network of bundle nodes, what becomes of it, and what is counted.
+//! Bundles of a simulated network, their outcomes, and the counters of the network.
 
 use crate::contacts::Node;
 use bentpipe_core::Span;
@@ -6,19 +6,19 @@ use bentpipe_core::Span;
 /// A bundle that enters the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// Where it enters.
+    /// The node at which the bundle enters the network.
     pub from: Node,
-    /// Where it leaves.
+    /// The node of its destination.
     pub to: Node,
-    /// Bytes of payload.
+    /// Length of the payload in bytes.
     pub payload: u64,
-    /// When it is worth nothing any more, counted from now.
+    /// Time from its creation after which the bundle is dropped.
     pub lifetime: Span,
-    /// Its priority: 0 bulk, 1 normal, 2 expedited.
+    /// Priority of the bundle: 0 is bulk, 1 normal, 2 expedited.
     pub priority: usize,
 }
 
-/// Why a bundle was dropped.
+/// The reason for which a bundle was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// Its lifetime was over.
@@ -34,22 +34,22 @@ pub enum Reason {
 /// How a bundle ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It has arrived.
+    /// The bundle has arrived at its destination.
     Delivered {
-        /// Its number.
+        /// Number of the bundle in the network.
         bundle: u64,
-        /// Where it has arrived.
+        /// The node of its destination.
         to: Node,
-        /// Contacts that it passed.
+        /// The number of contacts that it has passed.
         hops: u32,
     },
     /// Its last copy was dropped.
     Dropped {
-        /// Its number.
+        /// Number of the bundle in the network.
         bundle: u64,
-        /// Where its last copy was.
+        /// The node that had its last copy.
         node: Node,
-        /// Why.
+        /// The reason for which the last copy was dropped.
         reason: Reason,
     },
 }
@@ -61,7 +61,7 @@ pub struct Counters {
     pub created: u64,
     /// Bundles that arrived.
     pub delivered: u64,
-    /// Their payload in bytes.
+    /// Payload of the bundles that arrived, in bytes.
     pub delivered_bytes: u64,
     /// Bundles whose lifetime was over.
     pub expired: u64,
@@ -73,6 +73,6 @@ pub struct Counters {
     pub transmissions: u64,
     /// The most bytes that a node stored.
     pub stored_max: u64,
-    /// Searches for routes.
+    /// Searches of the contact graph for routes; bundles that follow a known route need none.
     pub searches: u64,
 }

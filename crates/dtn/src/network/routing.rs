@@ -3,39 +3,16 @@
 use super::config::{Prophet, Routing};
 use super::Bundle;
 use crate::contacts::{Contact, Node, Plan};
-use crate::routing::contact_graph::{follow, Bookings, Query, Route, Search};
+use crate::routing::contact_graph::{Query, Search};
+use crate::routing::planner::Planner;
 use bentpipe_core::Time;
 use std::collections::BTreeMap;
-
-/// What a node knows of the contact graph: its own promises, and the routes that it has found.
-struct View {
-    bookings: Bookings,
-    routes: BTreeMap<(Node, usize), Cached>,
-}
-
-/// A route that was the best, and the arrival of the second best: as long as the first arrives earlier it is the best, since time
-/// and promises only make others later.
-struct Cached {
-    route: Route,
-    other: Time,
-}
-
-/// What a node has promised for a bundle.
-struct Promise {
-    contacts: Vec<u32>,
-    bytes: u64,
-    priority: usize,
-    /// Whether the first contact has sent it.
-    sent: bool,
-}
 
 pub(crate) struct Router {
     known: Plan,
     search: Search,
-    searches: u64,
     plans: bool,
-    views: Vec<View>,
-    promises: BTreeMap<(u64, Node), Promise>,
+    planners: Vec<Planner>,
     table: BTreeMap<(u32, u32), u32>,
     is_table: bool,
     /// Bundles that wait for a neighbour, by node and neighbour.
@@ -51,17 +28,10 @@ pub(crate) struct Router {
 impl Router {
     pub fn new(known: Plan, routing: &Routing) -> Router {
         let nodes = known.nodes().len();
-        let view = |node: usize| {
-            let mut bookings = Bookings::new(&known);
-            bookings.seen_by(&known, Node(node as u32));
-            View { bookings, routes: BTreeMap::new() }
-        };
         Router {
-            views: (0..nodes).map(view).collect(),
+            planners: (0..nodes).map(|node| Planner::new(&known, Node(node as u32))).collect(),
             search: Search::default(),
-            searches: 0,
             plans: matches!(routing, Routing::ContactGraph | Routing::Static(_)),
-            promises: BTreeMap::new(),
             table: match routing {
                 Routing::Static(table) => table.clone(),
                 _ => BTreeMap::new(),
@@ -82,7 +52,7 @@ impl Router {
     }
 
     pub fn searches(&self) -> u64 {
-        self.searches
+        self.planners.iter().map(Planner::searches).sum()
     }
 
     /// A bundle has entered the network.
@@ -132,32 +102,9 @@ impl Router {
             deadline: Some(expires),
             ..Query::new(node, about.to, now, bytes)
         };
-        let view = &mut self.views[node.0 as usize];
-        let key = (about.to, about.priority);
-        let cached = view.routes.get(&key).and_then(|cached| {
-            let route = follow(&self.known, &cached.route, &query, &view.bookings)?;
-            (route.arrival <= cached.other).then_some(route)
-        });
-        let route = match cached {
-            Some(route) => route,
-            None => {
-                self.searches += 1;
-                let mut routes = self.search.routes(&self.known, &query, &view.bookings, 2).into_iter();
-                let route = routes.next()?;
-                // A larger bundle may not fit where a smaller one does, and the bound holds for later times only.
-                let other = routes.next().map_or(Time::MAX, |other| other.arrival);
-                view.routes.insert(key, Cached { route: route.clone(), other });
-                route
-            }
-        };
-        let contacts: Vec<u32> = route.passages.iter().map(|passage| passage.contact).collect();
-        let first = self.known.contacts()[contacts[0] as usize];
-        for contact in &contacts {
-            view.bookings.book(*contact, bytes, about.priority);
-        }
-        self.promises
-            .insert((bundle, node), Promise { contacts, bytes, priority: about.priority, sent: false });
-        Some(first)
+        let planner = &mut self.planners[node.0 as usize];
+        let first = planner.choose(&self.known, &mut self.search, bundle, &query)?;
+        Some(self.known.contacts()[first as usize])
     }
 
     /// Bundles that wait for a neighbour whenever it is there.
@@ -167,24 +114,12 @@ impl Router {
 
     /// The first contact of a bundle's route has sent it.
     pub fn departed(&mut self, bundle: u64, node: Node) {
-        let Some(promise) = self.promises.get_mut(&(bundle, node)) else { return };
-        if !std::mem::replace(&mut promise.sent, true) {
-            self.views[node.0 as usize].bookings.release(
-                promise.contacts[0],
-                promise.bytes,
-                promise.priority,
-            );
-        }
+        self.planners[node.0 as usize].departed(bundle);
     }
 
     /// A node has no more to do with a bundle. What it has promised to contacts of others stays promised if it was sent.
     pub fn release(&mut self, bundle: u64, node: Node) {
-        let Some(promise) = self.promises.remove(&(bundle, node)) else { return };
-        if !promise.sent {
-            for contact in promise.contacts {
-                self.views[node.0 as usize].bookings.release(contact, promise.bytes, promise.priority);
-            }
-        }
+        self.planners[node.0 as usize].release(bundle);
     }
 
     /// When nodes believe that a contact, which is open, ends.

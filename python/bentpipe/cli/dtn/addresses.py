@@ -8,18 +8,19 @@ from typing import Final
 
 from bentpipe.errors import InputError
 
-LAYERS: Final = ("tcpcl", "mtcp", "udp")
-#: Ports that RFC 9174 (TCPCL), RFC 7122 (UDP) and common use (MTCP) have.
-PORTS: Final = {"tcpcl": 4556, "mtcp": 16162, "udp": 4556}
+#: Layers between an application and its agent, and between agents.
+TO_AGENT: Final = ("tcpcl", "mtcp", "udp")
+BETWEEN_AGENTS: Final = (*TO_AGENT, "ltp")
+#: Ports that RFC 9174 (TCPCL), RFC 7122 (UDP), the registry of IANA (LTP) and common use (MTCP) have.
+PORTS: Final = {"tcpcl": 4556, "mtcp": 16162, "udp": 4556, "ltp": 1113}
 
 
-def address(text: str, option: str) -> tuple[str, str]:
+def address(text: str, option: str, layers: tuple[str, ...] = BETWEEN_AGENTS) -> tuple[str, str]:
     """Return the convergence layer and the address with port. Raises InputError if it is none or has no such host."""
     found = re.fullmatch(r"(\w+)://(\[[^]]+]|[^:/\[\]]+)(?::(\d+))?/?", text)
-    if found is None or found[1] not in LAYERS:
-        raise InputError(
-            f"{option} {text}: is not an address; allowed: tcpcl://HOST[:PORT], mtcp://HOST[:PORT], udp://HOST[:PORT]"
-        )
+    if found is None or found[1] not in layers:
+        allowed = ", ".join(f"{layer}://HOST[:PORT]" for layer in layers)
+        raise InputError(f"{option} {text}: is not an address; allowed: {allowed}")
     layer, host, port = found[1], found[2].strip("[]"), int(found[3] or PORTS[found[1]])
     if port > 65535:
         raise InputError(f"{option} {text}: port {port} is out of range; allowed: 0 to 65535")
@@ -30,3 +31,11 @@ def address(text: str, option: str) -> tuple[str, str]:
     host = str(place[0])
     where = f"[{host}]" if family == socket.AF_INET6 else host
     return layer, f"{where}:{int(place[1])}"
+
+
+def place(text: str, option: str) -> tuple[str, int]:
+    """Return the host and the port of ``HOST:PORT``. Raises InputError if it is neither."""
+    found = re.fullmatch(r"(\[[^]]+]|[^:/\[\]]+):(\d+)", text)
+    if found is None or int(found[2]) > 65535:
+        raise InputError(f"{option} {text}: is not an address; allowed: HOST:PORT")
+    return found[1].strip("[]"), int(found[2])

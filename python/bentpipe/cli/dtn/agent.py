@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..common import Json
+from .keys import ConfidentialityKey, IntegrityKey
 
 
 def agent(
@@ -29,7 +30,7 @@ def agent(
         list[str] | None,
         typer.Option(
             metavar="LAYER://HOST[:PORT]",
-            help="Serve other agents there. LAYER is tcpcl, mtcp or udp. Repeatable.",
+            help="Serve other agents there. LAYER is tcpcl, mtcp, udp or ltp. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -49,6 +50,46 @@ def agent(
             show_default=False,
         ),
     ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A contact plan: bundles are routed by it and leave in its contacts.",
+            show_default=False,
+        ),
+    ] = None,
+    plan_start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="When second 0 of the plan is, such as 2024-01-01T00:00:00Z.  [default: now]",
+            show_default=False,
+        ),
+    ] = None,
+    light_time: Annotated[
+        str, typer.Option(metavar="TIME", help="LTP: one-way light time to peers that are not in the plan.")
+    ] = "0 s",
+    margin: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="LTP: what an answer may take beyond light times and closed contacts."
+        ),
+    ] = "1 s",
+    rate: Annotated[
+        str,
+        typer.Option(metavar="RATE", help="Rate of LTP and UDP to peers that are not in the plan."),
+    ] = "100 Mbit/s",
+    engine: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="LTP: number of the engine.  [default: that of an ipn node, or a checksum of the node's name]",
+            show_default=False,
+        ),
+    ] = None,
+    integrity_key: IntegrityKey = None,
+    confidentiality_key: ConfidentialityKey = None,
     deliver: Annotated[
         Path | None,
         typer.Option(
@@ -78,8 +119,15 @@ def agent(
     """Run a bundle agent (BPv7, RFC 9171) until Ctrl-C or SIGTERM.
 
     It stores bundles on disk before it acknowledges them, forwards them by TCPCL version 4 (RFC 9174, without TLS),
-    MTCP or UDP, delivers the payloads for its own node, and sends the status reports that bundles ask for. What it
-    has acknowledged survives its death. Prints the addresses on which it listens, and its counts at the end.
+    MTCP, UDP or LTP (RFC 5326), delivers the payloads for its own node, and sends the status reports that bundles ask
+    for. What it has acknowledged survives its death. Prints the addresses on which it listens, and its counts at the
+    end.
+
+    With --plan, bundles to nodes of the plan go by contact graph routing and leave in contacts only. A node of the
+    plan is named by its identifier, by NAME for dtn://NAME/ or by NUMBER for ipn:NUMBER.0. A bundle that fits no
+    contact is divided into fragments.
+
+    With a key, payloads for NODE are delivered only if they are signed or encrypted with it (BPSec, RFC 9172).
     """
     import json as text
 
@@ -89,7 +137,8 @@ def agent(
     from ..output import print_json
     from ..stopping import stoppable
     from .addresses import address
-    from .amounts import size_bytes
+    from .amounts import bits_per_second, lead, seconds, seconds_or_none, size_bytes
+    from .keys import keys
 
     def pair(words: str, option: str, what: str) -> tuple[str, str]:
         first, found, second = words.partition("=")
@@ -113,6 +162,14 @@ def agent(
         "peers": [{"node": name, "at": place(words, "--peer")} for name, words in peers],
         "routes": [pair(words, "--route", "NODE=PEER") for words in route or ()],
         "status": None if status is None else str(status),
+        "plan": None if plan is None else {"text": _plan(plan), "lead": lead(plan_start, "--plan-start")},
+        "keys": keys(integrity_key, confidentiality_key),
+        "ltp": {
+            "engine": engine,
+            "light_time": seconds_or_none(light_time, "--light-time"),
+            "margin": seconds(margin, "--margin"),
+            "rate": round(bits_per_second(rate, "--rate")),
+        },
     }
 
     def ready(addresses: list[str]) -> None:
@@ -132,3 +189,11 @@ def agent(
         print_json(counts)
     else:
         print(", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts.items()))
+
+
+def _plan(path: Path) -> str:
+    """The text of a contact plan that does not contradict itself."""
+    from bentpipe.contacts import read_plan
+
+    read_plan(path)
+    return path.read_text(encoding="utf-8")

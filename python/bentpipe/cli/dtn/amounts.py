@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from datetime import UTC, datetime
+
 from bentpipe.errors import InputError
 from bentpipe.quantities import base_value
 
@@ -13,16 +16,49 @@ def size_bytes(text: str, option: str) -> int:
 
 def seconds(text: str, option: str) -> float:
     """Return a time such as ``10 s`` in seconds. Raises InputError if it is none, or not positive."""
-    ends = ("s", "min", "h", "d")
-    return _positive(text, option, text.rstrip().endswith(ends) and "/" not in text, "10 s")
+    return _positive(text, option, _is_time(text), "10 s")
 
 
-def _positive(text: str, option: str, fits: bool, example: str) -> float:
+def seconds_or_none(text: str, option: str) -> float:
+    """Return a time such as ``0 s`` in seconds. Raises InputError if it is none, or negative."""
+    return 0.0 if _value(text, _is_time(text)) == 0.0 else _positive(text, option, _is_time(text), "10 s")
+
+
+def bits_per_second(text: str, option: str) -> float:
+    """Return a rate such as ``1 Mbit/s`` in bit/s. Raises InputError if it is none, or below 1 bit/s."""
+    return _positive(text, option, text.rstrip().endswith("bit/s"), "1 Mbit/s", least=1.0)
+
+
+def lead(text: str | None, option: str) -> float:
+    """Return the time from now until a moment such as ``2024-01-01T00:00:00Z`` in seconds, 0 without one. Raises
+    InputError if it is none. A moment without a time zone is in UTC."""
+    if text is None:
+        return 0.0
     try:
-        value = base_value(text) if fits else 0.0
+        moment = datetime.fromisoformat(text)
     except ValueError:
-        value = 0.0
-    if value <= 0.0:
+        raise InputError(
+            f'{option} "{text}": is not a time; allowed: ISO 8601, such as 2024-01-01T00:00:00Z'
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - datetime.now(UTC)).total_seconds()
+
+
+def _is_time(text: str) -> bool:
+    return text.rstrip().endswith(("s", "min", "h", "d")) and "/" not in text
+
+
+def _value(text: str, fits: bool) -> float:
+    try:
+        return base_value(text) if fits else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _positive(text: str, option: str, fits: bool, example: str, least: float = 0.0) -> float:
+    value = _value(text, fits)
+    if not (value > 0.0 and value >= least):
         raise InputError(
             f'{option} "{text}": is not possible; allowed: a positive quantity such as "{example}"'
         )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..common import Json
+from .keys import ConfidentialityKey, IntegrityKey
 
 
 def send(
@@ -48,6 +49,8 @@ def send(
             metavar="ENDPOINT", help="Have the delivery of each reported there.", show_default=False
         ),
     ] = None,
+    integrity_key: IntegrityKey = None,
+    confidentiality_key: ConfidentialityKey = None,
     patience: Annotated[
         str, typer.Option(metavar="TIME", help="Give up when the agent has been silent for so long.")
     ] = "10 s",
@@ -56,8 +59,9 @@ def send(
     """Send files as bundles to an agent, which stores and forwards them.
 
     Over TCPCL the command ends when the agent has stored all bundles, with exit code 1 if it did not take all. MTCP
-    and UDP acknowledge nothing.
+    and UDP acknowledge nothing. With keys, payloads are signed and encrypted (BPSec, RFC 9172).
     """
+    import json as json_text
     import time
 
     from bentpipe import _native
@@ -65,12 +69,13 @@ def send(
 
     from ..common import TROUBLE
     from ..output import print_json
-    from .addresses import address
+    from .addresses import TO_AGENT, address
     from .amounts import seconds, size_bytes
+    from .keys import keys
 
     if bool(files) == (size is not None):
         raise InputError("nothing or too much to send; allowed: files, or --size")
-    layer, at = address(via, "--via")
+    layer, at = address(via, "--via", TO_AGENT)
     payloads = (
         [bytes(size_bytes(size, "--size"))] if size is not None else [_read(path) for path in files or ()]
     )
@@ -87,6 +92,7 @@ def send(
             hops,
             report,
             seconds(patience, "--patience"),
+            json_text.dumps(keys(integrity_key, confidentiality_key)),
         )
     except OSError as error:
         raise InputError(f"--via {via}: {error}; allowed: the address of a running agent") from error

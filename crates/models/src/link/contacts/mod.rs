@@ -237,7 +237,7 @@ impl PlanText {
         Ok(PlanText { text: text.to_owned(), plan })
     }
 
-    /// The plan.
+    /// The contact plan as it was read and checked.
     pub fn plan(&self) -> &dtn::Plan {
         &self.plan
     }

@@ -1,0 +1,261 @@
+//! LTP over UDP between this agent and its peers (RFC 5326; bundles are service 1): an engine per peer.
+//!
+//! A block is a bundle. Segments leave at the rate of the open contact, or at a given rate to peers without contacts. Sessions and reports are numbered by
+//! the microseconds since 2000, so that an agent that is started again is not taken for the one before.
+
+use crate::schedule::Schedule;
+use bentpipe_core::{Span, Time};
+use bentpipe_dtn::chunk::Chunk;
+use bentpipe_dtn::contacts::number::BitRate;
+use bentpipe_dtn::ltp::contacts::ByContacts;
+use bentpipe_dtn::ltp::engine::{Engine, Event};
+use bentpipe_dtn::ltp::segment::{reason, Segment, Session};
+use bentpipe_dtn::ltp::sender::End;
+use bentpipe_dtn::ltp::{self, Constant, Patience};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+/// The service number of bundles.
+const BUNDLES: u64 = 1;
+/// Peers that are known by nothing but their address, at most; the agent answers them.
+const STRANGERS: usize = 1024;
+/// Bytes of IP and UDP headers.
+pub(crate) const HEADERS: u64 = 28;
+/// Time for which an agent that was late may catch up with the rate.
+pub(crate) const SLACK: Span = Span::from_millis(2);
+
+/// What an agent knows of LTP.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Number of the engine.
+    pub engine: u64,
+    /// Light time to peers without contacts.
+    pub light_time: Span,
+    /// What an answer may take beyond light times and closed contacts.
+    pub margin: Span,
+    /// Rate to peers without contacts.
+    pub rate: BitRate,
+}
+
+/// What ended or came on a link.
+pub enum News {
+    /// A bundle has arrived in this session.
+    Arrived(Session, Bytes),
+    /// The peer has the bundle of this number in the storage.
+    Sent(u64),
+    /// The bundle of this number could not be sent.
+    Failed(u64),
+}
+
+/// A peer and the engine for it.
+pub struct Link {
+    engine: Engine,
+    /// The address to which its segments are sent.
+    pub address: SocketAddr,
+    socket: usize,
+    /// The peer, if it is one of the configuration.
+    pub peer: Option<usize>,
+    /// Bundles by session.
+    sending: BTreeMap<u64, u64>,
+    /// When the next segment may leave.
+    free: Time,
+}
+
+/// All links of an agent.
+pub struct Links {
+    sockets: Vec<UdpSocket>,
+    links: Vec<Link>,
+    settings: Settings,
+    first: u64,
+    scratch: Vec<u8>,
+}
+
+impl Links {
+    /// Links over sockets, with an engine for each peer.
+    ///
+    /// # Errors
+    /// If a socket for a peer cannot be opened.
+    pub fn new(
+        mut sockets: Vec<UdpSocket>,
+        peers: &[(usize, SocketAddr)],
+        settings: Settings,
+        first: u64,
+    ) -> io::Result<Links> {
+        let mut links = Vec::new();
+        for (peer, address) in peers {
+            let fits = |socket: &UdpSocket| {
+                socket.local_addr().is_ok_and(|local| local.is_ipv4() == address.is_ipv4())
+            };
+            let socket = match sockets.iter().position(fits) {
+                Some(place) => place,
+                None => {
+                    let any: SocketAddr = match address {
+                        SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
+                        SocketAddr::V6(_) => ([0_u16; 8], 0).into(),
+                    };
+                    let socket = UdpSocket::bind(any)?;
+                    socket.set_nonblocking(true)?;
+                    sockets.push(socket);
+                    sockets.len() - 1
+                }
+            };
+            links.push(link(*address, socket, Some(*peer), &settings, first));
+        }
+        Ok(Links { sockets, links, settings, first, scratch: Vec::new() })
+    }
+
+    /// The sockets to be waited for.
+    pub fn sockets(&self) -> &[UdpSocket] {
+        &self.sockets
+    }
+
+    /// The number of links.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// A link by its number.
+    pub fn link(&self, place: usize) -> &Link {
+        &self.links[place]
+    }
+
+    /// Takes up to `most` datagrams from each socket, and lets timers run out.
+    pub fn read(&mut self, now: Time, buffer: &mut [u8], most: usize) {
+        for socket in 0..self.sockets.len() {
+            for _ in 0..most {
+                let Ok((length, address)) = self.sockets[socket].recv_from(buffer) else { break };
+                let Some(segment) = Segment::read(&buffer[..length]) else { continue };
+                let known = self.links.iter().position(|link| link.address == address);
+                let place = match known {
+                    Some(place) => place,
+                    None => {
+                        let strangers = self.links.iter().filter(|link| link.peer.is_none());
+                        if strangers.count() >= STRANGERS {
+                            continue;
+                        }
+                        self.links.push(link(address, socket, None, &self.settings, self.first));
+                        self.links.len() - 1
+                    }
+                };
+                self.links[place].engine.receive(place as u64, &segment);
+            }
+        }
+        for link in &mut self.links {
+            link.engine.wake(now);
+        }
+    }
+
+    /// What has happened on a link since the last call.
+    pub fn news(&mut self, place: usize) -> Vec<News> {
+        let link = &mut self.links[place];
+        let mut news = Vec::new();
+        while let Some(event) = link.engine.next_event() {
+            match event {
+                Event::Red { session, service: BUNDLES, data } => {
+                    let mut bytes = Vec::new();
+                    data.write(&mut bytes);
+                    news.push(News::Arrived(session, bytes.into()));
+                }
+                Event::Sent { session, end } => {
+                    let number = link.sending.remove(&session.number);
+                    news.extend(number.map(|number| match end {
+                        End::Complete => News::Sent(number),
+                        End::Cancelled(_) => News::Failed(number),
+                    }));
+                }
+                // Bundles are red, and other services have no client here.
+                Event::Red { session, .. } => link.engine.refuse(session),
+                Event::Green { .. } | Event::Abandoned { .. } => {}
+            }
+        }
+        news
+    }
+
+    /// Refuses a bundle that has arrived.
+    pub fn refuse(&mut self, place: usize, session: Session) {
+        self.links[place].engine.refuse(session);
+    }
+
+    /// Begins to send a bundle.
+    pub fn send(&mut self, place: usize, number: u64, bundle: Bytes) {
+        let link = &mut self.links[place];
+        let length = bundle.len() as u64;
+        let session = link.engine.send(place as u64, BUNDLES, Chunk::Bytes(bundle), length);
+        link.sending.insert(session.number, number);
+    }
+
+    /// Gives up what is being sent on a link, and returns those bundles: its peer has no contact any more.
+    pub fn give_up(&mut self, place: usize) -> Vec<u64> {
+        let link = &mut self.links[place];
+        let sending = std::mem::take(&mut link.sending);
+        let engine = link.engine.number();
+        for number in sending.keys() {
+            link.engine.cancel(Session { engine, number: *number }, reason::UNREACHABLE);
+        }
+        sending.into_values().collect()
+    }
+
+    /// Whether a link may transmit now: its contact is open, and what has left before has been transmitted.
+    pub fn is_free(&self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
+        let link = &self.links[place];
+        link.free <= now && self.rate_of(link, schedule).is_some()
+    }
+
+    /// Transmits the next segment; returns whether there was one.
+    pub fn transmit(&mut self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
+        let Some((delay, rate)) = self.rate_of(&self.links[place], schedule) else { return false };
+        let link = &mut self.links[place];
+        let planned = schedule.zip(link.peer.and_then(|peer| schedule?.node_of(peer)));
+        let constant = Constant { delay, margin: self.settings.margin };
+        let contacts = planned.map(|(schedule, to)| ByContacts {
+            plan: schedule.plan(),
+            from: schedule.me(),
+            to,
+            delay,
+            margin: self.settings.margin,
+        });
+        let patience: &dyn Patience = match &contacts {
+            Some(contacts) => contacts,
+            None => &constant,
+        };
+        let Some((_, segment)) = link.engine.next_segment(now, patience) else { return false };
+        self.scratch.clear();
+        segment.write(&mut self.scratch);
+        // What the system does not take is lost as on the link, and retransmitted.
+        let _lost_if_it_fails = self.sockets[link.socket].send_to(&self.scratch, link.address);
+        let late = Time::from_nanos(now.as_nanos().saturating_sub(SLACK.as_nanos()));
+        link.free = link.free.max(late) + rate.span_of(self.scratch.len() as u64 + HEADERS);
+        true
+    }
+
+    /// Light time and rate on a link, if it is open.
+    fn rate_of(&self, link: &Link, schedule: Option<&Schedule>) -> Option<(Span, BitRate)> {
+        let planned = link.peer.zip(schedule).filter(|(peer, schedule)| schedule.node_of(*peer).is_some());
+        match planned {
+            Some((peer, schedule)) => schedule.contact_to(peer).map(|contact| (contact.delay, contact.rate)),
+            None => Some((self.settings.light_time, self.settings.rate)),
+        }
+    }
+
+    /// Whether segments wait for nothing but the rate of an open link.
+    pub fn has_segments(&self, schedule: Option<&Schedule>) -> bool {
+        self.links.iter().any(|link| link.engine.has_segments() && self.rate_of(link, schedule).is_some())
+    }
+
+    /// When the first timer of an engine runs out.
+    pub fn next_wake(&self) -> Option<Time> {
+        self.links.iter().filter_map(|link| link.engine.next_wake()).min()
+    }
+}
+
+fn link(address: SocketAddr, socket: usize, peer: Option<usize>, settings: &Settings, first: u64) -> Link {
+    let engine = Engine::starting(settings.engine, first, ltp::Config::default());
+    Link { engine, address, socket, peer, sending: BTreeMap::new(), free: Time::ZERO }
+}

@@ -1,0 +1,187 @@
+//! The contacts of an agent by a contact plan: which are open now, and by contact graph routing over which one a bundle leaves.
+//!
+//! Time counts from the start of the agent. Contacts of this agent with nodes that are not its peers are left out: no bundle could leave over them.
+
+use crate::config::{self, Config};
+use bentpipe_core::{Span, Time};
+use bentpipe_dtn::contacts::{read, Contact, Node, Plan};
+use bentpipe_dtn::routing::contact_graph::{Query, Search};
+use bentpipe_dtn::routing::planner::Planner;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+
+/// Priority of bundles: BPv7 has none (RFC 9171), so all are normal.
+const PRIORITY: usize = 1;
+
+/// The schedule of an agent.
+pub struct Schedule {
+    plan: Plan,
+    me: Node,
+    /// The nodes of the plan by their identifiers.
+    nodes: BTreeMap<String, Node>,
+    /// The peer of each node, by its number.
+    peers: BTreeMap<Node, usize>,
+    planner: Planner,
+    search: Search,
+    /// When contacts of this agent open (true) and end (false), in order.
+    changes: VecDeque<(Time, bool, u32)>,
+    open: BTreeSet<u32>,
+}
+
+impl Schedule {
+    /// The schedule of a configuration with a plan whose second 0 is `lead` seconds from now, or was, if it is negative.
+    ///
+    /// # Errors
+    /// If the plan cannot be read, or does not have this node.
+    pub fn new(config: &Config, text: &str, lead: f64) -> io::Result<Schedule> {
+        let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
+        let plan = read::plan(text).map_err(|wrong| {
+            let lines: Vec<String> = wrong.iter().map(|one| format!("contact plan: {one}")).collect();
+            invalid(lines.join("\n"))
+        })?;
+        let mut nodes = BTreeMap::new();
+        for (name, number) in plan.nodes().iter().zip(0..) {
+            nodes.insert(identifier(name).map_err(invalid)?, Node(number));
+        }
+        let named = |text: &str| config::node(text).map(|node| nodes.get(&node.to_string()).copied());
+        let Some(me) = named(&config.node).map_err(invalid)? else {
+            return Err(invalid(format!(
+                "contact plan: has no node {}; allowed: a plan with this node, by its identifier, its name or its number",
+                config.node
+            )));
+        };
+        let mut peers = BTreeMap::new();
+        for (peer, index) in config.peers.iter().zip(0..) {
+            if let Some(node) = named(&peer.node).map_err(invalid)? {
+                peers.insert(node, index);
+            }
+        }
+        let shift = |time: Time| {
+            let seconds = time.as_nanos() as f64 / 1e9 + lead;
+            Time::from_nanos((seconds.max(0.0) * 1e9) as u64)
+        };
+        let contacts = plan.contacts().iter().map(|contact| Contact {
+            start: shift(contact.start),
+            end: shift(contact.end),
+            ..*contact
+        });
+        let usable = |contact: &Contact| {
+            contact.end > contact.start && (contact.from != me || peers.contains_key(&contact.to))
+        };
+        let plan = Plan::of(plan.nodes().to_vec(), contacts.filter(usable).collect());
+        let mut changes: Vec<(Time, bool, u32)> = Vec::new();
+        for &index in plan.leaving(me, Time::ZERO) {
+            let contact = &plan.contacts()[index as usize];
+            changes.extend([(contact.start, true, index), (contact.end, false, index)]);
+        }
+        changes.sort_unstable();
+        let planner = Planner::new(&plan, me);
+        let (search, open, changes) = (Search::default(), BTreeSet::new(), changes.into());
+        Ok(Schedule { plan, me, nodes, peers, planner, search, changes, open })
+    }
+
+    /// Opens and ends contacts until `now`. Returns whether something has changed, and the contacts that have ended.
+    pub fn advance(&mut self, now: Time) -> (bool, Vec<u32>) {
+        let (mut changed, mut ended) = (false, Vec::new());
+        while let Some((_, opens, contact)) = self.changes.front().copied().filter(|change| change.0 <= now) {
+            self.changes.pop_front();
+            changed = true;
+            if opens {
+                self.open.insert(contact);
+            } else {
+                self.open.remove(&contact);
+                ended.push(contact);
+            }
+        }
+        (changed, ended)
+    }
+
+    /// When the next contact opens or ends.
+    pub fn next_change(&self) -> Option<Time> {
+        self.changes.front().map(|change| change.0)
+    }
+
+    /// The node of the plan with this identifier.
+    pub fn node(&self, identifier: &str) -> Option<Node> {
+        self.nodes.get(identifier).copied()
+    }
+
+    /// The contact over which a bundle leaves, if a route leads to its destination before `deadline`.
+    pub fn choose(&mut self, now: Time, bundle: u64, to: Node, bytes: u64, deadline: Time) -> Option<u32> {
+        let query =
+            Query { priority: PRIORITY, deadline: Some(deadline), ..Query::new(self.me, to, now, bytes) };
+        self.planner.choose(&self.plan, &mut self.search, bundle, &query)
+    }
+
+    /// Whether a route leads to a node for a bundle of `bytes`.
+    pub fn reaches(&mut self, now: Time, to: Node, bytes: u64, deadline: Time) -> bool {
+        let query =
+            Query { priority: PRIORITY, deadline: Some(deadline), ..Query::new(self.me, to, now, bytes) };
+        self.planner.reaches(&self.plan, &mut self.search, &query)
+    }
+
+    /// A bundle leaves over its contact.
+    pub fn departed(&mut self, bundle: u64) {
+        self.planner.departed(bundle);
+    }
+
+    /// A bundle is no longer here, or gets another route.
+    pub fn release(&mut self, bundle: u64) {
+        self.planner.release(bundle);
+    }
+
+    /// The contacts that are open to a peer.
+    pub fn open_to(&self, peer: usize) -> impl Iterator<Item = u32> + '_ {
+        let leads =
+            move |contact: &&u32| self.peers.get(&self.plan.contacts()[**contact as usize].to) == Some(&peer);
+        self.open.iter().filter(leads).copied()
+    }
+
+    /// Whether a bundle of `bytes` can leave over a contact from now on.
+    pub fn fits(&self, contact: u32, now: Time, bytes: u64) -> bool {
+        let contact = &self.plan.contacts()[contact as usize];
+        now + contact.rate.span_of(bytes) <= contact.end
+    }
+
+    /// A peer in this schedule, if it is a node of the plan.
+    pub fn node_of(&self, peer: usize) -> Option<Node> {
+        self.peers.iter().find(|(_, index)| **index == peer).map(|(node, _)| *node)
+    }
+
+    /// The open contact to a peer.
+    pub fn contact_to(&self, peer: usize) -> Option<Contact> {
+        self.open_to(peer).next().map(|index| self.plan.contacts()[index as usize])
+    }
+
+    /// Whether another contact to a peer comes after `now`.
+    pub fn comes_again(&self, now: Time, peer: usize) -> bool {
+        let contacts = self.plan.leaving(self.me, now).iter();
+        let mut nodes = contacts.map(|index| self.plan.contacts()[*index as usize].to);
+        nodes.any(|node| self.peers.get(&node) == Some(&peer))
+    }
+
+    /// The contact plan, shifted to the start of the agent.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// This node in the plan.
+    pub fn me(&self) -> Node {
+        self.me
+    }
+}
+
+/// The node identifier of a name in a plan: `mars` is `dtn://mars/`, `3` is `ipn:3.0`, and identifiers are themselves.
+fn identifier(name: &str) -> Result<String, String> {
+    let text = match name.parse::<u64>() {
+        Ok(number) => format!("ipn:{number}.0"),
+        Err(_) if name.contains(':') => name.to_owned(),
+        Err(_) => format!("dtn://{name}/"),
+    };
+    config::node(&text).map(|node| node.to_string()).map_err(|wrong| format!("contact plan: {wrong}"))
+}
+
+/// A time in whole milliseconds as a span.
+pub(crate) fn milliseconds(count: u64) -> Span {
+    Span::from_nanos(count.saturating_mul(1_000_000))
+}

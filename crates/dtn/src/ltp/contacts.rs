@@ -1,0 +1,30 @@
+//! When answers can be here if both directions are open in contacts only.
+
+use super::Patience;
+use crate::contacts::{Node, Plan};
+use bentpipe_core::{Span, Time};
+
+/// The patience of an engine at one node with its peer at another, by the contacts between them.
+pub struct ByContacts<'a> {
+    /// The contact plan.
+    pub plan: &'a Plan,
+    /// The node of the engine.
+    pub from: Node,
+    /// The node of its peer.
+    pub to: Node,
+    /// Light time of what leaves now.
+    pub delay: Span,
+    /// What an answer may take beyond light times and closed contacts: transmission, queues, processing.
+    pub margin: Span,
+}
+
+impl Patience for ByContacts<'_> {
+    fn overdue(&self, _peer: u64, sent: Time) -> Time {
+        let there = sent + self.delay;
+        let contacts =
+            self.plan.leaving(self.to, there).iter().map(|index| &self.plan.contacts()[*index as usize]);
+        let back = contacts.filter(|contact| contact.to == self.from);
+        let answers = back.map(|contact| there.max(contact.start) + contact.delay);
+        answers.min().map_or(Time::MAX, |answer| answer + self.margin)
+    }
+}

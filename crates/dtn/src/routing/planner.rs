@@ -1,0 +1,105 @@
+//! Contact graph routing at one node: the routes that it has found, and what it has promised to contacts.
+//!
+//! A route that was the best stays so as long as it arrives before the second best did when both were found, since time and promises only
+//! make others later. So most bundles need no search.
+
+use super::contact_graph::{follow, Bookings, Query, Route, Search};
+use crate::contacts::{Node, Plan};
+use bentpipe_core::Time;
+use std::collections::BTreeMap;
+
+/// A route that was the best, and the arrival of the second best.
+struct Cached {
+    route: Route,
+    other: Time,
+}
+
+/// What a node has promised for a bundle.
+struct Promise {
+    contacts: Vec<u32>,
+    bytes: u64,
+    priority: usize,
+    /// Whether the first contact has sent it.
+    sent: bool,
+}
+
+/// What a node knows of the contact graph besides the plan: its own promises, and the routes that it has found.
+pub struct Planner {
+    bookings: Bookings,
+    routes: BTreeMap<(Node, usize), Cached>,
+    promises: BTreeMap<u64, Promise>,
+    searches: u64,
+}
+
+impl Planner {
+    /// The planner of a node that has promised nothing yet.
+    pub fn new(plan: &Plan, node: Node) -> Planner {
+        let mut bookings = Bookings::new(plan);
+        bookings.seen_by(plan, node);
+        Planner { bookings, routes: BTreeMap::new(), promises: BTreeMap::new(), searches: 0 }
+    }
+
+    /// The number of searches so far.
+    pub fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    /// The index of the contact over which a bundle is to leave, if a route leads to its destination. The bundle is promised to the contacts of its
+    /// route until it is [released](Self::release).
+    pub fn choose(
+        &mut self,
+        plan: &Plan,
+        search: &mut Search,
+        bundle: u64,
+        query: &Query<'_>,
+    ) -> Option<u32> {
+        let key = (query.to, query.priority);
+        let cached = self.routes.get(&key).and_then(|cached| {
+            let route = follow(plan, &cached.route, query, &self.bookings)?;
+            (route.arrival <= cached.other).then_some(route)
+        });
+        let route = match cached {
+            Some(route) => route,
+            None => {
+                self.searches += 1;
+                let mut routes = search.routes(plan, query, &self.bookings, 2).into_iter();
+                let route = routes.next()?;
+                // A larger bundle may not fit where a smaller one does, and the bound holds for later times only.
+                let other = routes.next().map_or(Time::MAX, |other| other.arrival);
+                self.routes.insert(key, Cached { route: route.clone(), other });
+                route
+            }
+        };
+        let contacts: Vec<u32> = route.passages.iter().map(|passage| passage.contact).collect();
+        let first = contacts[0];
+        for contact in &contacts {
+            self.bookings.book(*contact, query.bytes, query.priority);
+        }
+        let (bytes, priority) = (query.bytes, query.priority);
+        self.promises.insert(bundle, Promise { contacts, bytes, priority, sent: false });
+        Some(first)
+    }
+
+    /// Whether a route leads to the destination of a query. Nothing is promised.
+    pub fn reaches(&self, plan: &Plan, search: &mut Search, query: &Query<'_>) -> bool {
+        search.best(plan, query, &self.bookings).is_some()
+    }
+
+    /// The first contact of a bundle's route has sent it.
+    pub fn departed(&mut self, bundle: u64) {
+        let Some(promise) = self.promises.get_mut(&bundle) else { return };
+        if !std::mem::replace(&mut promise.sent, true) {
+            self.bookings.release(promise.contacts[0], promise.bytes, promise.priority);
+        }
+    }
+
+    /// The node has no more to do with a bundle. What it has promised to contacts of others stays promised if it was sent.
+    pub fn release(&mut self, bundle: u64) {
+        let Some(promise) = self.promises.remove(&bundle) else { return };
+        if !promise.sent {
+            for contact in promise.contacts {
+                self.bookings.release(contact, promise.bytes, promise.priority);
+            }
+        }
+    }
+}
