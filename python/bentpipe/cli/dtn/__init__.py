@@ -7,6 +7,7 @@ import typer
 from ..common import guarded
 from ..plain import PlainCommand
 from .agent import agent
+from .proxy import proxy
 from .send import send
 
 app = typer.Typer(
@@ -17,5 +18,5 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (agent, send):
+for command in (agent, send, proxy):
     app.command(cls=PlainCommand)(guarded(command))

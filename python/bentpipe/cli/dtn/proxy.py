@@ -1,0 +1,119 @@
+"""``bentpipe dtn proxy``: TCP over bundles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..common import Json
+
+
+def proxy(
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Accept TCP connections there, and send what comes as bundles to --to.",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENDPOINT", help="Destination, such as dtn://earth/measures.", show_default=False
+        ),
+    ] = None,
+    via: Annotated[
+        str, typer.Option(metavar="tcpcl://HOST[:PORT]", help="The agent that takes the bundles.")
+    ] = "tcpcl://127.0.0.1",
+    inbox: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Read the payloads that an agent has delivered there, FOLDER/SERVICE.",
+            show_default=False,
+        ),
+    ] = None,
+    connect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Write each stream in --inbox to a TCP connection to there.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        str, typer.Option("--from", metavar="ENDPOINT", help="Source of the bundles.")
+    ] = "dtn://proxy/out",
+    block: Annotated[str, typer.Option(metavar="SIZE", help="Most bytes of a bundle's payload.")] = "10 kB",
+    flush: Annotated[
+        str, typer.Option(metavar="TIME", help="Time after which a payload that is not full is sent.")
+    ] = "100 ms",
+    lifetime: Annotated[
+        str, typer.Option(metavar="TIME", help="Time after which the bundles are worth nothing.")
+    ] = "1 d",
+    json: Json = False,
+) -> None:
+    """Carry TCP connections as bundles, until Ctrl-C or SIGTERM.
+
+    One proxy ends the connections beside an agent (--listen, --to), as at an orbiter; another opens them again beside
+    the agent of the destination (--inbox, --connect). TCP is acknowledged by the first proxy, so that it never waits
+    for the space link; the agents keep and retransmit. The bytes of a connection arrive in order; nothing comes
+    back.
+    """
+    import json as text
+
+    from bentpipe import _native
+    from bentpipe.dtn_proxy import Entrance, Exit
+    from bentpipe.errors import InputError
+
+    from ..output import print_json
+    from ..stopping import stoppable
+    from .addresses import address, place
+    from .amounts import seconds, size_bytes
+
+    if (
+        (listen is None) == (inbox is None)
+        or (listen is None) != (to is None)
+        or (inbox is None) != (connect is None)
+    ):
+        raise InputError("nothing or too much to do; allowed: --listen with --to, or --inbox with --connect")
+
+    def ready(where: str) -> None:
+        print(text.dumps({"listening": [where]}) if json else f"listens on {where}", flush=True)
+
+    try:
+        with stoppable() as stop:
+            if inbox is not None:
+                working: Entrance | Exit = Exit(inbox, place(connect or "", "--connect"))
+                ready(str(inbox))
+            else:
+                layer, at = address(via, "--via", ("tcpcl",))
+                age, largest = seconds(lifetime, "--lifetime"), size_bytes(block, "--block")
+
+                def accepted(payloads: list[bytes]) -> int:
+                    try:
+                        return _native.send_bundles(
+                            layer, at, source, to or "", payloads, 1, age, 32, None, 10.0, "{}"
+                        )
+                    except OSError:
+                        return 0
+
+                def send(payload: bytes) -> bool:
+                    return accepted([payload]) == 1
+
+                # An endpoint that is none is refused before anything is accepted.
+                accepted([])
+
+                working = Entrance(place(listen or "", "--listen"), send, largest, seconds(flush, "--flush"))
+                ready("{}:{}".format(*working.address))
+            working.run(lambda: stop.wanted)
+    except OSError as error:
+        raise InputError(f"{error}; allowed: a folder and an address that this user may use") from error
+    counts = {"streams": working.streams, "payloads": working.payloads, "bytes": working.bytes}
+    if json:
+        print_json(counts)
+    else:
+        print(", ".join(f"{number} {what}" for what, number in counts.items()))
