@@ -148,7 +148,7 @@ def test_a_plan_that_contradicts_itself_is_refused_with_its_lines(tmp_path: Path
     arguments = ["agent", "ipn:3.0", "--storage", str(tmp_path / "mars"), "--plan", str(plan)]
     result = CliRunner().invoke(app, ["dtn", *arguments])
     assert result.exit_code == 2
-    assert "plan.csv" in result.output and "line 2" in result.output
+    assert "plan.csv:2: the contact ends at 2 s and starts at 5 s" in " ".join(result.output.split())
     plan.write_text("src,dst,start,end,rate_bps,owlt_s\n4,9,2,5,1000,1\n", encoding="utf-8")
     result = CliRunner().invoke(app, ["dtn", *arguments])
     assert result.exit_code == 2

@@ -45,8 +45,14 @@ def proxy(
         ),
     ] = None,
     source: Annotated[
-        str, typer.Option("--from", metavar="ENDPOINT", help="Source of the bundles.")
-    ] = "dtn://proxy/out",
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="ENDPOINT",
+            help="Source of the bundles, of this proxy alone.  [default: dtn://proxy/ and a random name]",
+            show_default=False,
+        ),
+    ] = None,
     block: Annotated[str, typer.Option(metavar="SIZE", help="Most bytes of a bundle's payload.")] = "10 kB",
     flush: Annotated[
         str, typer.Option(metavar="TIME", help="Time after which a payload that is not full is sent.")
@@ -64,6 +70,9 @@ def proxy(
     back.
     """
     import json as text
+    import secrets
+    import threading
+    import time
 
     from bentpipe import _native
     from bentpipe.dtn_proxy import Entrance, Exit
@@ -91,18 +100,24 @@ def proxy(
                 ready(str(inbox))
             else:
                 layer, at = address(via, "--via", ("tcpcl",))
+                sender = source or f"dtn://proxy/{secrets.token_hex(8)}"
                 age, largest = seconds(lifetime, "--lifetime"), size_bytes(block, "--block")
 
                 def accepted(payloads: list[bytes]) -> int:
                     try:
                         return _native.send_bundles(
-                            layer, at, source, to or "", payloads, 1, age, 32, None, 10.0, "{}"
+                            layer, at, sender, to or "", payloads, 1, age, 32, None, 10.0, "{}"
                         )
                     except OSError:
                         return 0
 
+                sending = threading.Lock()
+
                 def send(payload: bytes) -> bool:
-                    return accepted([payload]) == 1
+                    # Bundles of one source are told apart by the millisecond of their creation.
+                    with sending:
+                        time.sleep(0.002)
+                        return accepted([payload]) == 1
 
                 # An endpoint that is none is refused before anything is accepted.
                 accepted([])
