@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from test_dtn import agent, counts, send, wait_for
 
-bundle7: Any = pytest.importorskip("pyd3tn.bundle7", reason="pyD3TN is not installed")
-cbor2: Any = pytest.importorskip("cbor2", reason="pyD3TN is not installed")
-mtcp: Any = pytest.importorskip("pyd3tn.mtcp", reason="pyD3TN is not installed")
+pytest.importorskip("pyd3tn", reason="pyD3TN is not installed")
+import cbor2
+from pyd3tn import bundle7, mtcp  # type: ignore
 
 
 @contextmanager
