@@ -81,7 +81,7 @@ pub enum CongestionError {
     Refused {
         /// The name that the source gives itself, if any.
         name: String,
-        /// Why.
+        /// The reason of the refusal, for the user.
         why: String,
     },
     /// The variant has no parameter of this name.
@@ -119,11 +119,11 @@ pub enum CongestionError {
         variant: &'static str,
         /// The parameter that is too large.
         below: &'static str,
-        /// Its value.
+        /// The value of `below`.
         low: u32,
         /// The parameter that bounds it.
         above: &'static str,
-        /// Its value.
+        /// The value of `above`.
         high: u32,
     },
 }

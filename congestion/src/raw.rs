@@ -134,7 +134,7 @@ impl Loaded {
         Err("this system loads no shared objects".to_owned())
     }
 
-    /// Its table.
+    /// Returns the table that the loaded object exports.
     pub fn variant(&self) -> &'static RawVariant {
         self.0
     }

@@ -17,7 +17,7 @@ pub struct Error {
 
 /// Adds to an error of the system what was being done.
 pub trait Doing<T> {
-    /// With these words.
+    /// Puts `doing`, the description of the attempt, in front of the error.
     ///
     /// # Errors
     /// The call failed.

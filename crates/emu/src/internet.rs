@@ -65,7 +65,7 @@ impl Internet {
         self.plan
     }
 
-    /// Makes the interface.
+    /// Creates the interface in the machine's own namespace.
     ///
     /// # Errors
     /// The machine does not allow it.

@@ -113,7 +113,7 @@ struct Engine {
 }
 
 impl Prepared {
-    /// Makes the hosts.
+    /// Creates the hosts' namespaces and interfaces.
     ///
     /// # Errors
     /// The machine does not give what is needed.

@@ -66,7 +66,7 @@ impl State {
         Ok(State { file: folder.join(format!("{}.json", namespace.ino())) })
     }
 
-    /// What is recorded.
+    /// Reads the record of the proxy in this network namespace, if there is one.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -1,4 +1,4 @@
-//! Scenarios as JSON.
+//! Reads scenarios that are written in JSON.
 //!
 //! A JSON object differs from an inline table of TOML 1.1 in one character: TOML has `=` between key and value. It is
 //! therefore rewritten in place and read as TOML, so that every value keeps its line and column. What JSON can say and

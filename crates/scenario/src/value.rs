@@ -104,7 +104,7 @@ pub struct Value {
 /// The content of a node: the types of TOML without dates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// A string.
+    /// A string with its escapes resolved.
     String(String),
     /// A whole number that fits into 64 bits.
     Integer(i64),

@@ -62,7 +62,7 @@ pub struct Refused {
     pub reasons: Vec<String>,
 }
 
-/// Measures.
+/// Measures what this machine can emulate in real time.
 ///
 /// # Errors
 /// This machine has no namespaces or no TUN for us.

@@ -73,7 +73,7 @@ impl Rig {
         self.live.handle()
     }
 
-    /// Stops the engine.
+    /// Stops the engine and returns what it did and used.
     ///
     /// # Errors
     /// Those of the engine.

@@ -64,7 +64,7 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Parses `text`.
+    /// Parses the text of a frame trace.
     ///
     /// # Errors
     /// The faulty line and what is allowed there.

@@ -170,7 +170,7 @@ pub struct Table {
 const LONGEST: f64 = 3.2e9;
 
 impl Table {
-    /// Parses `text`.
+    /// Parses the text of a time series.
     ///
     /// # Errors
     /// The faulty line and what is allowed there.

@@ -79,7 +79,7 @@ impl Average {
         self.value
     }
 
-    /// The present average.
+    /// Returns the average queue length after the last update.
     pub fn value(&self) -> f64 {
         self.value
     }

@@ -111,7 +111,7 @@ impl Config {
 pub enum Socket<'a> {
     /// A TCP socket with the parameters of a scenario.
     Stream(&'a tcp::Config),
-    /// A UDP socket.
+    /// A UDP socket, which has no parameters.
     Datagram,
 }
 

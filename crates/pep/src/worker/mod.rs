@@ -90,7 +90,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Makes it ready.
+    /// Opens an epoll instance and registers the listeners with it.
     ///
     /// # Errors
     /// The kernel has no more epoll instances.

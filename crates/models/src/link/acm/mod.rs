@@ -157,7 +157,7 @@ pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
 pub struct Played {
     /// The rate; 0 in an outage.
     pub rate: Course,
-    /// MODCODs and signal.
+    /// The MODCODs that were used and the signal that chose them.
     pub acm: Option<facts::Acm>,
     /// What there is to note about it.
     pub notes: Vec<String>,

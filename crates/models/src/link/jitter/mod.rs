@@ -57,7 +57,7 @@ pub trait Jitter {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// Draws extra delays.
+/// A process that draws the extra delay of each packet.
 pub trait Process: Send {
     /// The extra delay in seconds, at least 0, of a packet that has crossed the link at `now`. Called in order of time.
     fn extra(&mut self, now: Time, stream: &mut Stream) -> f64;

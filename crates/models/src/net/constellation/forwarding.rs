@@ -46,7 +46,7 @@ pub fn word(name: &str) -> String {
 }
 
 impl Forwarding {
-    /// Parses a text.
+    /// Parses the text of a forwarding state.
     ///
     /// # Errors
     /// What is wrong, with its line.

@@ -67,7 +67,7 @@ pub struct ElementSets {
 }
 
 impl ElementSets {
-    /// Parses a text.
+    /// Parses the text of element sets: TLE, or OMM as JSON, XML or CSV.
     ///
     /// # Errors
     /// The first error in it.
