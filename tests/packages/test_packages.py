@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -42,16 +43,15 @@ def wheel() -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheelhouse(wheel: Path) -> Path:
+def wheelhouse() -> Path:
     """The wheels of everything that bentpipe needs, in the versions of requirements.txt."""
     place = ROOT / "build/wheelhouse"
     versions = ROOT / "build/constraints.txt"
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     versions.write_text("\n".join(line for line in lines if not line.lstrip().startswith("#")))
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     download = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", place, "--constraint", versions]
-    subprocess.run([*map(str, download), str(wheel)], check=True)
-    for old in place.glob("bentpipe-*.whl"):
-        old.unlink()
+    subprocess.run([*map(str, download), *needed], check=True)
     return place
 
 
