@@ -46,7 +46,9 @@ def main() -> None:
         perform(given, lambda text: print(text, file=told))
         print("done", file=told)
     except MemoryError:
-        print(f"failed it needed more than {(given['memory'] or 0) // 1_000_000} MB of memory", file=told)
+        bound = given["memory"]
+        more = "memory than there is" if bound is None else f"than {bound // 1_000_000} MB of memory"
+        print(f"failed it needed more {more}", file=told)
     except (ValueError, OSError) as error:
         print("failed " + " ".join(str(error).split()), file=told)
 
