@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ from bentpipe.errors import InputError
 from bentpipe.guest import current
 from guests import guests
 from networks import START, needs, until
-from pieces import PAIR, flow
+from pieces import GEO, PAIR, flow
 
 COMMAND = '{{ kind = "command", run = "{run}" }}'
 LINK = (
@@ -117,6 +118,30 @@ def test_a_guest_ends_with_whoever_started_it(tmp_path: Path, number: signal.Sig
 def test_a_program_that_never_waits_is_named(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="time stands still in the guest because of .*while true"):
         emulated(tmp_path, "sh -c 'while true; do true; done'", "20 s")
+
+
+@guests
+@needs("iperf3")
+def test_iperf3_measures_over_a_satellite_and_twice_the_same(tmp_path: Path) -> None:
+    """iperf3 waits for its server in a loop without a pause, here for a second; virtual time has to go on meanwhile."""
+    text = 'name = "iperf3"\nduration = "20 s"\n' + GEO
+    programs = 'run = "iperf3 -c {to} -p {port} -t 8 -J", serve = "iperf3 -s -1 -p {port}"'
+    text += flow("up", "user", "server", f'{{ kind = "command", {programs} }}')
+    (tmp_path / "iperf3.toml").write_text(text)
+    runs = [
+        bp.emulate(tmp_path / "iperf3.toml", out=tmp_path / name, clock="kernel", allow_commands=True)
+        for name in ("one", "two")
+    ]
+    (row,) = runs[0].flows.to_dicts()
+    measured = [json.loads((run.path / "commands/up.stdout").read_text()) for run in runs]
+    received, sent = measured[0]["end"]["sum_received"], measured[0]["end"]["sum_sent"]
+    assert measured[0]["start"]["tcp_mss_default"] == 1460
+    # 4 Mbit/s carry 1448 bytes of each packet of 1500; the start takes its time.
+    assert 2.0e6 < received["bits_per_second"] < 4e6 * 1448 / 1500
+    assert row["retransmissions"] == sent["retransmits"]
+    assert row["delivered_bytes"] == received["bytes"]
+    ends = [[(one["start"], one["bytes"]) for one in each["intervals"][0]["streams"]] for each in measured]
+    assert ends[0] == ends[1]
 
 
 @guests

@@ -16,6 +16,18 @@ FRAGMENT: Final = Path(__file__).with_name("guest.config")
 #: Ticks per second of the distributions' kernels, the unit of TCP's timers.
 TICKS: Final = 250
 
+#: The system calls by which a program of x86-64 reads the clock. The kernel's own readings, such as those of TCP for
+#: each segment, do not count as waiting.
+CLOCK_GETTIME: Final = 228
+GETTIMEOFDAY: Final = 96
+
+#: Readings of the clock without a pause, as a power of two, after which a reading takes twice as long. So a program
+#: that waits in a loop notices the end of its wait late by at most 1/16384 of it.
+READINGS: Final = 14
+
+#: The longest reading of the clock: 256 ns times two to this power, a millisecond.
+LONGEST: Final = 12
+
 #: Bytes of processor state for which the unmodified source has room: AVX-512 and protection keys.
 ROOM: Final = 2696
 
@@ -61,7 +73,7 @@ class Recipe:
     @property
     def adjustments(self) -> list[str]:
         """The changes in words."""
-        return [edit.reason for edit in self.edits]
+        return list(dict.fromkeys(edit.reason for edit in self.edits))
 
 
 def recipe(state_bytes: int | None) -> Recipe:
@@ -71,9 +83,9 @@ def recipe(state_bytes: int | None) -> Recipe:
     much; a kernel that was built without the room ends at its first process. The field is on the kernel's stack, which
     must grow with it.
 
-    >>> recipe(2696).adjustments
-    ['250 ticks a second, as distributions have', 'timers expire at whole steps of the clock']
-    >>> recipe(11008).adjustments[2:]
+    >>> print(*recipe(2696).adjustments, sep="; ")
+    250 ticks a second, as distributions have; timers expire at whole steps of the clock; loops that read the clock end
+    >>> recipe(11008).adjustments[3:]
     ['room for 11008 bytes of processor state', 'kernel stacks of 16 pages']
     """
     edits = [
@@ -90,6 +102,32 @@ def recipe(state_bytes: int | None) -> Recipe:
             r"\tdelta \+= 1;\n",
             "\tdelta = roundup(time_travel_time + delta + 1, TIMER_MULTIPLIER) - time_travel_time;\n",
             "timers expire at whole steps of the clock",
+        ),
+        # A reading of the clock moves it by 256 ns, so that a loop that reads the clock comes to an end. But iperf3
+        # waits for its server in such a loop: a round trip over a satellite would take a million readings, and ten
+        # seconds of a processor.
+        Edit(
+            "arch/um/kernel/time.c",
+            r"void time_travel_sleep\(void\)\n",
+            "static unsigned int time_travel_readings;\n\n"
+            "static unsigned int time_travel_doublings(void)\n{\n"
+            "\tlong call = UPT_SYSCALL_NR(&current->thread.regs.regs);\n\n"
+            f"\tif (call != {CLOCK_GETTIME} && call != {GETTIMEOFDAY})\n\t\treturn 0;\n"
+            f"\treturn min(time_travel_readings++ >> {READINGS}, {LONGEST}U);\n}}\n\n"
+            "void time_travel_sleep(void)\n",
+            "loops that read the clock end",
+        ),
+        Edit(
+            "arch/um/kernel/time.c",
+            r"\ttime_travel_update_time\(next, true\);\n",
+            "\ttime_travel_readings = 0;\n\ttime_travel_update_time(next, true);\n",
+            "loops that read the clock end",
+        ),
+        Edit(
+            "arch/um/kernel/time.c",
+            r"\t\t\ttime_travel_update_time_rel\(TIMER_MULTIPLIER\);\n",
+            "\t\t\ttime_travel_update_time_rel(TIMER_MULTIPLIER << time_travel_doublings());\n",
+            "loops that read the clock end",
         ),
     ]
     if state_bytes is not None and state_bytes > ROOM:
