@@ -195,3 +195,18 @@ fn an_origin_that_becomes_known_later_places_the_packets_that_follow() {
     assert!((receiver.window().unwrap().delay() - 0.350).abs() < 1e-9);
     assert!((receiver.totals().delay() - (0.350 + 0.060) / 2.0).abs() < 1e-9);
 }
+
+/// A first packet that was overtaken is not more than all: 3 of 4 arrive, and the one that is missing lies between them.
+#[test]
+fn packets_before_the_first_that_arrived_are_expected_too() {
+    let (mut sender, numbers) = sender(0.0);
+    let mut receiver = receiver(r#"{"fixed": {"delay": "60 ms"}}"#, numbers, Clocks::default());
+    let packets: Vec<Rtp> = (0..4).map(|_| sender.send().rtp).collect();
+    let arrival = Time::ZERO + WAY + Span::from_millis(60);
+    for number in [2, 0, 3] {
+        receiver.receive(arrival + Span::from_millis(number as u64), &packets[number]);
+    }
+    let totals = receiver.totals();
+    assert_eq!((totals.expected, totals.lost, totals.arrived), (4, 1, 3));
+    assert_eq!(totals.bursts.packets(), 4);
+}

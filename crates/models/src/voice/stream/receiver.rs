@@ -267,6 +267,13 @@ impl Receiver {
             advance(source, -age, window, bursts);
         }
         let age = age.max(0);
+        if age >= source.known {
+            // The first packet that arrived had overtaken it: it is expected too, and so are those between them.
+            let earlier = age + 1 - source.known;
+            window.expected += earlier as u64;
+            window.lost += earlier;
+            source.known += earlier;
+        }
         source.arrived |= 1 << age;
         // It had been expected, and counted as lost when a later one arrived.
         window.lost -= 1;
