@@ -1,5 +1,8 @@
 //! Streams of speech from mouth to ear: what a receiver makes of packets that are lost, late, out of order, or from another source.
 
+#[path = "voice/mutated.rs"]
+mod mutated;
+
 use bentpipe_core::{Span, Streams, Time};
 use bentpipe_models::voice::codec::{find, CODECS};
 use bentpipe_models::voice::emodel::Parameters;
