@@ -139,6 +139,7 @@ __all__ = [
     "Vbdc",
     "WifiBand",
     "WifiLength",
+    "WifiStack",
     "WifiStandard",
     "WifiStationGroup",
     "WifiStations",
@@ -3090,6 +3091,9 @@ WifiBand: TypeAlias = 'Literal["5 GHz", "2.4 GHz"]'
 #: A length of preambles or guard intervals.
 WifiLength: TypeAlias = 'Literal["long", "short"]'
 
+#: Whose Wi-Fi stations run.
+WifiStack: TypeAlias = 'Literal["model", "linux"]'
+
 #: An amendment of IEEE 802.11, which decides on the rates and on the timing.
 WifiStandard: TypeAlias = 'Literal["802.11b", "802.11a", "802.11g", "802.11n"]'
 
@@ -3291,6 +3295,11 @@ class WifiNetworkKind(TypedDict):
     short_retry_limit: NotRequired[int]
     """Number of failed transmissions after which a frame up to `rts_threshold` is given up
     (dot11ShortRetryLimit), 7 by default."""
+    stack: NotRequired[WifiStack]
+    """Whose Wi-Fi the stations run in an emulation on the clock `kernel`: `"model"` (the default) is
+    bentpipe's, as in a simulation; `"linux"` is the guest kernel's own, with its queues, retransmissions and
+    rate control, over bentpipe's medium. It knows the adaptations `minstrel` and `fixed`. On other clocks the
+    model runs in either case."""
     standard: WifiStandard
     """The standard of all stations: `"802.11b"`, `"802.11a"`, `"802.11g"` or `"802.11n"`."""
     stations: list[WifiStations]

@@ -14,6 +14,7 @@ use bentpipe_core::address::Plan;
 use bentpipe_core::{FlowId, NodeId, Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
+use bentpipe_models::queue::drop_tail::FULL;
 use bentpipe_models::voice::recognised::Recogniser;
 use bentpipe_models::{Body, Packet};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -46,6 +47,8 @@ pub trait Observer: Send {
 struct Attachment {
     host: Host,
     port: Box<dyn Port>,
+    /// Whether it is a part of the network outside of the models, where no packet begins or ends.
+    relays: bool,
     /// Packets that the host sent into the network.
     entered: u32,
     /// Packets for which the host had no room.
@@ -68,6 +71,7 @@ impl Attachment {
     fn new(host: Host, port: Box<dyn Port>) -> Attachment {
         Attachment {
             host,
+            relays: port.relays(),
             port,
             entered: 0,
             refused: 0,
@@ -375,7 +379,9 @@ impl Bridge {
         };
         attachment.entered = attachment.entered.wrapping_add(1);
         self.network.inject(now, attachment.host.gate, gate::HOST, packet);
-        if let Some(observer) = &mut self.observer {
+        let relays = self.attachments[number].relays;
+        if let Some(observer) = self.observer.as_mut().filter(|_| !relays) {
+            let attachment = &self.attachments[number];
             observer.sent(&mut self.network, attachment.host.node, headers.flow, now, &self.inbox[..size]);
         }
         self.hand_out()
@@ -407,11 +413,20 @@ impl Bridge {
             }
             let attachment = &mut self.attachments[number];
             frame::mark(bytes, packet.dscp, packet.ecn);
-            if !attachment.port.write(bytes)? {
-                attachment.refused += 1;
-            }
+            let taken = attachment.port.write(bytes)?;
             let now = self.clock.now();
             attachment.lateness.add(now.since(leaving.due));
+            if attachment.relays {
+                if taken {
+                    self.pool.put(buffer);
+                } else {
+                    // Its queue is a part of the network, which drops packets for a reason.
+                    let gate = attachment.host.gate;
+                    self.network.drop_at(gate, Packet { body: Body::Frame(buffer), ..packet }, FULL);
+                }
+                continue;
+            }
+            attachment.refused += u64::from(!taken);
             streams::look(&mut self.streams, now, packet.birth, bytes);
             if let Some(observer) = &mut self.observer {
                 observer.got(&mut self.network, attachment.host.node, packet.flow, now);

@@ -80,6 +80,11 @@ impl Clock {
         Clock { timing, zero: self.zero + wait, unix: self.unix + wait }
     }
 
+    /// The same clock of a machine with this timing, whose time zero stays where it is.
+    pub fn at_once(self, timing: Timing) -> Clock {
+        Clock { timing, ..self }
+    }
+
     /// This thread has slept until `time`; returns the time. In virtual time it was woken at that very moment, so nobody has
     /// to look.
     #[inline]

@@ -10,10 +10,12 @@ use crate::tcp_memory;
 use crate::traffic::settings::{Disagreement, Settings};
 use crate::traffic::{self, Ran, Traffic};
 use crate::variants::{Unknown, Variants};
+use crate::wifi::Radios;
 use bentpipe_bpf::Skipped;
 use bentpipe_core::{Report, Seen, Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::Wanted;
+use bentpipe_models::mac::wifi::counters as wifi;
 use bentpipe_models::{Capture, Packet, Totals};
 use bentpipe_results::{Cost, ResultsError};
 use bentpipe_runs::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
@@ -137,6 +139,7 @@ pub(crate) fn emulate_on(
         capture: None,
         mtu: largest_packet(scenario).max(MTU),
         internet: None,
+        radios: timing == Timing::Virtual,
         elsewhere: &[],
     })?;
     let settings = settings(scenario, prepared.hosts(), &variants)?;
@@ -251,11 +254,13 @@ struct Ended {
 }
 
 /// Ends the network, reports, and closes the folder.
-fn conclude(scenario: &Scenario, mut run: Run, live: Live, ended: Ended) -> Result<Emulated, Error> {
+fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> Result<Emulated, Error> {
     let Ended { reached, end, cpu, mut ran, commands, memory, skipped, changes } = ended;
     let scheduling = live.scheduling();
     let memory = memory.finish(live.hosts().iter().map(|host| &host.namespace));
+    let (radios, clock) = (live.take_radios(), live.clock());
     let mut bridge = live.finish()?;
+    let media = radios.map_or(Ok(Vec::new()), Radios::finish)?;
     let datagrams = Datagrams { late: ran.lateness().into(), lost: ran.lost_datagrams() };
     let flows = Flows { datagrams, unapplied: ran.unapplied().to_vec(), skipped };
     let fidelity = Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory).with_flows(flows);
@@ -263,9 +268,13 @@ fn conclude(scenario: &Scenario, mut run: Run, live: Live, ended: Ended) -> Resu
     let network = bridge.network();
     network.out().set_capture(None);
     network.finish(reached);
+    if scenario.record.traces(&wifi::TRACE) {
+        media.iter().for_each(|(medium, _)| medium.record(clock, network.out()));
+    }
     network.out().recorder().finish();
     let mut report = network.report(reached);
     ran.report(&mut report);
+    media.iter().for_each(|(medium, drops)| medium.report(drops, &mut report));
     commands.report(&mut report);
     streams.report(&mut report);
     let totals = network.out().totals().clone();

@@ -30,6 +30,7 @@ pub mod traffic;
 pub mod user;
 mod variants;
 mod wait;
+mod wifi;
 
 pub use attendance::Attendance;
 pub use bridge::{Bridge, Ended, Handle};

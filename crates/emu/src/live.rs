@@ -10,10 +10,11 @@ use crate::namespace::Namespace;
 use crate::port::tun::{self, Tun};
 use crate::port::tunnel::{self, Tunnel};
 use crate::port::Port;
+use crate::wifi::Radios;
 use bentpipe_core::address::Plan;
 use bentpipe_core::{NodeId, Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_engine::{instantiate_emulated, Host, Network};
+use bentpipe_engine::{instantiate_emulated, instantiate_with_radios, Host, Network};
 use bentpipe_models::Capture;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -50,6 +51,8 @@ pub struct Setup<'a> {
     pub mtu: u32,
     /// The host behind which the machine's own network begins, and the name for the machine's rules about it.
     pub internet: Option<(&'a str, &'a str)>,
+    /// Whether networks with `stack = "linux"` get radios of this kernel, which is a guest's.
+    pub radios: bool,
     /// Hosts that are on other machines, with the machine's address and the UDP port of the tunnel, a different one for
     /// each.
     pub elsewhere: &'a [(String, SocketAddr)],
@@ -94,6 +97,7 @@ pub struct Prepared {
     plan: Plan,
     outlet: Option<(usize, Box<dyn Port>)>,
     internet: Option<Internet>,
+    radios: Option<Radios>,
 }
 
 /// A network whose engine is running.
@@ -105,6 +109,7 @@ pub struct Live {
     clock: Clock,
     scheduling: Scheduling,
     internet: Option<Internet>,
+    radios: Option<Radios>,
 }
 
 struct Engine {
@@ -123,8 +128,14 @@ impl Prepared {
     pub fn new(setup: Setup<'_>) -> Result<Prepared, Error> {
         Need::of(setup.scenario).check()?;
         let (seed, run) = setup.seed;
-        let (mut network, nodes) =
-            instantiate_emulated(setup.scenario, seed, run, setup.recorder, setup.hosts);
+        let (mut network, nodes, links) = match setup.radios {
+            true => instantiate_with_radios(setup.scenario, seed, run, setup.recorder, setup.hosts),
+            false => {
+                let (network, nodes) =
+                    instantiate_emulated(setup.scenario, seed, run, setup.recorder, setup.hosts);
+                (network, nodes, Vec::new())
+            }
+        };
         network.out().set_capture(setup.capture);
         let (plan, internet) = match setup.internet {
             Some((_, rules)) => {
@@ -174,7 +185,18 @@ impl Prepared {
             }
             _ => None,
         };
-        Ok(Prepared { network, hosts, elsewhere, attachments, plan, outlet, internet })
+        let radios = match links.is_empty() {
+            true => None,
+            false => {
+                let all: Vec<_> = links.iter().map(|(link, _)| link.clone()).collect();
+                let radios = Radios::new(setup.scenario, setup.seed, &all)?;
+                for (link, host) in links {
+                    attachments.push((host, radios.port(&link)?));
+                }
+                Some(radios)
+            }
+        };
+        Ok(Prepared { network, hosts, elsewhere, attachments, plan, outlet, internet, radios })
     }
 
     /// Returns the hosts on this machine.
@@ -197,6 +219,9 @@ impl Prepared {
     /// # Errors
     /// No thread or file descriptor is left.
     pub fn start(self, clock: Clock, end: Option<Time>) -> Result<Live, Error> {
+        if let Some(radios) = &self.radios {
+            radios.begin(&clock);
+        }
         let (mut bridge, handle) = Bridge::new(self.network, clock, self.plan, self.attachments, self.outlet)
             .doing("waiting for packets and timers")?;
         let (tell, told) = std::sync::mpsc::sync_channel(1);
@@ -217,6 +242,7 @@ impl Prepared {
             clock,
             scheduling,
             internet: self.internet,
+            radios: self.radios,
         })
     }
 }
@@ -259,6 +285,11 @@ impl Live {
     /// Returns how the engine's thread is scheduled.
     pub fn scheduling(&self) -> Scheduling {
         self.scheduling
+    }
+
+    /// Takes the radios of this kernel, for what they have to say at the end.
+    pub fn take_radios(&mut self) -> Option<Radios> {
+        self.radios.take()
     }
 
     /// The outlet to the machine's own network.

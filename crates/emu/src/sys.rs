@@ -4,6 +4,7 @@
 pub mod batch;
 pub mod confine;
 mod fence;
+pub mod packet;
 pub mod socket;
 
 use nix::errno::Errno;

@@ -5,8 +5,11 @@ use crate::network::{Graph, Network};
 use crate::routes::{incoming, towards, Edge};
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
 use bentpipe_models::net::edge;
+use bentpipe_models::net::gate::Gate;
 use bentpipe_models::net::router::{beyond_name, Router};
-use bentpipe_models::network::{AccessNetwork, Beyond, Construction, FlowEnds, RoutingStage, StageId};
+use bentpipe_models::network::{
+    AccessNetwork, Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId,
+};
 use bentpipe_models::service::Takes;
 use bentpipe_models::Supply;
 use bentpipe_models::{Outbox, Port, Stage};
@@ -78,6 +81,9 @@ pub struct Builder<'a> {
     /// Ends of the flows, by number.
     flows: Vec<FlowEnds>,
     destinations: BTreeSet<NodeId>,
+    /// The radios of the machine's kernel that take the place of models, and the number of the first one's gate; `None` if there
+    /// are no such radios.
+    radios: Option<(u32, Vec<(RadioLink, StageId)>)>,
 }
 
 impl<'a> Builder<'a> {
@@ -97,7 +103,18 @@ impl<'a> Builder<'a> {
             unbuilt: Vec::new(),
             flows: Vec::new(),
             destinations: BTreeSet::new(),
+            radios: None,
         }
+    }
+
+    /// Lets radios of the machine's kernel take the place of models; their gates are numbered from `first` on.
+    pub fn allow_radios(&mut self, first: u32) {
+        self.radios = Some((first, Vec::new()));
+    }
+
+    /// The radios that took the place of models so far, with their gates in the order of their numbers.
+    pub fn take_radios(&mut self) -> Vec<(RadioLink, StageId)> {
+        self.radios.take().map_or_else(Vec::new, |(_, radios)| radios)
     }
 
     /// Starts the link or network `name`, to which everything added next belongs.
@@ -381,6 +398,13 @@ impl<'a> Construction<'a> for Builder<'a> {
 
     fn wire(&mut self, from: (StageId, Port), to: (StageId, Port)) {
         self.graph.wire(from, to);
+    }
+
+    fn radio(&mut self, name: &str, link: RadioLink) -> Option<StageId> {
+        let (first, radios) = self.radios.as_mut()?;
+        let gate = self.graph.add(name, Box::new(Gate::new(*first + radios.len() as u32)));
+        radios.push((link, gate));
+        Some(gate)
     }
 
     fn towards_node(&mut self, from: (StageId, Port), node: NodeId) {

@@ -13,7 +13,7 @@ use bentpipe_models::net::access::{self, Access};
 use bentpipe_models::net::edge::classify::{Known, Pattern};
 use bentpipe_models::net::edge::{self, Edge};
 use bentpipe_models::net::gate::{self, Gate};
-use bentpipe_models::network::{Construction, StageId};
+use bentpipe_models::network::{Construction, RadioLink, StageId};
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::tcp::endpoint::MakeCongestion;
 use bentpipe_models::transport::{self, names, tcp, Seat};
@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 /// # Panics
 /// If the scenario has not passed its check and [`Scenario::check_simulated`].
 pub fn instantiate(scenario: &Scenario, seed: u64, run: u64, recorder: Recorder) -> Network {
-    build(scenario, seed, run, recorder, None).0
+    build(scenario, seed, run, recorder, None, false).0
 }
 
 /// A real host of an emulated network.
@@ -55,7 +55,23 @@ pub fn instantiate_emulated(
     recorder: Recorder,
     hosts: &[String],
 ) -> (Network, Vec<Host>) {
-    build(scenario, seed, run, recorder, Some(hosts))
+    let (network, hosts, _) = build(scenario, seed, run, recorder, Some(hosts), false);
+    (network, hosts)
+}
+
+/// The same where the machine's kernel has radios for the networks that want them. Their gates are numbered from the number of hosts
+/// on, in the order in which they are returned.
+///
+/// # Panics
+/// If the scenario has not passed its check.
+pub fn instantiate_with_radios(
+    scenario: &Scenario,
+    seed: u64,
+    run: u64,
+    recorder: Recorder,
+    hosts: &[String],
+) -> (Network, Vec<Host>, Vec<(RadioLink, Host)>) {
+    build(scenario, seed, run, recorder, Some(hosts), true)
 }
 
 /// Builds the ends of the kernel's flows of `scenario` as models, for a network that [`instantiate_emulated`]
@@ -95,7 +111,15 @@ pub fn instantiate_ends(
 
 /// Adds the nodes of `scenario` with the links and networks between them, and the ends of its flows.
 pub(crate) fn lay(scenario: &Scenario, streams: Streams, recorder: Recorder) -> Builder<'_> {
+    lay_with(scenario, streams, recorder, None)
+}
+
+/// The same with radios whose gates are numbered from `radios` on, if there are any.
+fn lay_with(scenario: &Scenario, streams: Streams, recorder: Recorder, radios: Option<u32>) -> Builder<'_> {
     let mut builder = Builder::new(streams, recorder, &scenario.record);
+    if let Some(first) = radios {
+        builder.allow_radios(first);
+    }
     for link in scenario.link.iter().filter(|link| scenario.access_of(&link.name).is_none()) {
         add_link(&mut builder, link);
     }
@@ -116,9 +140,11 @@ fn build(
     run: u64,
     recorder: Recorder,
     hosts: Option<&[String]>,
-) -> (Network, Vec<Host>) {
+    radios: bool,
+) -> (Network, Vec<Host>, Vec<(RadioLink, Host)>) {
     let scenario = &*scenario.started(seed, run);
-    let mut builder = lay(scenario, Streams::new(seed, run), recorder);
+    let first = radios.then(|| hosts.map_or(0, |hosts| hosts.len() as u32));
+    let mut builder = lay_with(scenario, Streams::new(seed, run), recorder, first);
     for (index, flow) in scenario.flow.iter().enumerate() {
         if hosts.is_none() || flow.is_modelled() {
             add_flow(&mut builder, FlowId(index as u32), scenario, flow);
@@ -136,9 +162,14 @@ fn build(
             host.stages = builder.own_stages(host.node);
         }
     }
+    let radios = builder.take_radios().into_iter().map(|(link, gate)| {
+        let (name, node) = (format!("{}.{}", link.network, builder.name(link.node)), link.node);
+        (link, Host { name, node, gate, stages: Vec::new() })
+    });
+    let radios: Vec<_> = radios.collect();
     let mut network = builder.finish();
     network.expect_changes(Changes::of(scenario));
-    (network, hosts)
+    (network, hosts, radios)
 }
 
 fn add_edges(builder: &mut Builder<'_>, scenario: &Scenario) {

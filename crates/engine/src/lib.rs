@@ -16,5 +16,5 @@ pub mod tables;
 pub use bentpipe_models::network::StageId;
 pub use builder::{Builder, Wanted};
 pub use change::changeable;
-pub use instantiate::{instantiate, instantiate_emulated, instantiate_ends, Host};
+pub use instantiate::{instantiate, instantiate_emulated, instantiate_ends, instantiate_with_radios, Host};
 pub use network::{Graph, Network};

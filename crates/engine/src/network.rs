@@ -5,7 +5,7 @@ use crate::change::{Changes, Orders};
 use bentpipe_core::{Report, Span, Time, Wakes};
 use bentpipe_models::net::router::Router;
 use bentpipe_models::network::StageId;
-use bentpipe_models::{Held, Outbox, Packet, Port, Stage};
+use bentpipe_models::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_scenario::ScenarioError;
 
 /// The destination of an output port.
@@ -216,6 +216,15 @@ impl Network {
     pub fn inject(&mut self, now: Time, stage: StageId, port: Port, packet: Packet) {
         self.receive(now, Wire { stage: stage.0, port }, packet);
         self.deliver(now);
+    }
+
+    /// Drops a packet for a named reason that has left the network through the gate `stage` and has come back to its other side,
+    /// because what is outside is a part of the network that has no room for it.
+    pub fn drop_at(&mut self, stage: StageId, packet: Packet, reason: DropReason) {
+        let out = self.out();
+        out.begin(stage.0);
+        out.create_held(&packet);
+        out.drop(packet, reason);
     }
 
     /// From `now` on, makes a stage hand on everything `by` earlier than its model, after processing

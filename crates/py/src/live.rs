@@ -87,6 +87,7 @@ impl Network {
                 capture: None,
                 mtu: options.mtu,
                 internet,
+                radios: false,
                 elsewhere: &elsewhere,
             })?;
             prepared.start(Clock::start(), None)

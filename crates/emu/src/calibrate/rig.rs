@@ -53,6 +53,7 @@ impl Rig {
             capture: None,
             mtu,
             internet: None,
+            radios: false,
             elsewhere: &[],
         };
         Ok(Rig { live: Prepared::new(setup)?.start(Clock::start(), None)? })

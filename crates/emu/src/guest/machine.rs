@@ -252,6 +252,8 @@ fn spawn(start: &Start, job: &Job) -> io::Result<Child> {
                 "con=null con0=fd:0,fd:1 quiet panic=-1 devtmpfs.mount=0".to_owned(),
                 format!("uml_dir={}/ umid=guest", scratch.display()),
                 format!("time-travel=inf-cpu time-travel-start={}", start.epoch),
+                // A network makes its radios itself.
+                "mac80211_hwsim.radios=0 mac80211_hwsim.support_p2p_device=0".to_owned(),
                 start.parameters.join(" "),
                 // What a kernel does not know goes into the environment of the first process.
                 format!("{JOB}={}", note.display()),

@@ -32,6 +32,11 @@ pub trait Port: Send {
         0
     }
 
+    /// Whether what it leads to passes packets on to another port of the network, and is no host.
+    fn relays(&self) -> bool {
+        false
+    }
+
     /// What is known of the path to the host, where that leaves this machine.
     fn path(&self) -> Option<&Path> {
         None

@@ -8,6 +8,19 @@ use bentpipe_core::{NodeId, Span, Streams};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StageId(pub u32);
 
+/// What a radio of the machine's kernel joins: it stands at one node and exchanges packets with the radio of another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RadioLink {
+    /// The network's name in the scenario.
+    pub network: String,
+    /// The node at which the radio stands.
+    pub node: NodeId,
+    /// Number of the station in its network.
+    pub station: usize,
+    /// Number of the station with which it exchanges packets.
+    pub peer: usize,
+}
+
 /// What an access network asks of the engine while it is built.
 pub trait Construction<'a>: Supply {
     /// The number of the node of this name.
@@ -31,6 +44,13 @@ pub trait Construction<'a>: Supply {
 
     /// Leads an out port of a stage to the router of a node.
     fn towards_node(&mut self, from: (StageId, Port), node: NodeId);
+
+    /// Adds a gate under a name that no other stage has, if a radio of the machine's kernel can take the place of the models
+    /// there; otherwise None. Packets that reach the gate's port [`NETWORK`](crate::net::gate::NETWORK) are sent by the radio
+    /// over `link`, and what the radio receives over it leaves by the gate's port 0.
+    fn radio(&mut self, _name: &str, _link: RadioLink) -> Option<StageId> {
+        None
+    }
 
     /// Tells routing that packets get from one node to another through the in port `entry`, with a propagation delay of
     /// `delay`. Several edges of a node may have the same entry.

@@ -17,7 +17,7 @@
 
 mod construction;
 
-pub use construction::{Beyond, Construction, FlowEnds, RoutingStage, StageId};
+pub use construction::{Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
 
 use crate::channel;
 use crate::facts::{Crossing, Hop};

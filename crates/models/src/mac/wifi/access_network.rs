@@ -1,19 +1,20 @@
 //! A Wi-Fi network's place in a scenario: its nodes, checks, stage, and its paths in numbers.
 
 use super::cell::Link;
-use super::config::{Config, Member, MOST_STATIONS};
+use super::config::{Config, Member, Stack, MOST_STATIONS};
 use super::counters::TRACE;
 use super::stage::{Medium, Parts};
 use super::{config, ACK};
 use crate::facts::{Course, Crossing, Hop};
 use crate::link::framing::Framed;
-use crate::network::{AccessNetwork, Construction, Part};
+use crate::net::gate;
+use crate::network::{AccessNetwork, Construction, Part, RadioLink};
 use crate::queue;
 use crate::Port;
-use bentpipe_core::{Problems, Rate, Span};
+use bentpipe_core::{NodeId, Problems, Rate, Span};
 
 /// What results call a station of network `name`.
-fn station(name: &str, member: &Member<'_>) -> String {
+pub fn station(name: &str, member: &Member<'_>) -> String {
     format!("{name}.{}", member.name())
 }
 
@@ -24,7 +25,7 @@ impl Config {
     }
 
     /// The pairs that exchange frames: stations and the access point, or all that hear each other.
-    fn links(&self) -> Vec<Link> {
+    pub fn links(&self) -> Vec<Link> {
         let names: Vec<String> = self.members().iter().map(Member::name).collect();
         let mut links = Vec::new();
         for (from, one) in names.iter().enumerate() {
@@ -39,13 +40,30 @@ impl Config {
     }
 
     /// The stations that hear each station, itself included; `None` if all hear all.
-    fn heard_by(&self) -> Option<Vec<Vec<u16>>> {
+    pub fn heard_by(&self) -> Option<Vec<Vec<u16>>> {
         let names: Vec<String> = self.members().iter().map(Member::name).collect();
         let of = |sender: &String| -> Vec<u16> {
             (0..).zip(&names).filter(|(_, name)| self.hears(name, sender)).map(|(index, _)| index).collect()
         };
         let lists: Vec<Vec<u16>> = names.iter().map(of).collect();
         lists.iter().any(|list| list.len() < names.len()).then_some(lists)
+    }
+
+    /// Adds the gates of the kernel's radios; returns false if there are none.
+    fn build_radios<'a>(
+        &self,
+        name: &str,
+        links: &[Link],
+        nodes: &[NodeId],
+        site: &mut dyn Construction<'a>,
+    ) -> bool {
+        for &Link { from, to } in links {
+            let link = RadioLink { network: name.to_owned(), node: nodes[from], station: from, peer: to };
+            let Some(gate) = site.radio(&format!("{name}.radio.{from}.{to}"), link) else { return false };
+            site.towards_node((gate, Port(0)), nodes[from]);
+            site.edge(nodes[from], nodes[to], (gate, gate::NETWORK), self.delay);
+        }
+        true
     }
 
     /// Time of an exchange of a station that has the medium to itself: DIFS, the mean back-off, the frame and its acknowledgment.
@@ -142,8 +160,11 @@ impl AccessNetwork for Config {
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
         let members = self.members();
         let nodes: Vec<_> = members.iter().map(|member| site.node(&member.name())).collect();
-        let streams = site.streams();
         let links = self.links();
+        if self.stack == Stack::Linux && self.build_radios(name, &links, &nodes, site) {
+            return;
+        }
+        let streams = site.streams();
         let pairs = links.iter().map(|link| {
             let [from, to] = [link.from, link.to].map(|index| members[index].name());
             let stream = |what: &str| streams.stream(&format!("{name}.{from}.{to}.{what}"));

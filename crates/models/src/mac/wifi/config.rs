@@ -83,6 +83,11 @@ pub struct Config {
     /// Number of frames in an aggregate at most, 64 by default, which is the size of the block acknowledgment's window.
     #[serde(default = "window")]
     pub aggregate_frames: Count<1, 64>,
+    /// Whose Wi-Fi the stations run in an emulation on the clock `kernel`: `"model"` (the default) is bentpipe's, as in a simulation;
+    /// `"linux"` is the guest kernel's own, with its queues, retransmissions and rate control, over bentpipe's medium. It knows 802.11a,
+    /// b and g and the adaptations `minstrel` and `fixed`. On other clocks the model runs in either case.
+    #[serde(default)]
+    pub stack: Stack,
     /// Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us.
     #[serde(default)]
     pub delay: Span,
@@ -107,6 +112,18 @@ pub enum Standard {
     /// HT with aggregation, up to 600 Mbit/s.
     #[serde(rename = "802.11n")]
     N,
+}
+
+/// Whose Wi-Fi stations run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "WifiStack")]
+pub enum Stack {
+    /// That of bentpipe.
+    #[default]
+    Model,
+    /// That of the guest's kernel (mac80211), on the clock `kernel`.
+    Linux,
 }
 
 /// A length of preambles or guard intervals.
@@ -283,6 +300,20 @@ impl Config {
                 streams: self.streams.value() as u8,
             },
         })
+    }
+
+    /// Whether it is in the 2.4 GHz band.
+    pub fn is_low_band(&self) -> bool {
+        match self.standard {
+            Standard::B | Standard::G => true,
+            Standard::A => false,
+            Standard::N => self.band == Band::Low,
+        }
+    }
+
+    /// The position of the only rate of all its stations; `None` if it adapts.
+    pub fn constant_rate(&self, speeds: &[Speed]) -> Option<usize> {
+        self.adaptation.constant(speeds)
     }
 
     /// Whether stations have four categories.

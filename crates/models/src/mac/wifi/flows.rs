@@ -9,6 +9,18 @@
 
 use std::collections::VecDeque;
 
+/// A frame that was never sent.
+pub struct Waiting<L> {
+    /// The contents.
+    pub load: L,
+    /// Bytes of the MPDU.
+    pub bytes: u32,
+    /// Place in the order of arrival in the category.
+    pub order: u64,
+    /// Number of failures after which it is given up; `None` for that of the cell's rules.
+    pub limit: Option<u32>,
+}
+
 /// A frame that was sent at least once.
 pub struct Sent<L> {
     /// The contents, until the receiver passes them on.
@@ -17,6 +29,8 @@ pub struct Sent<L> {
     pub bytes: u32,
     /// Place in the order of arrival in the category.
     pub order: u64,
+    /// Number of failures after which it is given up; `None` for that of the cell's rules.
+    pub limit: Option<u32>,
     /// Number of transmissions that failed.
     pub failures: u32,
     /// Whether the receiver has it.
@@ -31,8 +45,8 @@ pub struct Sent<L> {
 pub struct Flow<L> {
     /// The receiving station.
     pub to: usize,
-    /// Frames that were never sent: order, bytes of the MPDU, contents.
-    pub waiting: VecDeque<(u64, u32, L)>,
+    /// Frames that were never sent.
+    pub waiting: VecDeque<Waiting<L>>,
     /// Frames that were sent, in order.
     pub window: VecDeque<Sent<L>>,
 }
@@ -53,22 +67,24 @@ impl<L> Frames<L> {
         Frames { flows: Vec::new(), of_destination: vec![NONE; destinations], next_order: 0 }
     }
 
-    /// Appends a frame.
-    pub fn push(&mut self, to: usize, bytes: u32, load: L) {
+    /// Appends a frame; returns its place in the order of arrival.
+    pub fn push(&mut self, to: usize, bytes: u32, limit: Option<u32>, load: L) -> u64 {
         if self.of_destination[to] == NONE {
             self.of_destination[to] = self.flows.len() as u16;
             self.flows.push(Flow { to, waiting: VecDeque::new(), window: VecDeque::new() });
         }
         let flow = &mut self.flows[usize::from(self.of_destination[to])];
-        flow.waiting.push_back((self.next_order, bytes, load));
+        let order = self.next_order;
+        flow.waiting.push_back(Waiting { load, bytes, order, limit });
         self.next_order += 1;
+        order
     }
 
     /// The flow whose first frame came first; `None` if there are no frames.
     pub fn first(&self) -> Option<usize> {
         let order = |flow: &Flow<L>| match flow.window.front() {
             Some(sent) => Some(sent.order),
-            None => flow.waiting.front().map(|(order, ..)| *order),
+            None => flow.waiting.front().map(|frame| frame.order),
         };
         let orders = self.flows.iter().enumerate().filter_map(|(index, flow)| Some((order(flow)?, index)));
         orders.min().map(|(_, index)| index)
@@ -88,7 +104,7 @@ impl<L> Frames<L> {
     pub fn loads(&self) -> impl Iterator<Item = &L> {
         self.flows.iter().flat_map(|flow| {
             let sent = flow.window.iter().filter_map(|sent| sent.load.as_ref());
-            sent.chain(flow.waiting.iter().map(|(.., load)| load))
+            sent.chain(flow.waiting.iter().map(|frame| &frame.load))
         })
     }
 }
@@ -101,11 +117,12 @@ impl<L> Flow<L> {
 
     /// Moves the first waiting frame into the window.
     pub fn advance(&mut self) {
-        if let Some((order, bytes, load)) = self.waiting.pop_front() {
+        if let Some(Waiting { load, bytes, order, limit }) = self.waiting.pop_front() {
             self.window.push_back(Sent {
                 load: Some(load),
                 bytes,
                 order,
+                limit,
                 failures: 0,
                 received: false,
                 good: false,

@@ -33,7 +33,7 @@
 //! error = { kind = "gilbert", probability = 0.05, burst = 4.0 }
 //! ```
 
-mod access_network;
+pub mod access_network;
 pub mod adaptation;
 pub mod air;
 pub mod cell;

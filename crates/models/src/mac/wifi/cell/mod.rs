@@ -43,6 +43,18 @@ pub trait Upper {
 
     /// A frame is given up that has never arrived.
     fn give_up(&mut self, now: Time, link: Link, load: Self::Load);
+
+    /// The sender is done with the frame that came as number `order` into its `category`.
+    fn settle(&mut self, _now: Time, _link: Link, _category: usize, _order: u64, _end: Settled) {}
+}
+
+/// How a sender was done with a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settled {
+    /// Whether it was acknowledged; it was given up otherwise.
+    pub acknowledged: bool,
+    /// Transmissions that were not acknowledged.
+    pub failures: u32,
 }
 
 /// A sender and a receiver.
@@ -186,13 +198,27 @@ impl<L> Cell<L> {
 
     /// Queues an MPDU of `bytes` in a category of its sender.
     pub fn enqueue(&mut self, now: Time, link: Link, category: usize, bytes: u32, load: L) {
+        self.enqueue_limited(now, link, category, bytes, None, load);
+    }
+
+    /// The same for a frame that is given up after `limit` failures; returns its place in the order of arrival in the category.
+    pub fn enqueue_limited(
+        &mut self,
+        now: Time,
+        link: Link,
+        category: usize,
+        bytes: u32,
+        limit: Option<u32>,
+        load: L,
+    ) -> u64 {
         let index = link.from * self.rules.access.len() + category;
         let idle = self.attempts[index].is_none() && self.queues[index].is_empty();
-        self.queues[index].push(link.to, bytes, load);
+        let order = self.queues[index].push(link.to, bytes, limit, load);
         if idle {
             self.air.want(now, index);
             self.plan();
         }
+        order
     }
 
     fn plan(&mut self) {
@@ -286,7 +312,7 @@ impl<L> Cell<L> {
                 }
                 let next = match count < known {
                     true => flow.unsettled().nth(count).map(|sent| sent.bytes),
-                    false if flow.window.len() < *window => flow.waiting.front().map(|(_, bytes, _)| *bytes),
+                    false if flow.window.len() < *window => flow.waiting.front().map(|frame| frame.bytes),
                     false => None,
                 };
                 let Some(next) = next.filter(|next| fits(sum + subframe(*next))) else { break };

@@ -1,6 +1,6 @@
 //! What an exchange leaves behind: frames that are acknowledged, retransmitted or given up, and when the category contends again.
 
-use super::{Attempt, Cell, Link, Rules, Upper};
+use super::{Attempt, Cell, Link, Rules, Settled, Upper};
 use crate::mac::wifi::adaptation::Outcome;
 use crate::mac::wifi::ACK;
 use bentpipe_core::{Span, Time};
@@ -14,14 +14,18 @@ impl<L> Cell<L> {
         attempt: Attempt,
         upper: &mut impl Upper<Load = L>,
     ) {
-        let from = index / self.rules.access.len();
+        let categories = self.rules.access.len();
         let flow = self.queues[index].flow(attempt.flow);
-        let link = Link { from, to: flow.to };
+        let link = Link { from: index / categories, to: flow.to };
         let mut acknowledged = 0;
         for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize) {
             sent.settled = sent.good;
             acknowledged += u32::from(sent.good);
             sent.failures += u32::from(!sent.good);
+            if sent.good {
+                let end = Settled { acknowledged: true, failures: sent.failures };
+                upper.settle(now, link, index % categories, sent.order, end);
+            }
         }
         self.give_up(now, index, attempt, link, upper);
         upper.learn(now, link, &attempt, Outcome::Answered { sent: attempt.count, acknowledged });
@@ -87,13 +91,16 @@ impl<L> Cell<L> {
         upper: &mut impl Upper<Load = L>,
     ) -> bool {
         let Rules { rts_threshold, short_limit, long_limit, .. } = self.rules;
+        let categories = self.rules.access.len();
         let flow = self.queues[index].flow(attempt.flow);
         let mut first = false;
         let sent = flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize);
         for (place, sent) in sent.enumerate() {
             let limit = if sent.bytes > rts_threshold { long_limit } else { short_limit };
-            if sent.failures >= limit {
+            if sent.failures >= sent.limit.unwrap_or(limit) {
                 sent.settled = true;
+                let end = Settled { acknowledged: false, failures: sent.failures };
+                upper.settle(now, link, index % categories, sent.order, end);
                 first |= place == 0;
                 if !sent.received {
                     self.counters[link.from].given_up += 1;
@@ -125,7 +132,7 @@ impl<L> Cell<L> {
         let queue = &mut self.queues[index];
         let Some(first) = queue.first() else { return false };
         let flow = queue.flow(first);
-        let waiting = flow.waiting.front().map(|(_, bytes, _)| *bytes);
+        let waiting = flow.waiting.front().map(|frame| frame.bytes);
         let bytes = flow.unsettled().next().map(|sent| sent.bytes).or(waiting).unwrap_or(0);
         let phy = &self.rules.phy;
         let exchange =

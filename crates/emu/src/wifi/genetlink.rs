@@ -1,0 +1,281 @@
+//! Generic netlink: requests to the kernel's families, and what they send without being asked.
+//!
+//! A message is a netlink header (length, type, flags, sequence number, port), a header of the family (command, version)
+//! and attributes, each with its length and type before it and padded to four bytes. Source: the kernel's documentation,
+//! "Introduction to Netlink" (userspace-api/netlink/intro).
+
+use nix::errno::Errno;
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
+use nix::sys::socket::{
+    bind, recv, send, setsockopt, socket, sockopt, AddressFamily, MsgFlags, NetlinkAddr, SockFlag,
+    SockProtocol, SockType,
+};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// The family that knows the others, and what is asked of it.
+const CONTROL: u16 = 0x10;
+const GET_FAMILY: u8 = 3;
+const FAMILY_ID: u16 = 1;
+const FAMILY_NAME: u16 = 2;
+
+const HEADER: usize = 20;
+/// Longer than any message: a frame of 2.3 kbyte and its attributes.
+const LONGEST: usize = 32_768;
+/// Milliseconds that an answer is waited for; the kernel gives it before the request's call returns.
+const PATIENCE: u16 = 2000;
+/// Bytes of messages that may wait to be read.
+const WAITING: usize = 8 << 20;
+
+/// The attributes of a message that is being written.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes {
+    bytes: Vec<u8>,
+}
+
+impl Attributes {
+    /// None yet.
+    pub fn new() -> Attributes {
+        Attributes::default()
+    }
+
+    /// Adds bytes.
+    #[must_use]
+    pub fn bytes(mut self, kind: u16, value: &[u8]) -> Attributes {
+        self.bytes.extend((4 + value.len() as u16).to_ne_bytes());
+        self.bytes.extend(kind.to_ne_bytes());
+        self.bytes.extend(value);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        self
+    }
+
+    /// Adds a number of 32 bits.
+    #[must_use]
+    pub fn u32(self, kind: u16, value: u32) -> Attributes {
+        self.bytes(kind, &value.to_ne_bytes())
+    }
+
+    /// Adds a number of 64 bits.
+    #[must_use]
+    pub fn u64(self, kind: u16, value: u64) -> Attributes {
+        self.bytes(kind, &value.to_ne_bytes())
+    }
+
+    /// Adds a text with the zero at its end.
+    #[must_use]
+    pub fn text(self, kind: u16, value: &str) -> Attributes {
+        let mut bytes = value.as_bytes().to_vec();
+        bytes.push(0);
+        self.bytes(kind, &bytes)
+    }
+
+    /// Adds an attribute that is there or not.
+    #[must_use]
+    pub fn flag(self, kind: u16) -> Attributes {
+        self.bytes(kind, &[])
+    }
+
+    /// Adds attributes as one.
+    #[must_use]
+    pub fn nested(self, kind: u16, inner: &Attributes) -> Attributes {
+        self.bytes(kind | libc::NLA_F_NESTED as u16, &inner.bytes)
+    }
+}
+
+/// A message that was received.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// Number of the family.
+    pub family: u16,
+    /// The family's command.
+    pub command: u8,
+    attributes: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// The value of an attribute.
+    pub fn get(&self, kind: u16) -> Option<&'a [u8]> {
+        let mut rest = self.attributes;
+        while rest.len() >= 4 {
+            let length = usize::from(u16::from_ne_bytes([rest[0], rest[1]]));
+            let this = u16::from_ne_bytes([rest[2], rest[3]]) & !(libc::NLA_F_NESTED as u16);
+            let value = rest.get(4..length)?;
+            if this == kind {
+                return Some(value);
+            }
+            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        }
+        None
+    }
+
+    /// The value of an attribute that is a number of 32 bits.
+    pub fn u32(&self, kind: u16) -> Option<u32> {
+        Some(u32::from_ne_bytes(self.get(kind)?.try_into().ok()?))
+    }
+}
+
+/// A socket of generic netlink.
+#[derive(Debug)]
+pub struct Socket {
+    socket: OwnedFd,
+    sequence: u32,
+    buffer: Vec<u8>,
+}
+
+impl Socket {
+    /// A socket of this thread's namespace.
+    ///
+    /// # Errors
+    /// Those of socket(2).
+    pub fn new() -> io::Result<Socket> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkGeneric)?;
+        setsockopt(&socket, sockopt::RcvBufForce, &WAITING)
+            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &WAITING))?;
+        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
+        Ok(Socket { socket, sequence: 0, buffer: vec![0; LONGEST] })
+    }
+
+    /// Number of the family of this name.
+    ///
+    /// # Errors
+    /// `NotFound` if this kernel has none.
+    pub fn family(&mut self, name: &str) -> io::Result<u16> {
+        let mut number = None;
+        let attributes = Attributes::new().text(FAMILY_NAME, name);
+        self.request_for(CONTROL, GET_FAMILY, &attributes, |message| {
+            number = message.get(FAMILY_ID).and_then(|id| Some(u16::from_ne_bytes(id.try_into().ok()?)));
+        })?;
+        number.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    /// Makes a request and waits until the kernel has done it; returns its number, which is 0 of most.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn request(&mut self, family: u16, command: u8, attributes: &Attributes) -> io::Result<i32> {
+        self.request_for(family, command, attributes, |_| {})
+    }
+
+    fn request_for(
+        &mut self,
+        family: u16,
+        command: u8,
+        attributes: &Attributes,
+        mut answer: impl FnMut(&Message<'_>),
+    ) -> io::Result<i32> {
+        self.sequence += 1;
+        self.write(family, command, attributes, (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16)?;
+        let mut done = None;
+        while done.is_none() {
+            let mut waiting = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
+            if poll(&mut waiting, PollTimeout::from(PATIENCE))? == 0 {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "generic netlink gave no answer"));
+            }
+            let sequence = self.sequence;
+            self.read(|message| match message {
+                Received::Message(message) => answer(&message),
+                Received::Done { sequence: of, code } if of == sequence => done = Some(code),
+                Received::Done { .. } => {}
+            })?;
+        }
+        match done {
+            Some(code) if code < 0 => Err(io::Error::from_raw_os_error(-code)),
+            code => Ok(code.unwrap_or_default()),
+        }
+    }
+
+    /// Makes a request without waiting; what the kernel refuses is not heard of.
+    ///
+    /// # Errors
+    /// Those of send(2).
+    pub fn tell(&mut self, family: u16, command: u8, attributes: &Attributes) -> io::Result<()> {
+        self.sequence += 1;
+        self.write(family, command, attributes, libc::NLM_F_REQUEST as u16)
+    }
+
+    fn write(&mut self, family: u16, command: u8, attributes: &Attributes, flags: u16) -> io::Result<()> {
+        let mut message = Vec::with_capacity(HEADER + attributes.bytes.len());
+        message.extend(((HEADER + attributes.bytes.len()) as u32).to_ne_bytes());
+        message.extend(family.to_ne_bytes());
+        message.extend(flags.to_ne_bytes());
+        message.extend(self.sequence.to_ne_bytes());
+        message.extend([0; 4]);
+        // The version of all families so far is 1.
+        message.extend([command, 1, 0, 0]);
+        message.extend(&attributes.bytes);
+        send(self.socket.as_raw_fd(), &message, MsgFlags::empty())?;
+        Ok(())
+    }
+
+    /// Reads one datagram, if there is one; returns whether there was.
+    ///
+    /// # Errors
+    /// Those of recv(2), such as `ENOBUFS` after messages were lost.
+    pub fn read(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<bool> {
+        let length = match recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty()) {
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(false),
+            other => other?,
+        };
+        let mut rest = &self.buffer[..length];
+        while rest.len() >= 16 {
+            let number = |at: usize| u32::from_ne_bytes(rest[at..at + 4].try_into().expect("four bytes"));
+            let length = (number(0) as usize).clamp(16, rest.len());
+            let kind = u16::from_ne_bytes([rest[4], rest[5]]);
+            let body = &rest[16..length];
+            if i32::from(kind) == libc::NLMSG_ERROR {
+                let code = body
+                    .get(..4)
+                    .map_or(-libc::EPROTO, |code| i32::from_ne_bytes(code.try_into().expect("four bytes")));
+                take(Received::Done { sequence: number(8), code });
+            } else if let (true, Some(attributes)) = (i32::from(kind) > libc::NLMSG_OVERRUN, body.get(4..)) {
+                take(Received::Message(Message { family: kind, command: body[0], attributes }));
+            }
+            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        }
+        Ok(true)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// What a socket has read.
+#[derive(Clone, Copy, Debug)]
+pub enum Received<'a> {
+    /// A message of a family.
+    Message(Message<'a>),
+    /// The end of a request: below zero an error's number.
+    Done {
+        /// Number of the request.
+        sequence: u32,
+        /// What the kernel says of it.
+        code: i32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_read_as_they_were_written() {
+        let inner = Attributes::new().u32(1, 7);
+        let written =
+            Attributes::new().bytes(3, &[1, 2, 3]).flag(4).text(5, "abcd").nested(6, &inner).u64(7, 1 << 40);
+        let message = Message { family: 20, command: 1, attributes: &written.bytes };
+        assert_eq!(message.get(3), Some(&[1, 2, 3][..]));
+        assert_eq!(message.get(4), Some(&[][..]));
+        assert_eq!(message.get(5), Some(&b"abcd\0"[..]));
+        let nested = Message { attributes: message.get(6).unwrap(), ..message };
+        assert_eq!(nested.u32(1), Some(7));
+        assert_eq!(message.get(7), Some(&(1_u64 << 40).to_ne_bytes()[..]));
+        assert_eq!((message.get(8), message.u32(3)), (None, None));
+        // One that is cut off is no attribute.
+        let cut = Message { attributes: &written.bytes[..6], ..message };
+        assert_eq!(cut.get(3), None);
+    }
+}

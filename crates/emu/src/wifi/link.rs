@@ -1,0 +1,135 @@
+//! The engine's side of a radio: packets for one other station go to the kernel's Wi-Fi by a packet socket, and those of that
+//! station come back by it.
+//!
+//! The kernel's interface has no queue that pushes back, so packets wait here, in the network's `queue`, while as many bytes
+//! as the socket allows are on their way through the kernel.
+
+use super::radio::Radio;
+use crate::port::Port;
+use crate::sys::packet;
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::socket::{recv, send, setsockopt, sockopt, MsgFlags};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Bytes of an Ethernet header, as which the kernel's Wi-Fi shows its frames.
+const HEADER: usize = 14;
+/// Types of Ethernet frames with IPv4 and IPv6.
+const IPV4: [u8; 2] = [0x08, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+
+/// One direction each way between two radios, at one of them.
+pub struct RadioPort {
+    socket: OwnedFd,
+    /// Readable if packets have come, or can be sent on while some wait.
+    ready: Epoll,
+    own: [u8; 6],
+    peer: [u8; 6],
+    waiting: VecDeque<Vec<u8>>,
+    most: usize,
+    /// Packets that this queue and others of the station have dropped.
+    dropped: Arc<AtomicU64>,
+    frame: Vec<u8>,
+}
+
+impl RadioPort {
+    /// At `radio`, to the station with the address `peer`. Up to `most` packets wait, and `bytes` of memory hold those on their way.
+    ///
+    /// # Errors
+    /// Those of socket(2), such as EPERM without CAP_NET_RAW.
+    pub fn new(radio: &Radio, peer: [u8; 6], most: usize, bytes: usize) -> io::Result<RadioPort> {
+        let index = radio.index;
+        let socket = radio.namespace.within(|| packet::socket_at(index))??;
+        // The kernel doubles the number.
+        setsockopt(&socket, sockopt::SndBuf, &(bytes / 2))?;
+        setsockopt(&socket, sockopt::RcvBufForce, &(8 << 20))
+            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &(8 << 20)))?;
+        let ready = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        ready.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        let own = radio.address;
+        Ok(RadioPort {
+            socket,
+            ready,
+            own,
+            peer,
+            waiting: VecDeque::new(),
+            most,
+            dropped: Arc::clone(&radio.dropped),
+            frame: vec![0; HEADER + 65_536],
+        })
+    }
+
+    /// Sends what waits, as far as the kernel takes it.
+    fn flush(&mut self) -> io::Result<()> {
+        while let Some(frame) = self.waiting.front() {
+            match send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT) {
+                Ok(_) => {
+                    self.waiting.pop_front();
+                }
+                Err(Errno::EAGAIN | Errno::ENOBUFS | Errno::EINTR) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for room in the kernel as long as packets wait.
+    fn watch(&mut self) -> io::Result<()> {
+        let room = if self.waiting.is_empty() { EpollFlags::empty() } else { EpollFlags::EPOLLOUT };
+        Ok(self.ready.modify(&self.socket, &mut EpollEvent::new(EpollFlags::EPOLLIN | room, 0))?)
+    }
+}
+
+impl Port for RadioPort {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if !self.waiting.is_empty() {
+            self.flush()?;
+            self.watch()?;
+        }
+        loop {
+            let length = match recv(self.socket.as_raw_fd(), &mut self.frame, MsgFlags::MSG_DONTWAIT) {
+                Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+                other => other?,
+            };
+            let frame = &self.frame[..length];
+            // The socket hears what the radio sends, too.
+            let wanted = length > HEADER
+                && frame[..6] == self.own
+                && frame[6..12] == self.peer
+                && [IPV4, IPV6].iter().any(|kind| frame[12..14] == *kind);
+            if wanted {
+                buffer[..length - HEADER].copy_from_slice(&frame[HEADER..]);
+                return Ok(Some(length - HEADER));
+            }
+        }
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<bool> {
+        if self.waiting.len() >= self.most {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return Ok(false);
+        }
+        let kind = if packet.first().is_some_and(|first| first >> 4 == 6) { IPV6 } else { IPV4 };
+        let mut frame = Vec::with_capacity(HEADER + packet.len());
+        frame.extend(self.peer);
+        frame.extend(self.own);
+        frame.extend(kind);
+        frame.extend(packet);
+        self.waiting.push_back(frame);
+        self.flush()?;
+        self.watch()?;
+        Ok(true)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.ready.0.as_fd()
+    }
+
+    fn relays(&self) -> bool {
+        true
+    }
+}

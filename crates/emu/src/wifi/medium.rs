@@ -1,0 +1,476 @@
+//! The medium between the kernel's radios: takes the frames that they send, lets our [`Cell`] decide when each is on the air, which
+//! collide and which the channel corrupts, and tells the kernel what arrived and what was acknowledged.
+//!
+//! mac80211 hands over each frame with up to four rates and how often each may be tried. The cell does what a card does:
+//! back-off, retransmissions, acknowledgments. How often each rate was tried goes back, from which the kernel's rate control learns.
+
+use super::genetlink::{Attributes, Message, Received, Socket};
+use super::radio::{address, hwsim, station_of};
+use crate::clock::{Clock, Timing};
+use crate::wait::Wait;
+use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
+use bentpipe_models::channel::{Errors, Frame};
+use bentpipe_models::mac::wifi::access_network::station;
+use bentpipe_models::mac::wifi::adaptation::{Choice, Outcome};
+use bentpipe_models::mac::wifi::cell::{Attempt, Cell, Link, Rules, Settled, Upper};
+use bentpipe_models::mac::wifi::config::Config;
+use bentpipe_models::mac::wifi::counters::{Counters, REPORT, TRACE};
+use bentpipe_models::mac::wifi::phy::Phy;
+use bentpipe_models::Outbox;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Bytes of the check sequence, which frames of the driver lack.
+const CHECK_SEQUENCE: u32 = 4;
+/// Rates of a frame at most.
+const RATES: usize = 4;
+/// Received power in dBm that the kernel is told.
+const SIGNAL: i32 = -50;
+/// Rates of the bands before HT in kbit/s, as the driver numbers them; 5 GHz begins at 6 Mbit/s.
+const LEGACY: [u32; 12] =
+    [1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
+/// Number of the first rate of 5 GHz among them.
+const OFDM: usize = 4;
+/// Number of the event of the driver's socket.
+const DRIVER: u64 = 1;
+
+/// A rate of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Try {
+    /// Number of the rate as the driver says it.
+    number: i8,
+    /// Index in the physical layer.
+    rate: usize,
+    count: u8,
+    rts: bool,
+}
+
+/// A frame that a radio has handed over.
+struct Sent {
+    bytes: Vec<u8>,
+    cookie: u64,
+    flags: u32,
+    frequency: Option<u32>,
+    tries: Vec<Try>,
+}
+
+impl Sent {
+    /// Whether it is a beacon: a management frame of subtype 8 (IEEE 802.11-2016, 9.2.4.1.3).
+    fn is_beacon(&self) -> bool {
+        self.bytes[0] & 0xfc == 0x80
+    }
+
+    /// The rate of a transmission after so many others.
+    fn at(&self, attempt: u32) -> Try {
+        let mut left = attempt;
+        for one in &self.tries {
+            if left < u32::from(one.count) {
+                return *one;
+            }
+            left -= u32::from(one.count);
+        }
+        *self.tries.last().expect("every frame has a rate")
+    }
+}
+
+/// What becomes of the frames: the errors between stations, and what the kernel is told.
+struct Above {
+    driver: Socket,
+    family: u16,
+    stations: usize,
+    low: bool,
+    errors: BTreeMap<(usize, usize), (Option<Errors>, Stream)>,
+    control_errors: bool,
+    /// Frames that are not settled, by their numbers.
+    sent: BTreeMap<u64, Sent>,
+    /// Number of the next frame.
+    next: u64,
+    /// Numbers of frames by sender, category and order in the cell.
+    numbers: BTreeMap<(usize, usize, u64), u64>,
+    /// Number of the frame that each sender transmits, the first one of an aggregate.
+    current: Vec<u64>,
+    /// Rates in bit/s by their index.
+    rates: Vec<f64>,
+    trace: Vec<Row>,
+    /// Stations that have received a beacon since this was looked at.
+    beaconed: Vec<usize>,
+    failed: Option<io::Error>,
+}
+
+/// A transmission of data, for the trace `wifi`.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// When it was over.
+    at: Time,
+    /// The station that sent it.
+    from: usize,
+    /// The values of the trace's columns.
+    values: [f64; 6],
+}
+
+/// What a medium has to say at the end.
+pub struct Ended {
+    names: Vec<String>,
+    cell: Cell<u64>,
+    /// How long the run was.
+    whole: Span,
+    clock: Clock,
+    /// Its transmissions of data, in order.
+    trace: Vec<Row>,
+    /// Why it ended early, if it did.
+    pub failed: Option<io::Error>,
+}
+
+impl Ended {
+    /// Writes the trace of its stations by the clock of the run, without what they sent before it.
+    pub fn record(&self, clock: Clock, out: &mut Outbox) {
+        let names = self.names.iter();
+        let probes: Vec<Probe> = names.map(|name| out.recorder().open(&TRACE, name)).collect();
+        let (zero, own) = (clock.monotonic_at(Time::ZERO), self.clock.monotonic_at(Time::ZERO));
+        for row in &self.trace {
+            if let Some(at) = (own + row.at.as_nanos()).checked_sub(zero) {
+                out.record(probes[row.from], Time::from_nanos(at), &row.values);
+            }
+        }
+    }
+
+    /// Adds the rows of its stations, whose queues have dropped so many packets.
+    pub fn report(&self, queue_drops: &[u64], report: &mut Report) {
+        for ((name, counters), queue_drops) in self.names.iter().zip(&self.cell.counters).zip(queue_drops) {
+            let whole = [
+                counters.transmissions,
+                counters.frames,
+                counters.collisions,
+                counters.corrupted,
+                counters.acknowledgments_lost,
+                counters.rts_failures,
+                counters.duplicates,
+                counters.given_up,
+                *queue_drops,
+            ];
+            let mut row: Vec<f64> = whole.iter().map(|count| *count as f64).collect();
+            row.push(counters.airtime.as_secs_f64() / self.whole.as_secs_f64());
+            // How long a packet waited in the kernel is not known here.
+            row.push(f64::NAN);
+            report.row(&REPORT, name, &row);
+        }
+    }
+}
+
+/// The medium of one network.
+pub struct Medium {
+    cell: Cell<u64>,
+    above: Above,
+    phy: Phy,
+    names: Vec<String>,
+    clock: Clock,
+    wait: Wait,
+    /// Whether the run has begun, before which nothing is counted.
+    begun: bool,
+    /// Beacons whose random delay goes on, with the time at which it ends.
+    beacons: Vec<(Time, usize, Sent)>,
+    stream: Stream,
+}
+
+impl Medium {
+    /// Registers as the medium of the radios that `driver`'s namespace has made.
+    ///
+    /// # Errors
+    /// The kernel refuses, or has one already.
+    pub fn new(
+        mut driver: Socket,
+        name: &str,
+        config: &Config,
+        streams: Streams,
+        timing: Timing,
+    ) -> io::Result<Medium> {
+        let family = driver.family(hwsim::FAMILY)?;
+        driver.request(family, hwsim::REGISTER, &Attributes::new())?;
+        let members = config.members();
+        let errors = config.links().into_iter().map(|link| {
+            let [from, to] = [&members[link.from], &members[link.to]];
+            let stream = streams.stream(&format!("{name}.{}.{}.error", from.name(), to.name()));
+            ((link.from, link.to), (config.error_between(from, to).errors(), stream))
+        });
+        let rules = Rules { access: config.rules().access[..1].to_vec(), edca: false, ..config.rules() };
+        let phy = rules.phy.clone();
+        let stations = members.len();
+        let above = Above {
+            family,
+            stations,
+            low: config.is_low_band(),
+            errors: errors.collect(),
+            control_errors: config.control_errors,
+            sent: BTreeMap::new(),
+            next: 0,
+            numbers: BTreeMap::new(),
+            current: vec![0; stations],
+            rates: (0..phy.rates()).map(|rate| phy.mode(rate).rate().bits_per_second() as f64).collect(),
+            trace: Vec::new(),
+            beaconed: Vec::new(),
+            failed: None,
+            driver,
+        };
+        let names = members.iter().map(|member| station(name, member)).collect();
+        let wait = Wait::new(timing)?;
+        wait.watch(above.driver.as_fd(), DRIVER)?;
+        let cell = Cell::new(stations, rules, config.heard_by(), streams.stream(name));
+        Ok(Medium {
+            cell,
+            above,
+            phy,
+            names,
+            clock: Clock::start().at_once(timing),
+            wait,
+            begun: false,
+            beacons: Vec::new(),
+            stream: streams.stream(&format!("{name}.beacons")),
+        })
+    }
+
+    /// Serves the radios until it is told to stop. `zero` is when the run begins, in nanoseconds of CLOCK_MONOTONIC.
+    pub fn run(mut self, stop: &Arc<AtomicBool>, zero: &Arc<AtomicU64>) -> Ended {
+        while !stop.load(Ordering::Relaxed) && self.above.failed.is_none() {
+            let zero = zero.load(Ordering::Relaxed);
+            if !self.begun && self.clock.monotonic_at(self.clock.now()) >= zero {
+                self.begun = true;
+                self.cell.counters.fill(Counters::default());
+            }
+            if let Err(error) = self.turn() {
+                self.above.failed = Some(error);
+            }
+        }
+        let now = self.clock.now();
+        Ended {
+            names: self.names,
+            cell: self.cell,
+            whole: now.since(self.clock.at(zero.load(Ordering::Relaxed)).min(now)),
+            clock: self.clock,
+            trace: self.above.trace,
+            failed: self.above.failed,
+        }
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
+        self.pass(now);
+        let beacon = self.beacons.iter().map(|(due, ..)| *due).min();
+        let next = self.cell.next_wake().into_iter().chain(beacon).min();
+        let ready = self.wait.wait(&self.clock, now, next)?;
+        if (0..ready.count).any(|index| self.wait.ready(index) == Some(DRIVER)) {
+            self.take()?;
+        }
+        Ok(())
+    }
+
+    /// Does everything that is due until `now`.
+    fn pass(&mut self, now: Time) {
+        loop {
+            let beacon = self.beacons.iter().map(|(due, ..)| *due).min().filter(|due| *due <= now);
+            let cell = self.cell.next_wake().filter(|due| *due <= now);
+            match (beacon, cell) {
+                (Some(beacon), cell) if cell.is_none_or(|cell| beacon < cell) => {
+                    let place = self.beacons.iter().position(|(due, ..)| *due == beacon).expect("it is due");
+                    let (_, from, sent) = self.beacons.remove(place);
+                    self.enqueue(beacon, from, None, sent);
+                }
+                (_, Some(cell)) => {
+                    self.cell.wake(cell, &mut self.above);
+                    self.cancel_beacons();
+                }
+                (_, None) => return,
+            }
+        }
+    }
+
+    /// Ends the delays of those who have received a beacon meanwhile: they send none (IEEE 802.11-2016, 11.1.3.5).
+    fn cancel_beacons(&mut self) {
+        for to in std::mem::take(&mut self.above.beaconed) {
+            while let Some(place) = self.beacons.iter().position(|(_, from, _)| *from == to) {
+                let (_, from, sent) = self.beacons.remove(place);
+                self.above.answer(from, &sent, 1, true);
+            }
+        }
+    }
+
+    /// Puts a frame into the queue of its sender; `to` is `None` for all.
+    fn enqueue(&mut self, now: Time, from: usize, to: Option<usize>, sent: Sent) {
+        let bytes = sent.bytes.len() as u32 + CHECK_SEQUENCE;
+        let limit = sent.tries.iter().map(|one| u32::from(one.count)).sum();
+        let to = to.filter(|to| *to < self.above.stations).unwrap_or(self.above.stations);
+        let number = self.above.next;
+        self.above.next += 1;
+        let order = self.cell.enqueue_limited(now, Link { from, to }, 0, bytes, Some(limit), number);
+        self.above.numbers.insert((from, 0, order), number);
+        self.above.sent.insert(number, sent);
+    }
+
+    /// Takes the frames that wait at the driver's socket.
+    fn take(&mut self) -> io::Result<()> {
+        loop {
+            let now = self.clock.now();
+            // What was due before the frame came.
+            self.pass(now);
+            let mut frames = Vec::new();
+            let (family, low, phy) = (self.above.family, self.above.low, &self.phy);
+            let read = self.above.driver.read(|received| {
+                if let Received::Message(message) = received {
+                    if message.family == family && message.command == hwsim::FRAME {
+                        frames.extend(parse(&message, low, phy));
+                    }
+                }
+            })?;
+            for (from, to, sent) in frames {
+                if sent.is_beacon() {
+                    let slots = 2 * self.cell.rules().access[0].cw_min + 1;
+                    let slot = (self.stream.uniform() * f64::from(slots)) as u64;
+                    self.beacons.push((now + self.phy.slot * slot, from, sent));
+                } else {
+                    self.enqueue(now, from, to, sent);
+                }
+            }
+            if !read {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Reads a frame of the driver: its sender, its receiver (`None` for all) and the rest.
+fn parse(message: &Message<'_>, low: bool, phy: &Phy) -> Option<(usize, Option<usize>, Sent)> {
+    let from = station_of(message.get(hwsim::ADDR_TRANSMITTER)?)?;
+    let bytes = message.get(hwsim::ATTR_FRAME)?.to_vec();
+    let receiver = bytes.get(4..10)?;
+    let to = if receiver[0] & 1 == 1 { None } else { Some(station_of(receiver)?) };
+    let cookie = u64::from_ne_bytes(message.get(hwsim::COOKIE)?.try_into().ok()?);
+    let flags = message.u32(hwsim::FLAGS)?;
+    let info = message.get(hwsim::TX_INFO)?;
+    let marks = message.get(hwsim::TX_INFO_FLAGS).unwrap_or_default();
+    let mut tries = Vec::with_capacity(RATES);
+    for (place, pair) in info.chunks_exact(2).enumerate().take(RATES) {
+        let (number, count) = (pair[0] as i8, pair[1]);
+        if number < 0 || count == 0 {
+            break;
+        }
+        let marks =
+            marks.get(3 * place + 1..3 * place + 3).map_or(0, |two| u16::from_ne_bytes([two[0], two[1]]));
+        let rate = rate_of(number, low, phy);
+        tries.push(Try { number, rate, count, rts: marks & hwsim::RTS != 0 });
+    }
+    if tries.is_empty() {
+        tries.push(Try { number: 0, rate: 0, count: 1, rts: false });
+    }
+    Some((from, to, Sent { bytes, cookie, flags, frequency: message.u32(hwsim::FREQ), tries }))
+}
+
+/// The index of a rate of the driver in the physical layer; the slowest one stands for rates that it lacks.
+fn rate_of(number: i8, low: bool, phy: &Phy) -> usize {
+    let kbit_s = LEGACY.get(number as usize + if low { 0 } else { OFDM }).copied().unwrap_or_default();
+    (0..phy.rates()).find(|rate| phy.mode(*rate).kbit_s == kbit_s).unwrap_or(0)
+}
+
+impl Above {
+    /// Hands a frame to the radio of a station.
+    fn hand(&mut self, to: usize, number: u64) {
+        let Some(sent) = self.sent.get(&number) else { return };
+        if sent.is_beacon() {
+            self.beaconed.push(to);
+        }
+        let mut attributes = Attributes::new()
+            .bytes(hwsim::ADDR_RECEIVER, &address(to))
+            .bytes(hwsim::ATTR_FRAME, &sent.bytes)
+            .u32(hwsim::RX_RATE, sent.tries[0].number as u32)
+            .u32(hwsim::SIGNAL, SIGNAL as u32);
+        if let Some(frequency) = sent.frequency {
+            attributes = attributes.u32(hwsim::FREQ, frequency);
+        }
+        self.say(hwsim::FRAME, &attributes);
+    }
+
+    fn say(&mut self, command: u8, attributes: &Attributes) {
+        if let Err(error) = self.driver.tell(self.family, command, attributes) {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+impl Upper for Above {
+    type Load = u64;
+
+    fn choose(&mut self, _now: Time, link: Link, attempt: u32, load: Option<&u64>) -> Choice {
+        // A frame that has arrived, and whose acknowledgment has not, has no load.
+        if let Some(number) = load {
+            self.current[link.from] = *number;
+        }
+        let one = self.sent.get(&self.current[link.from]).map(|sent| sent.at(attempt));
+        one.map_or(Choice { rate: 0, rts: false }, |one| Choice { rate: one.rate, rts: one.rts })
+    }
+
+    fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
+        let (frames, acknowledged) = outcome.frames();
+        if frames > 0 && link.to < self.stations {
+            let collided = f64::from(u8::from(sent.collided));
+            let [attempt, frames, acknowledged] = [sent.attempt, frames, acknowledged].map(f64::from);
+            let values = [link.to as f64, self.rates[sent.rate], attempt, frames, acknowledged, collided];
+            self.trace.push(Row { at: now, from: link.from, values });
+        }
+    }
+
+    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
+        if control && !self.control_errors {
+            return false;
+        }
+        let Some((errors, stream)) = self.errors.get_mut(&(link.from, link.to)) else { return false };
+        errors.as_mut().is_some_and(|errors| errors.loses_frame(at, frame, stream))
+    }
+
+    fn naks(&self, _from: usize) -> bool {
+        false
+    }
+
+    fn deliver(&mut self, _now: Time, link: Link, number: u64) {
+        self.hand(link.to, number);
+    }
+
+    fn deliver_copy(&mut self, _now: Time, link: Link, number: &u64) {
+        self.hand(link.to, *number);
+    }
+
+    fn give_up(&mut self, _now: Time, _link: Link, _load: u64) {}
+
+    fn settle(&mut self, _now: Time, link: Link, category: usize, order: u64, end: Settled) {
+        let number = self.numbers.remove(&(link.from, category, order));
+        let Some(sent) = number.and_then(|number| self.sent.remove(&number)) else { return };
+        let heard = end.acknowledged && (sent.flags & hwsim::NO_ACK == 0 || link.to == self.stations);
+        self.answer(link.from, &sent, end.failures + u32::from(end.acknowledged), heard);
+    }
+}
+
+impl Above {
+    /// Tells the radio of a station how often its frame was sent and whether it was acknowledged.
+    fn answer(&mut self, from: usize, sent: &Sent, transmissions: u32, acknowledged: bool) {
+        let mut left = transmissions;
+        let mut info = Vec::with_capacity(2 * RATES);
+        for one in &sent.tries {
+            let count = left.min(u32::from(one.count));
+            left -= count;
+            if count > 0 {
+                info.extend([one.number as u8, count as u8]);
+            }
+        }
+        while info.len() < 2 * RATES {
+            info.extend([0xff, 0]);
+        }
+        let flags = sent.flags | if acknowledged { hwsim::ACKNOWLEDGED } else { 0 };
+        let attributes = Attributes::new()
+            .bytes(hwsim::ADDR_TRANSMITTER, &address(from))
+            .u32(hwsim::FLAGS, flags)
+            .u32(hwsim::SIGNAL, SIGNAL as u32)
+            .bytes(hwsim::TX_INFO, &info)
+            .u64(hwsim::COOKIE, sent.cookie);
+        self.say(hwsim::TX_INFO_FRAME, &attributes);
+    }
+}

@@ -1,0 +1,179 @@
+//! The kernel's own Wi-Fi over our medium, in a guest: networks whose `stack` is `"linux"`.
+//!
+//! Each station is a radio of the kernel (mac80211_hwsim) in a namespace of its own; the radios join one ad hoc network.
+//! The engine hands a packet that is to cross the network to the sender's radio ([`link`]), the kernel's Wi-Fi queues it,
+//! chooses its rates and gives it to the medium ([`medium`]), and the receiver's radio hands it back to the engine.
+
+pub mod genetlink;
+pub mod link;
+pub mod medium;
+pub mod radio;
+
+use crate::clock::{Clock, Timing};
+use crate::error::{Doing, Error};
+use crate::port::Port;
+use bentpipe_core::{Streams, Time};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_models::mac::wifi::config::Config;
+use bentpipe_models::network::{NetworkKind, RadioLink};
+use bentpipe_models::queue::{self, limit};
+use genetlink::Socket;
+use link::RadioPort;
+use medium::{Ended, Medium};
+use radio::Radio;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Time in which stations hear of each other by beacons before the run begins, and how often they are asked for it.
+const SETTLING: Duration = Duration::from_secs(60);
+const ASKING: Duration = Duration::from_millis(500);
+/// Bytes of memory for packets on their way through the kernel: some ten frames.
+const UNDER_WAY: usize = 30_000;
+
+/// The radios of a scenario's networks, and the threads of their media.
+pub struct Radios {
+    networks: Vec<Network>,
+}
+
+struct Network {
+    name: String,
+    radios: Vec<Radio>,
+    most: usize,
+    stop: Arc<AtomicBool>,
+    /// When the run begins, in nanoseconds of CLOCK_MONOTONIC.
+    zero: Arc<AtomicU64>,
+    medium: Option<JoinHandle<Ended>>,
+}
+
+impl Radios {
+    /// Makes the radios of all networks that have links among `links`, and waits until they know each other.
+    ///
+    /// # Errors
+    /// This kernel has no radios, or refuses.
+    pub fn new(scenario: &Scenario, (seed, run): (u64, u64), links: &[RadioLink]) -> Result<Radios, Error> {
+        let mut networks = Vec::new();
+        for (name, kind) in &scenario.network {
+            if let (NetworkKind::Wifi(config), true) = (kind, links.iter().any(|link| link.network == *name))
+            {
+                networks.push(Network::new(name, config, Streams::new(seed, run))?);
+            }
+        }
+        let radios = Radios { networks };
+        radios.settle(links)?;
+        Ok(radios)
+    }
+
+    /// Waits until the stations of all links know each other.
+    fn settle(&self, links: &[RadioLink]) -> Result<(), Error> {
+        let mut left = SETTLING.as_millis() / ASKING.as_millis();
+        for link in links {
+            let network = self.network(link);
+            let (radio, peer) = (&network.radios[link.station], &network.radios[link.peer]);
+            let doing = || format!("looking for the stations of network {}", network.name);
+            while !radio.knows(&peer.address).doing(doing())? {
+                if left == 0 {
+                    let text = format!(
+                        "station {} has not heard station {} within {} s",
+                        link.station,
+                        link.peer,
+                        SETTLING.as_secs()
+                    );
+                    return Err(io::Error::other(text)).doing(doing());
+                }
+                left -= 1;
+                thread::sleep(ASKING);
+            }
+        }
+        Ok(())
+    }
+
+    fn network(&self, link: &RadioLink) -> &Network {
+        let network = self.networks.iter().find(|network| network.name == link.network);
+        network.expect("there are radios for every link")
+    }
+
+    /// Tells the media when the run begins.
+    pub fn begin(&self, clock: &Clock) {
+        let zero = clock.monotonic_at(Time::ZERO);
+        self.networks.iter().for_each(|network| network.zero.store(zero, Ordering::Relaxed));
+    }
+
+    /// The engine's side of a link.
+    ///
+    /// # Errors
+    /// Those of a packet socket.
+    pub fn port(&self, link: &RadioLink) -> Result<Box<dyn Port>, Error> {
+        let network = self.network(link);
+        let (radio, peer) = (&network.radios[link.station], network.radios[link.peer].address);
+        let port = RadioPort::new(radio, peer, network.most, UNDER_WAY);
+        Ok(Box::new(port.doing(format!("opening the radio of {}", link.network))?))
+    }
+
+    /// Ends the media; returns them with the packets that the queues of each station have dropped.
+    ///
+    /// # Errors
+    /// One of them ended before the run.
+    pub fn finish(mut self) -> Result<Vec<(Ended, Vec<u64>)>, Error> {
+        let mut all = Vec::new();
+        for network in &mut self.networks {
+            let Some(mut ended) = network.end() else { continue };
+            if let Some(error) = ended.failed.take() {
+                return Err(error).doing(format!("being the medium of network {}", network.name));
+            }
+            let drops = network.radios.iter().map(|radio| radio.dropped.load(Ordering::Relaxed));
+            all.push((ended, drops.collect()));
+        }
+        Ok(all)
+    }
+}
+
+impl Network {
+    fn new(name: &str, config: &Config, streams: Streams) -> Result<Network, Error> {
+        let doing = || format!("making the radios of network {name}");
+        let mut driver = Socket::new().doing(doing())?;
+        let stations = config.members().len();
+        let mut radios = Vec::with_capacity(stations);
+        for station in 0..stations {
+            radios.push(Radio::new(&mut driver, config, station)?);
+        }
+        let medium = Medium::new(driver, name, config, streams, Timing::Virtual)
+            .doing(format!("being the medium of network {name}"))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let zero = Arc::new(AtomicU64::new(u64::MAX));
+        let told = (Arc::clone(&stop), Arc::clone(&zero));
+        let thread = thread::Builder::new().name("medium".to_owned());
+        let thread = thread.spawn(move || medium.run(&told.0, &told.1));
+        Ok(Network {
+            name: name.to_owned(),
+            radios,
+            most: most(&config.queue),
+            stop,
+            zero,
+            medium: Some(thread.doing("starting the thread of a medium")?),
+        })
+    }
+
+    fn end(&mut self) -> Option<Ended> {
+        self.stop.store(true, Ordering::Relaxed);
+        let medium = self.medium.take()?;
+        Some(medium.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Packets that wait at a radio at most.
+fn most(queue: &queue::Config) -> usize {
+    let most = match queue {
+        queue::Config::DropTail(config) => limit::most_packets(config.packets, config.bytes),
+        _ => Some(limit::DEFAULT_PACKETS),
+    };
+    most.map_or(usize::MAX, |most| most as usize)
+}

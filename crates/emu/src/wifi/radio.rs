@@ -1,0 +1,224 @@
+//! The kernel's radios: simulated ones (mac80211_hwsim), each in a namespace of its own, which join one ad hoc network.
+//!
+//! Numbers of commands and attributes are those of <linux/nl80211.h> and of the driver mac80211_hwsim.
+
+use super::genetlink::{Attributes, Socket};
+use crate::error::{Doing, Error};
+use crate::namespace::{control_socket, Namespace};
+use crate::sys;
+use bentpipe_models::mac::wifi::config::{speeds, Config};
+use nix::net::if_::if_nameindex;
+use nix::sys::socket::AddressFamily;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
+
+/// Commands and attributes of mac80211_hwsim.
+pub mod hwsim {
+    /// Name of the family.
+    pub const FAMILY: &str = "MAC80211_HWSIM";
+    pub const REGISTER: u8 = 1;
+    pub const FRAME: u8 = 2;
+    pub const TX_INFO_FRAME: u8 = 3;
+    pub const NEW_RADIO: u8 = 4;
+    pub const ADDR_RECEIVER: u16 = 1;
+    pub const ADDR_TRANSMITTER: u16 = 2;
+    pub const ATTR_FRAME: u16 = 3;
+    pub const FLAGS: u16 = 4;
+    pub const RX_RATE: u16 = 5;
+    pub const SIGNAL: u16 = 6;
+    pub const TX_INFO: u16 = 7;
+    pub const COOKIE: u16 = 8;
+    pub const CHANNELS: u16 = 9;
+    pub const REG_CUSTOM_REG: u16 = 12;
+    pub const FREQ: u16 = 19;
+    pub const TX_INFO_FLAGS: u16 = 21;
+    pub const PERM_ADDR: u16 = 22;
+    /// The sender does not wait for an acknowledgment.
+    pub const NO_ACK: u32 = 2;
+    /// The frame was acknowledged.
+    pub const ACKNOWLEDGED: u32 = 4;
+    /// An RTS goes first.
+    pub const RTS: u16 = 1;
+}
+
+/// Commands and attributes of nl80211.
+mod nl80211 {
+    pub const FAMILY: &str = "nl80211";
+    pub const SET_INTERFACE: u8 = 6;
+    pub const GET_STATION: u8 = 17;
+    pub const JOIN_IBSS: u8 = 43;
+    pub const SET_WIPHY_NETNS: u8 = 49;
+    pub const SET_TX_BITRATE_MASK: u8 = 57;
+    pub const WIPHY: u16 = 1;
+    pub const IFINDEX: u16 = 3;
+    pub const IFTYPE: u16 = 5;
+    pub const MAC: u16 = 6;
+    pub const WIPHY_FREQ: u16 = 38;
+    pub const SSID: u16 = 52;
+    pub const FREQ_FIXED: u16 = 60;
+    pub const TX_RATES: u16 = 90;
+    pub const CHANNEL_WIDTH: u16 = 159;
+    pub const CENTER_FREQ1: u16 = 160;
+    pub const NETNS_FD: u16 = 219;
+    /// A type of interface: a station of an ad hoc network.
+    pub const ADHOC: u32 = 1;
+    /// A width of channels: 20 MHz, without HT.
+    pub const WITHOUT_HT: u32 = 0;
+    /// Rates of a band that senders may use, in units of 500 kbit/s.
+    pub const RATES_LEGACY: u16 = 1;
+}
+
+/// Address of the network.
+const CELL: [u8; 6] = [2, 0x62, 0x70, 0, 0, 1];
+const SSID: &str = "bentpipe";
+/// Bytes of the largest packet that a frame can carry (maximum MSDU size, IEEE 802.11-2016, table 9-19).
+pub const LARGEST: u32 = 2304;
+
+/// A radio of the kernel, in a namespace of its own.
+#[derive(Debug)]
+pub struct Radio {
+    /// Its address.
+    pub address: [u8; 6],
+    /// The namespace in which its interface is.
+    pub namespace: Namespace,
+    /// Number of its interface.
+    pub index: u32,
+    /// Packets that had no room in the queues before it.
+    pub dropped: Arc<AtomicU64>,
+}
+
+/// Address of station number `station`.
+pub fn address(station: usize) -> [u8; 6] {
+    [2, 0, 0, 0, (station >> 8) as u8, station as u8]
+}
+
+/// Number of the station with this address.
+pub fn station_of(address: &[u8]) -> Option<usize> {
+    match address {
+        [2, 0, 0, 0, high, low] => Some(usize::from(*high) << 8 | usize::from(*low)),
+        _ => None,
+    }
+}
+
+/// Frequency in MHz of the channel, and the number of its band in nl80211.
+fn channel(config: &Config) -> (u32, u16) {
+    if config.is_low_band() {
+        (2412, 0)
+    } else {
+        (5180, 1)
+    }
+}
+
+impl Radio {
+    /// Makes the radio of a station; `driver` is a socket of the namespace in which its medium is.
+    ///
+    /// # Errors
+    /// The kernel has no mac80211_hwsim, or refuses.
+    pub fn new(driver: &mut Socket, config: &Config, station: usize) -> Result<Radio, Error> {
+        let doing = || format!("making the radio of station {station}");
+        let own = address(station);
+        let family = driver.family(hwsim::FAMILY).doing("looking for mac80211_hwsim in the kernel")?;
+        let wanted = Attributes::new()
+            .u32(hwsim::CHANNELS, 1)
+            .u32(hwsim::REG_CUSTOM_REG, 0)
+            .bytes(hwsim::PERM_ADDR, &own);
+        driver.request(family, hwsim::NEW_RADIO, &wanted).doing(doing())?;
+        let number = number_of(&own).doing(doing())?;
+        let namespace = Namespace::new().doing(doing())?;
+        // Its interface only carries what the engine hands it.
+        let _ = namespace.set_sysctl("net.ipv6.conf.default.disable_ipv6", "1");
+        let family = driver.family(nl80211::FAMILY).doing("looking for nl80211 in the kernel")?;
+        let target = Attributes::new()
+            .u32(nl80211::WIPHY, number)
+            .u32(nl80211::NETNS_FD, namespace.as_fd().as_raw_fd() as u32);
+        driver.request(family, nl80211::SET_WIPHY_NETNS, &target).doing("moving a radio to its namespace")?;
+        let index = namespace.within(|| join(config)).and_then(|done| done).doing("joining the network")?;
+        Ok(Radio { address: own, namespace, index, dropped: Arc::default() })
+    }
+
+    /// Whether it has heard of the station with the address `peer`.
+    ///
+    /// # Errors
+    /// Those of generic netlink.
+    pub fn knows(&self, peer: &[u8; 6]) -> io::Result<bool> {
+        self.namespace.within(|| {
+            let mut socket = Socket::new()?;
+            let family = socket.family(nl80211::FAMILY)?;
+            let station = Attributes::new().u32(nl80211::IFINDEX, self.index).bytes(nl80211::MAC, peer);
+            match socket.request(family, nl80211::GET_STATION, &station) {
+                Ok(_) => Ok(true),
+                Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+                Err(error) => Err(error),
+            }
+        })?
+    }
+}
+
+/// Number of the radio with this address.
+fn number_of(address: &[u8; 6]) -> io::Result<u32> {
+    let wanted = address.map(|byte| format!("{byte:02x}")).join(":");
+    for entry in std::fs::read_dir("/sys/class/ieee80211")? {
+        let folder = entry?.path();
+        let text = |file: &Path| std::fs::read_to_string(file).map(|text| text.trim().to_owned());
+        if text(&folder.join("macaddress"))? == wanted {
+            return text(&folder.join("index"))?.parse().map_err(io::Error::other);
+        }
+    }
+    Err(io::Error::other(format!("the kernel made no radio {wanted}")))
+}
+
+/// Joins the network with the only interface of this thread's namespace; returns its number.
+fn join(config: &Config) -> io::Result<u32> {
+    let interfaces = if_nameindex()?;
+    let interface = interfaces
+        .iter()
+        .find(|one| one.name().to_bytes().starts_with(b"wlan"))
+        .ok_or_else(|| io::Error::other("the radio has no interface"))?;
+    let (name, index) = (interface.name().to_string_lossy().into_owned(), interface.index());
+    let mut socket = Socket::new()?;
+    let family = socket.family(nl80211::FAMILY)?;
+    let own = || Attributes::new().u32(nl80211::IFINDEX, index);
+    socket.request(family, nl80211::SET_INTERFACE, &own().u32(nl80211::IFTYPE, nl80211::ADHOC))?;
+    sys::bring_up(control_socket(AddressFamily::Inet)?.as_fd(), &name, LARGEST)?;
+    let (frequency, band) = channel(config);
+    let network = own()
+        .bytes(nl80211::SSID, SSID.as_bytes())
+        .bytes(nl80211::MAC, &CELL)
+        .u32(nl80211::WIPHY_FREQ, frequency)
+        .u32(nl80211::CHANNEL_WIDTH, nl80211::WITHOUT_HT)
+        .u32(nl80211::CENTER_FREQ1, frequency)
+        .flag(nl80211::FREQ_FIXED);
+    socket.request(family, nl80211::JOIN_IBSS, &network)?;
+    let band_rates = Attributes::new().bytes(nl80211::RATES_LEGACY, &rates(config));
+    let mask = own().nested(nl80211::TX_RATES, &Attributes::new().nested(band, &band_rates));
+    socket.request(family, nl80211::SET_TX_BITRATE_MASK, &mask)?;
+    Ok(index)
+}
+
+/// The rates that senders may use, as nl80211 numbers them: all of the standard, or the only one of a fixed adaptation.
+fn rates(config: &Config) -> Vec<u8> {
+    let phy = config.phy();
+    let all = phy.by_speed();
+    let allowed = match config.constant_rate(&speeds(&phy)) {
+        Some(position) => vec![all[position]],
+        None => all,
+    };
+    let number = |index: usize| (phy.mode(index).kbit_s / 500) as u8;
+    allowed.into_iter().map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stations_are_known_by_the_addresses_of_their_radios() {
+        for station in [0, 1, 255, 300] {
+            assert_eq!(station_of(&address(station)), Some(station));
+        }
+        assert_eq!(station_of(&[0xff; 6]), None);
+    }
+}
