@@ -85,6 +85,12 @@ impl Clock {
         Clock { timing, ..self }
     }
 
+    /// The same clock whose time zero is at `nanoseconds` of CLOCK_MONOTONIC.
+    pub fn from(self, nanoseconds: u64) -> Clock {
+        let unix = (self.unix + nanoseconds).saturating_sub(self.zero);
+        Clock { zero: nanoseconds, unix, ..self }
+    }
+
     /// This thread has slept until `time`; returns the time. In virtual time it was woken at that very moment, so nobody has
     /// to look.
     #[inline]

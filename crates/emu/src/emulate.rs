@@ -258,7 +258,7 @@ fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> 
     let Ended { reached, end, cpu, mut ran, commands, memory, skipped, changes } = ended;
     let scheduling = live.scheduling();
     let memory = memory.finish(live.hosts().iter().map(|host| &host.namespace));
-    let (radios, clock) = (live.take_radios(), live.clock());
+    let radios = live.take_radios();
     let mut bridge = live.finish()?;
     let media = radios.map_or(Ok(Vec::new()), Radios::finish)?;
     let datagrams = Datagrams { late: ran.lateness().into(), lost: ran.lost_datagrams() };
@@ -269,7 +269,7 @@ fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> 
     network.out().set_capture(None);
     network.finish(reached);
     if scenario.record.traces(&wifi::TRACE) {
-        media.iter().for_each(|(medium, _)| medium.record(clock, network.out()));
+        media.iter().for_each(|(medium, _)| medium.record(network.out()));
     }
     network.out().recorder().finish();
     let mut report = network.report(reached);

@@ -85,7 +85,11 @@ fn check_radios(scenario: &Scenario) -> Result<(), Refused> {
         for flow in &scenario.flow {
             let largest = flow.transport.largest_packet().map_or(0, |(bytes, _)| bytes);
             if largest > u64::from(LARGEST) {
-                return Err(Refused::Large { flow: flow.name.clone(), network: name.clone(), bytes: largest });
+                return Err(Refused::Large {
+                    flow: flow.name.clone(),
+                    network: name.clone(),
+                    bytes: largest,
+                });
             }
         }
         if config.standard == Standard::N {

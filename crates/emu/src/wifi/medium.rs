@@ -14,7 +14,7 @@ use bentpipe_models::mac::wifi::access_network::station;
 use bentpipe_models::mac::wifi::adaptation::{Choice, Outcome};
 use bentpipe_models::mac::wifi::cell::{Attempt, Cell, Link, Rules, Settled, Upper};
 use bentpipe_models::mac::wifi::config::Config;
-use bentpipe_models::mac::wifi::counters::{Counters, REPORT, TRACE};
+use bentpipe_models::mac::wifi::counters::{REPORT, TRACE};
 use bentpipe_models::mac::wifi::phy::Phy;
 use bentpipe_models::Outbox;
 use std::collections::BTreeMap;
@@ -117,7 +117,6 @@ pub struct Ended {
     cell: Cell<u64>,
     /// How long the run was.
     whole: Span,
-    clock: Clock,
     /// Its transmissions of data, in order.
     trace: Vec<Row>,
     /// Why it ended early, if it did.
@@ -125,15 +124,12 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Writes the trace of its stations by the clock of the run, without what they sent before it.
-    pub fn record(&self, clock: Clock, out: &mut Outbox) {
+    /// Writes the trace of its stations.
+    pub fn record(&self, out: &mut Outbox) {
         let names = self.names.iter();
         let probes: Vec<Probe> = names.map(|name| out.recorder().open(&TRACE, name)).collect();
-        let (zero, own) = (clock.monotonic_at(Time::ZERO), self.clock.monotonic_at(Time::ZERO));
         for row in &self.trace {
-            if let Some(at) = (own + row.at.as_nanos()).checked_sub(zero) {
-                out.record(probes[row.from], Time::from_nanos(at), &row.values);
-            }
+            out.record(probes[row.from], row.at, &row.values);
         }
     }
 
@@ -160,6 +156,12 @@ impl Ended {
     }
 }
 
+/// The cell of a network whose stations all have one category.
+fn cell(name: &str, config: &Config, streams: Streams) -> Cell<u64> {
+    let rules = Rules { access: config.rules().access[..1].to_vec(), edca: false, ..config.rules() };
+    Cell::new(config.members().len(), rules, config.heard_by(), streams.stream(name))
+}
+
 /// The medium of one network.
 pub struct Medium {
     cell: Cell<u64>,
@@ -168,7 +170,11 @@ pub struct Medium {
     names: Vec<String>,
     clock: Clock,
     wait: Wait,
-    /// Whether the run has begun, before which nothing is counted.
+    /// What it is made from, once before the run and once when that begins.
+    name: String,
+    config: Config,
+    streams: Streams,
+    /// Whether the run has begun.
     begun: bool,
     /// Beacons whose random delay goes on, with the time at which it ends.
     beacons: Vec<(Time, usize, Sent)>,
@@ -190,19 +196,13 @@ impl Medium {
         let family = driver.family(hwsim::FAMILY)?;
         driver.request(family, hwsim::REGISTER, &Attributes::new())?;
         let members = config.members();
-        let errors = config.links().into_iter().map(|link| {
-            let [from, to] = [&members[link.from], &members[link.to]];
-            let stream = streams.stream(&format!("{name}.{}.{}.error", from.name(), to.name()));
-            ((link.from, link.to), (config.error_between(from, to).errors(), stream))
-        });
-        let rules = Rules { access: config.rules().access[..1].to_vec(), edca: false, ..config.rules() };
-        let phy = rules.phy.clone();
         let stations = members.len();
+        let phy = config.phy();
         let above = Above {
             family,
             stations,
             low: config.is_low_band(),
-            errors: errors.collect(),
+            errors: BTreeMap::new(),
             control_errors: config.control_errors,
             sent: BTreeMap::new(),
             next: 0,
@@ -217,29 +217,56 @@ impl Medium {
         let names = members.iter().map(|member| station(name, member)).collect();
         let wait = Wait::new(timing)?;
         wait.watch(above.driver.as_fd(), DRIVER)?;
-        let cell = Cell::new(stations, rules, config.heard_by(), streams.stream(name));
-        Ok(Medium {
-            cell,
+        let mut medium = Medium {
+            cell: cell(name, config, streams),
             above,
             phy,
             names,
             clock: Clock::start().at_once(timing),
             wait,
+            name: name.to_owned(),
+            config: config.clone(),
+            streams,
             begun: false,
             beacons: Vec::new(),
-            stream: streams.stream(&format!("{name}.beacons")),
-        })
+            stream: streams.stream(name),
+        };
+        medium.renew();
+        Ok(medium)
+    }
+
+    /// Begins with an idle medium, no frames and random numbers from the first on, so that what was before has no effect.
+    fn renew(&mut self) {
+        let Medium { name, config, streams, .. } = self;
+        let members = config.members();
+        let errors = config.links().into_iter().map(|link| {
+            let [from, to] = [&members[link.from], &members[link.to]];
+            let stream = streams.stream(&format!("{name}.{}.{}.error", from.name(), to.name()));
+            ((link.from, link.to), (config.error_between(from, to).errors(), stream))
+        });
+        self.above.errors = errors.collect();
+        self.cell = cell(name, config, *streams);
+        self.stream = streams.stream(&format!("{name}.beacons"));
+        self.above.sent.clear();
+        self.above.numbers.clear();
+        self.above.trace.clear();
+        self.above.beaconed.clear();
+        self.beacons.clear();
+    }
+
+    /// Begins the run if it is time, `zero` in nanoseconds of CLOCK_MONOTONIC.
+    fn begin(&mut self, zero: u64) {
+        if !self.begun && self.clock.monotonic_at(self.clock.now()) >= zero {
+            self.begun = true;
+            self.clock = self.clock.from(zero);
+            self.renew();
+        }
     }
 
     /// Serves the radios until it is told to stop. `zero` is when the run begins, in nanoseconds of CLOCK_MONOTONIC.
     pub fn run(mut self, stop: &Arc<AtomicBool>, zero: &Arc<AtomicU64>) -> Ended {
         while !stop.load(Ordering::Relaxed) && self.above.failed.is_none() {
-            let zero = zero.load(Ordering::Relaxed);
-            if !self.begun && self.clock.monotonic_at(self.clock.now()) >= zero {
-                self.begun = true;
-                self.cell.counters.fill(Counters::default());
-            }
-            if let Err(error) = self.turn() {
+            if let Err(error) = self.turn(zero) {
                 self.above.failed = Some(error);
             }
         }
@@ -247,20 +274,23 @@ impl Medium {
         Ended {
             names: self.names,
             cell: self.cell,
-            whole: now.since(self.clock.at(zero.load(Ordering::Relaxed)).min(now)),
-            clock: self.clock,
+            whole: now.since(Time::ZERO),
             trace: self.above.trace,
             failed: self.above.failed,
         }
     }
 
-    fn turn(&mut self) -> io::Result<()> {
+    fn turn(&mut self, zero: &AtomicU64) -> io::Result<()> {
+        let zero = zero.load(Ordering::Relaxed);
+        self.begin(zero);
         let now = self.clock.now();
         self.pass(now);
         let beacon = self.beacons.iter().map(|(due, ..)| *due).min();
-        let next = self.cell.next_wake().into_iter().chain(beacon).min();
+        let begins = (!self.begun && zero < u64::MAX).then(|| self.clock.at(zero));
+        let next = self.cell.next_wake().into_iter().chain(beacon).chain(begins).min();
         let ready = self.wait.wait(&self.clock, now, next)?;
         if (0..ready.count).any(|index| self.wait.ready(index) == Some(DRIVER)) {
+            self.begin(zero);
             self.take()?;
         }
         Ok(())

@@ -30,7 +30,7 @@ impl Default for Code {
 
 /// What the `Config` of a code can do.
 pub trait Coding {
-    /// The code itself.
+    /// The code with which the frames are protected.
     fn code(&self) -> coding::Code;
 }
 

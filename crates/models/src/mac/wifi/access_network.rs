@@ -19,7 +19,7 @@ pub fn station(name: &str, member: &Member<'_>) -> String {
 }
 
 impl Config {
-    /// Whether `one` hears `other`.
+    /// Returns whether station `one` hears station `other`.
     fn hears(&self, one: &str, other: &str) -> bool {
         one == other || self.hears.get(one).is_none_or(|heard| heard.iter().any(|name| name == other))
     }

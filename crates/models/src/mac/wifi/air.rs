@@ -10,12 +10,12 @@
 
 use bentpipe_core::{Span, Stream, Time};
 
-/// What a station hears.
+/// The state of the medium as one station hears it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ear {
     /// End of the last frame that it hears, its own included.
     busy_until: Time,
-    /// End of the NAV.
+    /// The time until which the network allocation vector (NAV) reserves the medium.
     reserved_until: Time,
     /// Frames that end by then overlap with others here.
     garbled_until: Time,
@@ -32,9 +32,9 @@ struct Ear {
 pub struct Access {
     /// Slots of AIFS beyond SIFS; 2 makes DIFS.
     pub aifs: u64,
-    /// Smallest contention window.
+    /// The smallest contention window, in slots.
     pub cw_min: u32,
-    /// Largest contention window.
+    /// The largest contention window, in slots.
     pub cw_max: u32,
     /// Time for which a station may keep the medium; zero for one frame.
     pub txop: Span,
@@ -47,7 +47,7 @@ struct Contender {
     cw: u32,
     cw_min: u32,
     cw_max: u32,
-    /// What is left of the back-off.
+    /// The number of slots that are left of the back-off.
     slots: u32,
     /// Whether it has a frame to contend for.
     ready: bool,
@@ -55,13 +55,13 @@ struct Contender {
     came: Option<Time>,
 }
 
-/// The shared medium.
+/// The shared medium with the state of all stations.
 pub struct Air {
     ears: Vec<Ear>,
     contenders: Vec<Contender>,
     /// When each contender transmits if nothing else happens; `Time::MAX` if it has nothing to send.
     starts: Vec<Time>,
-    /// Categories of a station.
+    /// The number of access categories of a station.
     categories: usize,
     slot: Span,
     eifs_extra: Span,

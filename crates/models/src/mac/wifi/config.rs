@@ -114,12 +114,12 @@ pub enum Standard {
     N,
 }
 
-/// Whose Wi-Fi stations run.
+/// The implementation of Wi-Fi that the stations run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WifiStack")]
 pub enum Stack {
-    /// That of bentpipe.
+    /// bentpipe's model.
     #[default]
     Model,
     /// That of the guest's kernel (mac80211), on the clock `kernel`.
@@ -208,14 +208,14 @@ pub struct Member<'a> {
     /// Number among the stations with its prefix; `None` for a single one.
     number: Option<u64>,
     name: &'a str,
-    /// How it chooses rates.
+    /// The rate adaptation by which it chooses its rates.
     pub adaptation: &'a adaptation::Config,
     /// Errors of frames from and to it, if they are its own.
     pub error: Option<&'a channel::Config>,
 }
 
 impl Member<'_> {
-    /// Its node name.
+    /// Returns the name of its node.
     pub fn name(&self) -> String {
         self.number.map_or_else(|| self.name.to_owned(), |number| format!("{}{number}", self.name))
     }
@@ -286,7 +286,7 @@ impl Config {
         one.error.or(other.error).unwrap_or(&self.error).clone()
     }
 
-    /// The physical layer.
+    /// The physical layer of the stations.
     pub fn phy(&self) -> Phy {
         let short = self.guard == Length::Short;
         Phy::new(match self.standard {
@@ -326,7 +326,7 @@ impl Config {
         LLC_SNAP + HEADER + if self.has_categories() { QOS } else { 0 }
     }
 
-    /// What exchanges follow.
+    /// Returns the rules that the exchanges follow.
     pub fn rules(&self) -> Rules {
         let phy = self.phy();
         let edca = self.has_categories();
@@ -404,7 +404,7 @@ pub fn speeds(phy: &Phy) -> Vec<Speed> {
     phy.by_speed().into_iter().map(of).collect()
 }
 
-/// The only category of DCF.
+/// Returns the access parameters of DCF, which has one category.
 fn dcf(phy: &Phy) -> Access {
     Access { aifs: 2, cw_min: u32::from(phy.cw_min), cw_max: u32::from(phy.cw_max), txop: Span::ZERO }
 }

@@ -45,12 +45,12 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// Counters of a station so far.
+/// Counters of what a station did so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    /// Transmissions of data.
+    /// The number of transmissions of data.
     pub transmissions: u64,
-    /// Data frames in them.
+    /// The number of data frames in these transmissions.
     pub frames: u64,
     /// Transmissions that overlapped with others at their receiver.
     pub collisions: u64,
@@ -58,12 +58,12 @@ pub struct Counters {
     pub corrupted: u64,
     /// Acknowledgments for this station that did not reach it.
     pub acknowledgments_lost: u64,
-    /// RTS frames without an answer.
+    /// The number of RTS frames without an answer.
     pub rts_failures: u64,
-    /// Frames received again.
+    /// The number of frames that were received more than once.
     pub duplicates: u64,
     /// Packets given up after the last retransmission.
     pub given_up: u64,
-    /// Time of all transmissions.
+    /// The sum of the times of all transmissions.
     pub airtime: Span,
 }

@@ -9,11 +9,11 @@
 
 use std::collections::VecDeque;
 
-/// A frame that was never sent.
+/// A frame that has not been sent yet.
 pub struct Waiting<L> {
-    /// The contents.
+    /// The contents of the frame, as the layer above passed them.
     pub load: L,
-    /// Bytes of the MPDU.
+    /// Size of the MPDU in bytes.
     pub bytes: u32,
     /// Place in the order of arrival in the category.
     pub order: u64,
@@ -25,7 +25,7 @@ pub struct Waiting<L> {
 pub struct Sent<L> {
     /// The contents, until the receiver passes them on.
     pub load: Option<L>,
-    /// Bytes of the MPDU.
+    /// Size of the MPDU in bytes.
     pub bytes: u32,
     /// Place in the order of arrival in the category.
     pub order: u64,
@@ -33,7 +33,7 @@ pub struct Sent<L> {
     pub limit: Option<u32>,
     /// Number of transmissions that failed.
     pub failures: u32,
-    /// Whether the receiver has it.
+    /// Whether the receiver has received the frame.
     pub received: bool,
     /// Whether it arrived in the last transmission.
     pub good: bool,
@@ -43,15 +43,15 @@ pub struct Sent<L> {
 
 /// The frames for one destination.
 pub struct Flow<L> {
-    /// The receiving station.
+    /// The number of the receiving station.
     pub to: usize,
-    /// Frames that were never sent.
+    /// Frames that have not been sent yet.
     pub waiting: VecDeque<Waiting<L>>,
     /// Frames that were sent, in order.
     pub window: VecDeque<Sent<L>>,
 }
 
-/// All frames of a category.
+/// All frames of an access category of a station.
 pub struct Frames<L> {
     flows: Vec<Flow<L>>,
     /// Index of the flow of each destination.
@@ -90,12 +90,12 @@ impl<L> Frames<L> {
         orders.min().map(|(_, index)| index)
     }
 
-    /// Whether there are no frames.
+    /// Returns whether no frame waits or is under way.
     pub fn is_empty(&self) -> bool {
         self.flows.iter().all(|flow| flow.window.is_empty() && flow.waiting.is_empty())
     }
 
-    /// A flow.
+    /// Returns the flow of this number.
     pub fn flow(&mut self, index: usize) -> &mut Flow<L> {
         &mut self.flows[index]
     }

@@ -47,11 +47,11 @@ mod tests;
 
 pub use config::Config;
 
-/// Bytes of an acknowledgment.
+/// Size of an acknowledgment in bytes.
 pub const ACK: u32 = 14;
-/// Bytes of a clear to send.
+/// Size of a clear to send in bytes.
 pub const CTS: u32 = 14;
-/// Bytes of a request to send.
+/// Size of a request to send in bytes.
 pub const RTS: u32 = 20;
 /// Bytes of a block acknowledgment with a compressed bitmap.
 pub const BLOCK_ACK: u32 = 32;

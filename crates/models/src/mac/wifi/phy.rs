@@ -25,7 +25,7 @@ use bentpipe_core::Span;
 pub enum Standard {
     /// 802.11b: DSSS and CCK at 2.4 GHz, with short preambles if wanted.
     B {
-        /// Whether preambles are short.
+        /// Whether frames have short preambles instead of long ones.
         short: bool,
     },
     /// 802.11a: OFDM at 5 GHz.
@@ -60,7 +60,7 @@ struct Format {
     extension: Span,
 }
 
-/// A rate of data frames.
+/// A rate at which data frames can be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
     mode: Mode,
@@ -74,11 +74,11 @@ struct Entry {
 pub struct Phy {
     /// Length of a slot of the back-off.
     pub slot: Span,
-    /// The space before a response.
+    /// The short interframe space (SIFS), which precedes a response.
     pub sifs: Span,
-    /// Smallest contention window.
+    /// The smallest contention window, in slots.
     pub cw_min: u16,
-    /// Largest contention window.
+    /// The largest contention window, in slots.
     pub cw_max: u16,
     /// Time after which a receiver knows that a frame has begun (PHY-RX-START delay).
     pub detection: Span,
@@ -128,7 +128,7 @@ const MCS: [(u8, Coding, usize); 8] = [
     (6, Coding::FiveSixths, 7),
 ];
 
-/// The eight rates of OFDM.
+/// The eight rates of OFDM, from the slowest to the fastest.
 const OFDM: [(u8, Coding); 8] = [
     (1, Coding::Half),
     (1, Coding::ThreeQuarters),

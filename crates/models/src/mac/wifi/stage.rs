@@ -38,7 +38,7 @@ struct Station {
     time: Span,
 }
 
-/// What stands above the cell.
+/// The layer above the cell: queues, rate adaptation and error processes.
 struct Above {
     pairs: Vec<Pair>,
     /// Index of a pair by sender and receiver.
@@ -68,9 +68,9 @@ struct Call<'a> {
     out: &'a mut Outbox,
 }
 
-/// What a medium is built from.
+/// The parts from which a medium is built.
 pub struct Parts<'a> {
-    /// The configuration.
+    /// The configuration of the network.
     pub config: &'a Config,
     /// What results call each station.
     pub names: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Parts<'a> {
     pub pairs: Vec<(Link, Stream, Stream)>,
     /// The stations that hear each station, itself included; `None` if all hear all.
     pub heard_by: Option<Vec<Vec<u16>>>,
-    /// Probes of the stations.
+    /// The probes of the stations, in the order of the stations.
     pub probes: Vec<Option<Probe>>,
     /// Streams of the back-off and of the queues.
     pub streams: [Stream; 2],
@@ -144,7 +144,7 @@ impl Above {
         &mut self.pairs[usize::from(number)]
     }
 
-    /// A packet has left a queue.
+    /// Called when a packet has left a queue.
     fn left(&mut self, now: Time, link: Link, packet: &Packet) {
         self.held.packets -= 1;
         self.held.bytes -= u64::from(packet.size);

@@ -112,7 +112,7 @@ fn run(
     }
 }
 
-/// Payload in Mbit/s.
+/// Returns the payload in Mbit/s.
 fn throughput(upper: &Saturated, payload: u64, seconds: u64) -> f64 {
     upper.delivered.iter().sum::<u64>() as f64 * 8.0 * payload as f64 / seconds as f64 / 1e6
 }

@@ -44,7 +44,7 @@ impl Adaptation for Config {
     }
 }
 
-/// When steps are taken.
+/// The limits at which steps are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Limits {
     pub(super) successes: u32,
@@ -65,7 +65,7 @@ impl Limits {
     }
 }
 
-/// A step of a rate.
+/// A step from one rate to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     Up,

@@ -62,11 +62,11 @@ struct Cara {
     config: Config,
     highest: usize,
     rate: usize,
-    /// In a row.
+    /// The number of failed transmissions in a row.
     failures: u64,
-    /// In a row.
+    /// The number of acknowledged transmissions in a row.
     successes: u64,
-    /// Since the last step.
+    /// Transmissions since the last step.
     transmissions: u64,
 }
 

@@ -4,7 +4,7 @@
 //! P = (1 - e) P_period + e P with e = 0.75; a period without transmissions leaves it. The throughput of a rate is P / t, with
 //! t the time that a frame of 1200 bytes takes on the air; below P = 0.1 it counts as 0, and above 0.95 as 0.95.
 //!
-//! A frame is sent at up to four rates in turn, each as often as fits into 6 ms, at least twice:
+//! A frame is sent at up to four rates in turn, each as often as fits into 6 ms, at least twice; a random rate is tried once:
 //!
 //! | | first | second | third | fourth |
 //! | --- | --- | --- | --- | --- |
@@ -69,6 +69,7 @@ impl Adaptation for Config {
             ends: Time::ZERO,
             best: [0, 0, 0],
             chain: [fastest, fastest, 0, 0],
+            probe: None,
         })
     }
 
@@ -89,7 +90,7 @@ struct Judged {
     attempts: u32,
     /// Average part of the frames that were acknowledged; `None` before the first.
     probability: Option<f64>,
-    /// In the present period.
+    /// Transmissions in the present period.
     sent: u32,
     acknowledged: u32,
 }
@@ -107,12 +108,14 @@ impl Judged {
 struct Minstrel {
     config: Config,
     rates: Vec<Judged>,
-    /// End of the present period.
+    /// The end of the present period.
     ends: Time,
     /// Best throughput, second best, best probability.
     best: [usize; 3],
     /// The rates of the frame being sent.
     chain: [usize; 4],
+    /// Which of them is the random one, if any.
+    probe: Option<usize>,
 }
 
 impl Minstrel {
@@ -154,15 +157,17 @@ impl Adapter for Minstrel {
         if attempt == 0 {
             let [first, second, surest] = self.best;
             self.chain = [first, second, surest, 0];
+            self.probe = None;
             if stream.chance(self.config.look_around.value()) {
                 let random = (stream.uniform() * self.rates.len() as f64) as usize;
                 let faster = self.rates[random].seconds < self.rates[first].seconds;
                 self.chain = if faster { [random, first, surest, 0] } else { [first, random, surest, 0] };
+                self.probe = Some(usize::from(!faster));
             }
         }
         let mut left = attempt;
-        for rate in self.chain {
-            let attempts = self.rates[rate].attempts;
+        for (place, rate) in self.chain.into_iter().enumerate() {
+            let attempts = if self.probe == Some(place) { 1 } else { self.rates[rate].attempts };
             if left < attempts {
                 return Choice { rate, rts: false };
             }

@@ -58,7 +58,7 @@ pub trait Adaptation {
 /// A rate that an adapter can choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Speed {
-    /// The data rate.
+    /// The rate at which data is sent.
     pub rate: Rate,
     /// Its number in the standard: of HT the MCS.
     pub index: usize,
@@ -69,7 +69,7 @@ pub struct Speed {
 /// What a sender does with its next transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Position of the rate.
+    /// The position of the rate among those of the standard, from the slowest.
     pub rate: usize,
     /// Whether an RTS goes first, whatever the size of the frame.
     pub rts: bool,
@@ -82,17 +82,17 @@ pub enum Outcome {
     Answered {
         /// Frames that were sent; 1 without aggregation.
         sent: u32,
-        /// Those that were acknowledged.
+        /// The number of frames that were acknowledged.
         acknowledged: u32,
     },
-    /// No acknowledgment arrived.
+    /// No acknowledgment of the transmission arrived.
     Silent {
-        /// Frames that were sent.
+        /// The number of frames that were sent.
         sent: u32,
     },
     /// No acknowledgment arrived, and the sender knows that the channel is the reason: a NAK arrived, or a CTS before the data.
     Spoiled {
-        /// Frames that were sent.
+        /// The number of frames that were sent.
         sent: u32,
     },
     /// The RTS was not answered, so that no data was sent.

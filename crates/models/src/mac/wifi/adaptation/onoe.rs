@@ -68,7 +68,7 @@ struct Onoe {
     highest: usize,
     rate: usize,
     credits: u64,
-    /// End of the present period.
+    /// The end of the present period.
     ends: Option<Time>,
     /// In this period: frames sent for the first time, those that were acknowledged, those that needed a retransmission, and all
     /// retransmissions.

@@ -19,7 +19,7 @@ use bentpipe_core::{Span, Stream, Time};
 
 /// What stands above a cell: it chooses rates, decides which frames the channel corrupts, and takes what arrives.
 pub trait Upper {
-    /// The contents of a frame.
+    /// The type of a frame's contents.
     type Load;
 
     /// The rate of a transmission that begins at `now`, as an index of the physical layer. `attempt` counts the earlier transmissions
@@ -35,7 +35,7 @@ pub trait Upper {
     /// Whether the receivers of a sender answer frames that the channel corrupted with a NAK.
     fn naks(&self, from: usize) -> bool;
 
-    /// A frame has arrived.
+    /// Called when a frame has arrived.
     fn deliver(&mut self, now: Time, link: Link, load: Self::Load);
 
     /// A frame to all has arrived at one of those who hear it.
@@ -57,17 +57,17 @@ pub struct Settled {
     pub failures: u32,
 }
 
-/// A sender and a receiver.
+/// A pair of stations: a sender and a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// The sending station.
+    /// The number of the sending station.
     pub from: usize,
     /// The receiving station; the number of stations stands for all.
     pub to: usize,
 }
 
 impl Link {
-    /// The opposite direction.
+    /// Returns the link in the opposite direction.
     pub fn back(self) -> Link {
         Link { from: self.to, to: self.from }
     }
@@ -76,7 +76,7 @@ impl Link {
 /// What the exchanges of a cell follow.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The physical layer.
+    /// The physical layer of the stations.
     pub phy: Phy,
     /// The categories of each station, the first of the highest priority.
     pub access: Vec<Access>,
@@ -88,7 +88,7 @@ pub struct Rules {
     pub long_limit: u32,
     /// Bytes of the longest aggregate; 0 without aggregation.
     pub aggregate: u32,
-    /// Most frames in an aggregate.
+    /// The largest number of frames in an aggregate.
     pub window: usize,
     /// Propagation delay between any two stations.
     pub delay: Span,
@@ -98,20 +98,20 @@ pub struct Rules {
     pub edca: bool,
 }
 
-/// A transmission of data.
+/// A transmission of a data frame or an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Attempt {
     /// Index of the rate in the physical layer.
     pub rate: usize,
     /// Earlier transmissions of its first frame.
     pub attempt: u32,
-    /// Number of frames.
+    /// The number of frames in the transmission.
     pub count: u32,
     /// Whether it overlapped with another at the receiver.
     pub collided: bool,
     flow: usize,
     bytes: u32,
-    /// Whether an RTS goes first.
+    /// Whether an RTS precedes the transmission.
     rts: bool,
     airtime: Span,
     /// Until when the category may continue without contending.
@@ -123,7 +123,7 @@ pub struct Attempt {
 enum Kind {
     Rts,
     Cts,
-    /// A CTS to the sender itself.
+    /// A CTS that its sender addresses to itself, as protection.
     Protect,
     Data,
     /// An acknowledgment or a block acknowledgment.
@@ -153,7 +153,7 @@ pub struct Cell<L> {
     attempts: Vec<Option<Attempt>>,
     on_air: Vec<OnAir>,
     stations: usize,
-    /// What the stations did so far.
+    /// Counters of what each station did so far.
     pub counters: Vec<Counters>,
     next: Option<Time>,
     due: Vec<usize>,
@@ -180,13 +180,13 @@ impl<L> Cell<L> {
         }
     }
 
-    /// When something is due.
+    /// Returns when something is due next.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
         self.next
     }
 
-    /// The rules.
+    /// Returns the rules that the exchanges follow.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -226,7 +226,7 @@ impl<L> Cell<L> {
         self.next = events.chain(self.air.next()).min();
     }
 
-    /// Does what is due at `now`.
+    /// Processes what is due at `now`.
     pub fn wake(&mut self, now: Time, upper: &mut impl Upper<Load = L>) {
         while let Some(place) = self.on_air.iter().position(|one| one.begun && one.sound.end <= now) {
             let ended = self.on_air.swap_remove(place);

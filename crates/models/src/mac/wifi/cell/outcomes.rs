@@ -6,7 +6,7 @@ use crate::mac::wifi::ACK;
 use bentpipe_core::{Span, Time};
 
 impl<L> Cell<L> {
-    /// An acknowledgment has arrived.
+    /// Called when an acknowledgment has arrived.
     pub(super) fn succeed(
         &mut self,
         now: Time,
