@@ -67,7 +67,7 @@ def sender(run: bp.Run) -> dict[str, float]:
 def test_the_kernels_wifi_takes_the_airtime_of_the_model(tmp_path: Path) -> None:
     model, linux = both(tmp_path, FIXED)
     assert goodput(linux) == pytest.approx(goodput(model), rel=0.05)
-    # The kernel's frames have a field for QoS of 2 bytes more; what it cannot send waits, and is dropped, as in the model.
+    # The kernel's frames have a field for QoS of 2 bytes more; what it cannot send is dropped by the same queue.
     assert sender(linux)["airtime"] == pytest.approx(sender(model)["airtime"], rel=0.05)
     assert sender(linux)["queue_drops"] == pytest.approx(sender(model)["queue_drops"], rel=0.05)
     rates = linux.trace("wifi.rate", "wlan.ap")["rate"]
@@ -82,7 +82,7 @@ def test_frames_that_the_channel_loses_are_retransmitted_by_the_kernel(tmp_path:
         row = sender(run)
         assert row["corrupted"] / row["frames"] == pytest.approx(0.2, abs=0.02)
         attempts = run.trace("wifi.attempt", "wlan.ap")["attempt"]
-        # Each attempt is lost with the same probability: a fifth of the frames is sent a second time, a fifth of these a third time.
+        # Each attempt is lost with the same probability, so a fifth of the frames has a second one.
         first, second, third = (int((attempts == number).sum()) for number in range(3))
         assert second / first == pytest.approx(0.2, abs=0.03)
         assert third / second == pytest.approx(0.2, abs=0.05)
@@ -116,3 +116,28 @@ def test_what_the_kernels_wifi_cannot_do_is_refused(tmp_path: Path, change: str,
     with pytest.raises(InputError, match=words):
         bp.emulate(file, overrides=[change], out=tmp_path / "linux", clock="kernel")
     assert not (tmp_path / "linux").exists()
+
+
+def test_the_real_clock_refuses_where_the_kernel_has_no_radios(tmp_path: Path) -> None:
+    if Path("/sys/module/mac80211_hwsim").exists():
+        pytest.skip("this machine's kernel has simulated radios")
+    file = write(tmp_path, '"minstrel"', seconds=1)
+    with pytest.raises(
+        InputError, match=r"has no simulated radios \(mac80211_hwsim\); allowed: a kernel with them"
+    ):
+        bp.emulate(file, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+#: Ratios of signal to noise of a channel that fades while people walk about.
+FADING = '{ kind = "snr", snr_db = SNR, fading = "rayleigh", speed = "1 m/s", mode = "ofdm-54" }'
+
+
+@guests
+@pytest.mark.slow
+@pytest.mark.parametrize("snr_db", [12, 18, 24, 30])
+def test_minstrel_is_within_10_percent_of_the_kernels(tmp_path: Path, snr_db: int) -> None:
+    model, linux = both(tmp_path, '"minstrel"', FADING.replace("SNR", str(snr_db)), seconds=20)
+    assert goodput(linux) == pytest.approx(goodput(model), rel=0.1)
+    mean = [run.trace("wifi.rate", "wlan.ap")["rate"].mean() for run in (model, linux)]
+    assert mean[0] == pytest.approx(mean[1], rel=0.15)

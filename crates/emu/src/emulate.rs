@@ -10,7 +10,7 @@ use crate::tcp_memory;
 use crate::traffic::settings::{Disagreement, Settings};
 use crate::traffic::{self, Ran, Traffic};
 use crate::variants::{Unknown, Variants};
-use crate::wifi::Radios;
+use crate::wifi::{refused, Radios};
 use bentpipe_bpf::Skipped;
 use bentpipe_core::{Report, Seen, Span, Time};
 use bentpipe_engine::scenario::Scenario;
@@ -56,6 +56,9 @@ pub enum Error {
     /// Two flows want different things of one host.
     #[error(transparent)]
     Settings(#[from] Disagreement),
+    /// The kernel's Wi-Fi cannot run a network.
+    #[error(transparent)]
+    Wifi(#[from] refused::Refused),
     /// The scenario names programs, and nobody allowed them.
     #[error("the scenario would run these programs, which --allow-commands allows:{}", listed(.0))]
     NotAllowed(Vec<Planned>),
@@ -124,6 +127,8 @@ pub(crate) fn emulate_on(
     if !planned.is_empty() && !options.allow_commands {
         return Err(Error::NotAllowed(planned));
     }
+    refused::check(scenario)?;
+    refused::check_kernel(scenario)?;
     let variants =
         Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| flow.transport.tcp()), timing)?;
     let names: BTreeSet<_> = traffic::flows(scenario).flat_map(|(_, flow)| [&flow.from, &flow.to]).collect();
@@ -139,7 +144,7 @@ pub(crate) fn emulate_on(
         capture: None,
         mtu: largest_packet(scenario).max(MTU),
         internet: None,
-        radios: timing == Timing::Virtual,
+        radios: Some(timing),
         elsewhere: &[],
     })?;
     let settings = settings(scenario, prepared.hosts(), &variants)?;

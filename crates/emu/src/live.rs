@@ -2,7 +2,7 @@
 //! them. All of it ends with this process.
 
 use crate::bridge::{Bridge, Ended, Handle};
-use crate::clock::{Clock, Scheduling};
+use crate::clock::{Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
 use crate::internet::Internet;
 use crate::memory::Need;
@@ -51,8 +51,8 @@ pub struct Setup<'a> {
     pub mtu: u32,
     /// The host behind which the machine's own network begins, and the name for the machine's rules about it.
     pub internet: Option<(&'a str, &'a str)>,
-    /// Whether networks with `stack = "linux"` get radios of this kernel, which is a guest's.
-    pub radios: bool,
+    /// The clock on which networks with `stack = "linux"` get radios of this kernel; without one the model runs.
+    pub radios: Option<Timing>,
     /// Hosts that are on other machines, with the machine's address and the UDP port of the tunnel, a different one for
     /// each.
     pub elsewhere: &'a [(String, SocketAddr)],
@@ -128,7 +128,7 @@ impl Prepared {
     pub fn new(setup: Setup<'_>) -> Result<Prepared, Error> {
         Need::of(setup.scenario).check()?;
         let (seed, run) = setup.seed;
-        let (mut network, nodes, links) = match setup.radios {
+        let (mut network, nodes, links) = match setup.radios.is_some() {
             true => instantiate_with_radios(setup.scenario, seed, run, setup.recorder, setup.hosts),
             false => {
                 let (network, nodes) =
@@ -185,11 +185,11 @@ impl Prepared {
             }
             _ => None,
         };
-        let radios = match links.is_empty() {
-            true => None,
-            false => {
+        let radios = match setup.radios.filter(|_| !links.is_empty()) {
+            None => None,
+            Some(timing) => {
                 let all: Vec<_> = links.iter().map(|(link, _)| link.clone()).collect();
-                let radios = Radios::new(setup.scenario, setup.seed, &all)?;
+                let radios = Radios::new(setup.scenario, setup.seed, &all, timing)?;
                 for (link, host) in links {
                     attachments.push((host, radios.port(&link)?));
                 }

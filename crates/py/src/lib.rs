@@ -224,7 +224,7 @@ fn emulate(
     });
     follower.finish()?;
     done.map_err(|error| match error {
-        EmulateError::NotAllowed(_) => error::input(py, &error.to_string()),
+        EmulateError::NotAllowed(_) | EmulateError::Wifi(_) => error::input(py, &error.to_string()),
         error => PyOSError::new_err(error.to_string()),
     })?;
     Ok(std::fs::read_to_string(out.join("summary.json"))?)

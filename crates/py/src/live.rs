@@ -87,7 +87,7 @@ impl Network {
                 capture: None,
                 mtu: options.mtu,
                 internet,
-                radios: false,
+                radios: None,
                 elsewhere: &elsewhere,
             })?;
             prepared.start(Clock::start(), None)

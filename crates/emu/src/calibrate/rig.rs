@@ -53,7 +53,7 @@ impl Rig {
             capture: None,
             mtu,
             internet: None,
-            radios: false,
+            radios: None,
             elsewhere: &[],
         };
         Ok(Rig { live: Prepared::new(setup)?.start(Clock::start(), None)? })

@@ -108,7 +108,7 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
     let mut follow = OnlyProgress(&mut progress);
     match emulate_on(Timing::Virtual, &scenario, &job.scenario, &job.out, &options, &mut follow) {
         Ok(_) => Said::Done,
-        Err(error) => failed(matches!(error, Error::NotAllowed(_)), error.to_string()),
+        Err(error) => failed(matches!(error, Error::NotAllowed(_) | Error::Wifi(_)), error.to_string()),
     }
 }
 

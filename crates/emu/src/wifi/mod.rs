@@ -1,4 +1,4 @@
-//! The kernel's own Wi-Fi over our medium, in a guest: networks whose `stack` is `"linux"`.
+//! The kernel's own Wi-Fi over our medium: networks whose `stack` is `"linux"`, in a guest, or in a kernel that has radios.
 //!
 //! Each station is a radio of the kernel (mac80211_hwsim) in a namespace of its own; the radios join one ad hoc network.
 //! The engine hands a packet that is to cross the network to the sender's radio ([`link`]), the kernel's Wi-Fi queues it,
@@ -8,6 +8,7 @@ pub mod genetlink;
 pub mod link;
 pub mod medium;
 pub mod radio;
+pub mod refused;
 
 use crate::clock::{Clock, Timing};
 use crate::error::{Doing, Error};
@@ -53,12 +54,17 @@ impl Radios {
     ///
     /// # Errors
     /// This kernel has no radios, or refuses.
-    pub fn new(scenario: &Scenario, (seed, run): (u64, u64), links: &[RadioLink]) -> Result<Radios, Error> {
+    pub fn new(
+        scenario: &Scenario,
+        (seed, run): (u64, u64),
+        links: &[RadioLink],
+        timing: Timing,
+    ) -> Result<Radios, Error> {
         let mut networks = Vec::new();
         for (name, kind) in &scenario.network {
             if let (NetworkKind::Wifi(config), true) = (kind, links.iter().any(|link| link.network == *name))
             {
-                networks.push(Network::new(name, config, Streams::new(seed, run))?);
+                networks.push(Network::new(name, config, Streams::new(seed, run), timing)?);
             }
         }
         let radios = Radios { networks };
@@ -131,7 +137,7 @@ impl Radios {
 }
 
 impl Network {
-    fn new(name: &str, config: &Config, streams: Streams) -> Result<Network, Error> {
+    fn new(name: &str, config: &Config, streams: Streams, timing: Timing) -> Result<Network, Error> {
         let doing = || format!("making the radios of network {name}");
         let mut driver = Socket::new().doing(doing())?;
         let stations = config.members().len();
@@ -139,7 +145,7 @@ impl Network {
         for station in 0..stations {
             radios.push(Radio::new(&mut driver, config, station)?);
         }
-        let medium = Medium::new(driver, name, config, streams, Timing::Virtual)
+        let medium = Medium::new(driver, name, config, streams, timing)
             .doing(format!("being the medium of network {name}"))?;
         let stop = Arc::new(AtomicBool::new(false));
         let zero = Arc::new(AtomicU64::new(u64::MAX));

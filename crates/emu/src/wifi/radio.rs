@@ -33,6 +33,7 @@ pub mod hwsim {
     pub const COOKIE: u16 = 8;
     pub const CHANNELS: u16 = 9;
     pub const REG_CUSTOM_REG: u16 = 12;
+    pub const DESTROY_RADIO_ON_CLOSE: u16 = 16;
     pub const FREQ: u16 = 19;
     pub const TX_INFO_FLAGS: u16 = 21;
     pub const PERM_ADDR: u16 = 22;
@@ -124,6 +125,7 @@ impl Radio {
         let wanted = Attributes::new()
             .u32(hwsim::CHANNELS, 1)
             .u32(hwsim::REG_CUSTOM_REG, 0)
+            .flag(hwsim::DESTROY_RADIO_ON_CLOSE)
             .bytes(hwsim::PERM_ADDR, &own);
         driver.request(family, hwsim::NEW_RADIO, &wanted).doing(doing())?;
         let number = number_of(&own).doing(doing())?;

@@ -39,7 +39,7 @@ fn network(effect: &str, probability: f64) -> Option<Live> {
         capture: None,
         mtu: 1500,
         internet: None,
-        radios: false,
+        radios: None,
         elsewhere: &[],
     });
     Some(prepared.unwrap().start(Clock::start(), None).unwrap())

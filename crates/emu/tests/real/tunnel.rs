@@ -105,7 +105,7 @@ fn on(machine: &Namespace, scenario: &Scenario, address: &str) -> Live {
             capture: None,
             mtu: 1500,
             internet: None,
-            radios: false,
+            radios: None,
             elsewhere: &[("b".to_owned(), SocketAddr::new(address.parse().unwrap(), 4789))],
         };
         Prepared::new(setup).unwrap().start(Clock::start(), None).unwrap()

@@ -85,7 +85,7 @@ pub struct Config {
     pub aggregate_frames: Count<1, 64>,
     /// Whose Wi-Fi the stations run in an emulation on the clock `kernel`: `"model"` (the default) is bentpipe's, as in a simulation;
     /// `"linux"` is the guest kernel's own, with its queues, retransmissions and rate control, over bentpipe's medium. It knows 802.11a,
-    /// b and g and the adaptations `minstrel` and `fixed`. On other clocks the model runs in either case.
+    /// b and g and the adaptations `minstrel` and `fixed`. On the real clock `"linux"` needs a kernel with mac80211_hwsim; a simulation runs the model in either case.
     #[serde(default)]
     pub stack: Stack,
     /// Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us.

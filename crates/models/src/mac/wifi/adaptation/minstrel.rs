@@ -244,4 +244,34 @@ mod tests {
         // 6 ms hold 5, 3, and at least 2 transmissions.
         assert_eq!(chain, [3, 3, 3, 3, 3, 2, 2, 2, 1, 1, 0, 0, 0]);
     }
+
+    #[test]
+    fn a_random_rate_is_tried_once() {
+        let mut adapter =
+            Config { look_around: Fraction::thousandths(1000), ..Config::default() }.build(&rates());
+        let mut stream = Streams::new(3, 0).stream("adaptation");
+        for rate in 0..4 {
+            let acknowledged = [10, 10, 10, 2][rate];
+            adapter.learn(Time::ZERO, rate, 0, Outcome::Answered { sent: 10, acknowledged });
+        }
+        let mut faster = 0;
+        for _ in 0..100 {
+            let chain: Vec<usize> =
+                (0..6).map(|attempt| adapter.choose(Time::ZERO, attempt, &mut stream).rate).collect();
+            // The best throughput is that of rate 2, of which 6 ms hold 3 transmissions.
+            match chain[0] {
+                3 => {
+                    faster += 1;
+                    assert_eq!(chain[1..4], [2, 2, 2]);
+                }
+                first => {
+                    assert_eq!((first, chain[1], chain[2]), (2, 2, 2));
+                    // Then the random rate, which is no faster, and then the surest one, which is rate 2 as well.
+                    assert!(chain[3] <= 2);
+                    assert_eq!(chain[4..], [2, 2]);
+                }
+            }
+        }
+        assert!((10..45).contains(&faster), "{faster} of 100 frames tried the only faster rate of four");
+    }
 }

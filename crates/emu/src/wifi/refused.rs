@@ -1,0 +1,120 @@
+//! What the kernel's Wi-Fi cannot do, of what a scenario asks of it.
+
+use super::genetlink::Socket;
+use super::radio::{hwsim, LARGEST};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_models::mac::wifi::adaptation;
+use bentpipe_models::mac::wifi::config::{Config, Stack, Standard};
+use bentpipe_models::network::NetworkKind;
+
+/// The kernel's Wi-Fi cannot run a network of a scenario.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum Refused {
+    /// The kernel's Wi-Fi carries real packets only.
+    #[error(
+        "flow \"{flow}\" has model endpoints, whose packets the kernel's Wi-Fi of network \"{network}\" cannot carry; allowed: \
+         flows with the kernel's endpoints, or stack = \"model\""
+    )]
+    Model {
+        /// Name of the flow.
+        flow: String,
+        /// Name of the network.
+        network: String,
+    },
+    /// The kernel's radios do not report what became of an aggregate's frames.
+    #[error(
+        "network \"{network}\" is of 802.11n, whose aggregates the kernel's radios do not report to its rate control; allowed: 802.11a, b \
+         or g, or stack = \"model\""
+    )]
+    Aggregates {
+        /// Name of the network.
+        network: String,
+    },
+    /// The kernel's Wi-Fi has a rate control of its own.
+    #[error(
+        "network \"{network}\" has the rate adaptation \"{adaptation}\", which the kernel's Wi-Fi does not know; allowed: \"minstrel\" \
+         or \"fixed\" for all stations, or stack = \"model\""
+    )]
+    Adaptation {
+        /// Name of the network.
+        network: String,
+        /// Name of the adaptation.
+        adaptation: &'static str,
+    },
+    /// A packet does not fit into a frame of the kernel's Wi-Fi.
+    #[error(
+        "flow \"{flow}\" sends packets of up to {bytes} bytes, which the kernel's Wi-Fi of network \"{network}\" cannot carry; \
+         allowed: up to {LARGEST}, or stack = \"model\""
+    )]
+    Large {
+        /// Name of the flow.
+        flow: String,
+        /// Name of the network.
+        network: String,
+        /// Bytes of its largest packet.
+        bytes: u64,
+    },
+    /// This machine's kernel has no simulated radios.
+    #[error(
+        "network \"{network}\" has stack = \"linux\", and this machine's kernel has no simulated radios (mac80211_hwsim); allowed: a \
+         kernel with them (modprobe mac80211_hwsim), --clock kernel, or stack = \"model\""
+    )]
+    NoRadios {
+        /// Name of the network.
+        network: String,
+    },
+}
+
+/// The networks of a scenario that run the kernel's Wi-Fi.
+fn networks(scenario: &Scenario) -> impl Iterator<Item = (&String, &Config)> {
+    scenario.network.iter().filter_map(|(name, kind)| match kind {
+        NetworkKind::Wifi(config) if config.stack == Stack::Linux => Some((name, config)),
+        _ => None,
+    })
+}
+
+/// Checks that this machine's kernel has radios, if the scenario wants any.
+///
+/// # Errors
+/// It has none.
+pub fn check_kernel(scenario: &Scenario) -> Result<(), Refused> {
+    let Some((name, _)) = networks(scenario).next() else { return Ok(()) };
+    match Socket::new().and_then(|mut socket| socket.family(hwsim::FAMILY)) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Refused::NoRadios { network: name.clone() }),
+    }
+}
+
+/// Checks what the kernel's Wi-Fi is asked for.
+///
+/// # Errors
+/// The kernel's Wi-Fi cannot do it.
+pub fn check(scenario: &Scenario) -> Result<(), Refused> {
+    for (name, config) in networks(scenario) {
+        if let Some(flow) = scenario.flow.iter().find(|flow| flow.is_modelled()) {
+            return Err(Refused::Model { flow: flow.name.clone(), network: name.clone() });
+        }
+        for flow in &scenario.flow {
+            let largest = flow.transport.largest_packet().map_or(0, |(bytes, _)| bytes);
+            if largest > u64::from(LARGEST) {
+                return Err(Refused::Large {
+                    flow: flow.name.clone(),
+                    network: name.clone(),
+                    bytes: largest,
+                });
+            }
+        }
+        if config.standard == Standard::N {
+            return Err(Refused::Aggregates { network: name.clone() });
+        }
+        let known = |adaptation: &adaptation::Config| {
+            matches!(adaptation, adaptation::Config::Minstrel(_) | adaptation::Config::Fixed(_))
+        };
+        let members = config.members();
+        let other = members.iter().map(|member| member.adaptation);
+        if let Some(other) = other.into_iter().find(|one| !known(one) || *one != &config.adaptation) {
+            return Err(Refused::Adaptation { network: name.clone(), adaptation: other.kind() });
+        }
+    }
+    Ok(())
+}
