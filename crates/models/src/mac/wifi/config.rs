@@ -83,9 +83,10 @@ pub struct Config {
     /// Number of frames in an aggregate at most, 64 by default, which is the size of the block acknowledgment's window.
     #[serde(default = "window")]
     pub aggregate_frames: Count<1, 64>,
-    /// Whose Wi-Fi the stations run in an emulation on the clock `kernel`: `"model"` (the default) is bentpipe's, as in a simulation;
-    /// `"linux"` is the guest kernel's own, with its queues, retransmissions and rate control, over bentpipe's medium. It knows 802.11a,
-    /// b and g and the adaptations `minstrel` and `fixed`. On the real clock `"linux"` needs a kernel with mac80211_hwsim; a simulation runs the model in either case.
+    /// Implementation of Wi-Fi that the stations run in an emulation: `"model"` (the default) is bentpipe's, as in a simulation; `"linux"`
+    /// is the kernel's own, with its queues, retransmissions and rate control, over bentpipe's medium. It knows 802.11a, b and g and
+    /// the adaptations `minstrel` and `fixed`, and its retry limits are its own. On the clock `kernel` it is the guest's; on the real clock
+    /// this machine's kernel needs mac80211_hwsim. A simulation runs the model in either case.
     #[serde(default)]
     pub stack: Stack,
     /// Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us.
