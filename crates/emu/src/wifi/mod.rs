@@ -10,7 +10,7 @@ pub mod medium;
 pub mod radio;
 pub mod refused;
 
-use crate::clock::{Clock, Timing};
+use crate::clock::{monotonic, sleep_until, Clock, Timing};
 use crate::error::{Doing, Error};
 use crate::port::Port;
 use bentpipe_core::{Streams, Time};
@@ -90,7 +90,7 @@ impl Radios {
                     return Err(io::Error::other(text)).doing(doing());
                 }
                 left -= 1;
-                thread::sleep(ASKING);
+                sleep_until(monotonic() + ASKING.as_nanos() as u64);
             }
         }
         Ok(())
