@@ -127,17 +127,3 @@ def test_the_real_clock_refuses_where_the_kernel_has_no_radios(tmp_path: Path) -
     ):
         bp.emulate(file, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-#: Ratios of signal to noise of a channel that fades while people walk about.
-FADING = '{ kind = "snr", snr_db = SNR, fading = "rayleigh", speed = "1 m/s", mode = "ofdm-54" }'
-
-
-@guests
-@pytest.mark.slow
-@pytest.mark.parametrize("snr_db", [12, 18, 24, 30])
-def test_minstrel_is_within_10_percent_of_the_kernels(tmp_path: Path, snr_db: int) -> None:
-    model, linux = both(tmp_path, '"minstrel"', FADING.replace("SNR", str(snr_db)), seconds=20)
-    assert goodput(linux) == pytest.approx(goodput(model), rel=0.1)
-    mean = [run.trace("wifi.rate", "wlan.ap")["rate"].mean() for run in (model, linux)]
-    assert mean[0] == pytest.approx(mean[1], rel=0.15)

@@ -4,7 +4,7 @@
 //! P = (1 - e) P_period + e P with e = 0.75; a period without transmissions leaves it. The throughput of a rate is P / t, with
 //! t the time that a frame of 1200 bytes takes on the air; below P = 0.1 it counts as 0, and above 0.95 as 0.95.
 //!
-//! A frame is sent at up to four rates in turn, each as often as fits into 6 ms, at least twice; a random rate is tried once:
+//! A frame is sent at up to four rates in turn, each as often as fits into 6 ms, at least twice:
 //!
 //! | | first | second | third | fourth |
 //! | --- | --- | --- | --- | --- |
@@ -69,7 +69,6 @@ impl Adaptation for Config {
             ends: Time::ZERO,
             best: [0, 0, 0],
             chain: [fastest, fastest, 0, 0],
-            probe: None,
         })
     }
 
@@ -90,7 +89,7 @@ struct Judged {
     attempts: u32,
     /// Average part of the frames that were acknowledged; `None` before the first.
     probability: Option<f64>,
-    /// Transmissions in the present period.
+    /// In the present period.
     sent: u32,
     acknowledged: u32,
 }
@@ -108,14 +107,12 @@ impl Judged {
 struct Minstrel {
     config: Config,
     rates: Vec<Judged>,
-    /// The end of the present period.
+    /// End of the present period.
     ends: Time,
     /// Best throughput, second best, best probability.
     best: [usize; 3],
     /// The rates of the frame being sent.
     chain: [usize; 4],
-    /// Which of them is the random one, if any.
-    probe: Option<usize>,
 }
 
 impl Minstrel {
@@ -157,17 +154,15 @@ impl Adapter for Minstrel {
         if attempt == 0 {
             let [first, second, surest] = self.best;
             self.chain = [first, second, surest, 0];
-            self.probe = None;
             if stream.chance(self.config.look_around.value()) {
                 let random = (stream.uniform() * self.rates.len() as f64) as usize;
                 let faster = self.rates[random].seconds < self.rates[first].seconds;
                 self.chain = if faster { [random, first, surest, 0] } else { [first, random, surest, 0] };
-                self.probe = Some(usize::from(!faster));
             }
         }
         let mut left = attempt;
-        for (place, rate) in self.chain.into_iter().enumerate() {
-            let attempts = if self.probe == Some(place) { 1 } else { self.rates[rate].attempts };
+        for rate in self.chain {
+            let attempts = self.rates[rate].attempts;
             if left < attempts {
                 return Choice { rate, rts: false };
             }
@@ -243,35 +238,5 @@ mod tests {
         // Throughputs 1/9.79, 1/4.99, 0.8/1.94, 0.5/1.06: best at 11, second at 5.5 Mbit/s, surest at 2 (5.5 loses 20 %).
         // 6 ms hold 5, 3, and at least 2 transmissions.
         assert_eq!(chain, [3, 3, 3, 3, 3, 2, 2, 2, 1, 1, 0, 0, 0]);
-    }
-
-    #[test]
-    fn a_random_rate_is_tried_once() {
-        let mut adapter =
-            Config { look_around: Fraction::thousandths(1000), ..Config::default() }.build(&rates());
-        let mut stream = Streams::new(3, 0).stream("adaptation");
-        for rate in 0..4 {
-            let acknowledged = [10, 10, 10, 2][rate];
-            adapter.learn(Time::ZERO, rate, 0, Outcome::Answered { sent: 10, acknowledged });
-        }
-        let mut faster = 0;
-        for _ in 0..100 {
-            let chain: Vec<usize> =
-                (0..6).map(|attempt| adapter.choose(Time::ZERO, attempt, &mut stream).rate).collect();
-            // The best throughput is that of rate 2, of which 6 ms hold 3 transmissions.
-            match chain[0] {
-                3 => {
-                    faster += 1;
-                    assert_eq!(chain[1..4], [2, 2, 2]);
-                }
-                first => {
-                    assert_eq!((first, chain[1], chain[2]), (2, 2, 2));
-                    // Then the random rate, which is no faster, and then the surest one, which is rate 2 as well.
-                    assert!(chain[3] <= 2);
-                    assert_eq!(chain[4..], [2, 2]);
-                }
-            }
-        }
-        assert!((10..45).contains(&faster), "{faster} of 100 frames tried the only faster rate of four");
     }
 }
