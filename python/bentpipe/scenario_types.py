@@ -3091,7 +3091,7 @@ WifiBand: TypeAlias = 'Literal["5 GHz", "2.4 GHz"]'
 #: A length of preambles or guard intervals.
 WifiLength: TypeAlias = 'Literal["long", "short"]'
 
-#: Whose Wi-Fi stations run.
+#: The implementation of Wi-Fi that the stations run.
 WifiStack: TypeAlias = 'Literal["model", "linux"]'
 
 #: An amendment of IEEE 802.11, which decides on the rates and on the timing.
@@ -3296,10 +3296,11 @@ class WifiNetworkKind(TypedDict):
     """Number of failed transmissions after which a frame up to `rts_threshold` is given up
     (dot11ShortRetryLimit), 7 by default."""
     stack: NotRequired[WifiStack]
-    """Whose Wi-Fi the stations run in an emulation on the clock `kernel`: `"model"` (the default) is
-    bentpipe's, as in a simulation; `"linux"` is the guest kernel's own, with its queues, retransmissions and
-    rate control, over bentpipe's medium. It knows the adaptations `minstrel` and `fixed`. On other clocks the
-    model runs in either case."""
+    """Implementation of Wi-Fi that the stations run in an emulation: `"model"` (the default) is bentpipe's,
+    as in a simulation; `"linux"` is the kernel's own, with its queues, retransmissions and rate control, over
+    bentpipe's medium. It knows 802.11a, b and g and the adaptations `minstrel` and `fixed`, and its retry
+    limits are its own. On the clock `kernel` it is the guest's; on the real clock this machine's kernel needs
+    mac80211_hwsim. A simulation runs the model in either case."""
     standard: WifiStandard
     """The standard of all stations: `"802.11b"`, `"802.11a"`, `"802.11g"` or `"802.11n"`."""
     stations: list[WifiStations]
