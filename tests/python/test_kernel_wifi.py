@@ -90,15 +90,6 @@ def test_frames_that_the_channel_loses_are_retransmitted_by_the_kernel(tmp_path:
 
 
 @guests
-def test_two_runs_over_the_kernels_wifi_are_identical(tmp_path: Path) -> None:
-    file = write(tmp_path, FIXED, '{ kind = "packet", probability = 0.2 }', seconds=2)
-    one, other = (bp.emulate(file, out=tmp_path / name, clock="kernel") for name in ("one", "other"))
-    assert one.table("wifi").equals(other.table("wifi"))
-    for station in ("wlan.ap", "wlan.laptop"):
-        assert one.trace("wifi.rate", station).equals(other.trace("wifi.rate", station))
-
-
-@guests
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -108,7 +99,6 @@ def test_two_runs_over_the_kernels_wifi_are_identical(tmp_path: Path) -> None:
         ),
         ('network.wlan.standard="802.11n"', "is of 802.11n, whose aggregates"),
         ('flow.down.endpoints="model"', "model endpoints, whose packets the kernel's Wi-Fi"),
-        ('flow.down.app.datagram="2400 B"', "sends packets of up to 2428 bytes"),
     ],
 )
 def test_what_the_kernels_wifi_cannot_do_is_refused(tmp_path: Path, change: str, words: str) -> None:
