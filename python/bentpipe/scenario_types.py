@@ -117,7 +117,6 @@ __all__ = [
     "Shadowing",
     "Shell",
     "SignallingTransport",
-    "SipTransport",
     "Site",
     "Size",
     "Sizes",
