@@ -71,7 +71,7 @@ def test_the_kernels_wifi_takes_the_airtime_of_the_model(tmp_path: Path) -> None
     assert sender(linux)["airtime"] == pytest.approx(sender(model)["airtime"], rel=0.05)
     assert sender(linux)["queue_drops"] == pytest.approx(sender(model)["queue_drops"], rel=0.05)
     rates = linux.trace("wifi.rate", "wlan.ap")["rate"]
-    assert (rates == 24e6).mean() > 0.98
+    assert int((rates == 24e6).sum()) > 0.98 * len(rates)
     assert linux.fidelity["verdict"] == "valid"
 
 
