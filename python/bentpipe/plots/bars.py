@@ -69,7 +69,7 @@ def _median(flows: Sequence[FlowResult]) -> FlowResult:
 
 def _goodput(axes: Axes, flows: Sequence[FlowResult]) -> None:
     axes.set_title("Goodput (kbit/s)")
-    _bars(axes, [_scaled(flow.goodput, 1e-3) for flow in flows], COLOURS[0], "simulated")
+    _bars(axes, [_scaled(flow.goodput, 1e-3) for flow in flows], COLOURS[0], "in the run")
     _marks(axes, [_scaled(flow.predicted_goodput, 1e-3) for flow in flows])
 
 

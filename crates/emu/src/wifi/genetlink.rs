@@ -34,12 +34,12 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// None yet.
+    /// Starts a message without attributes.
     pub fn new() -> Attributes {
         Attributes::default()
     }
 
-    /// Adds bytes.
+    /// Adds an attribute of this kind whose value is these bytes.
     #[must_use]
     pub fn bytes(mut self, kind: u16, value: &[u8]) -> Attributes {
         self.bytes.extend((4 + value.len() as u16).to_ne_bytes());

@@ -136,21 +136,8 @@ impl Ended {
     /// Adds the rows of its stations, whose queues have dropped so many packets.
     pub fn report(&self, queue_drops: &[u64], report: &mut Report) {
         for ((name, counters), queue_drops) in self.names.iter().zip(&self.cell.counters).zip(queue_drops) {
-            let whole = [
-                counters.transmissions,
-                counters.frames,
-                counters.collisions,
-                counters.corrupted,
-                counters.acknowledgments_lost,
-                counters.rts_failures,
-                counters.duplicates,
-                counters.given_up,
-                *queue_drops,
-            ];
-            let mut row: Vec<f64> = whole.iter().map(|count| *count as f64).collect();
-            row.push(counters.airtime.as_secs_f64() / self.whole.as_secs_f64());
             // How long a packet waited in the kernel is not known here.
-            row.push(f64::NAN);
+            let row = counters.row(self.whole, *queue_drops, f64::NAN);
             report.row(&REPORT, name, &row);
         }
     }

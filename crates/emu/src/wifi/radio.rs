@@ -81,7 +81,7 @@ pub const LARGEST: u32 = 2304;
 /// A radio of the kernel, in a namespace of its own.
 #[derive(Debug)]
 pub struct Radio {
-    /// Its address.
+    /// MAC address of the radio's interface.
     pub address: [u8; 6],
     /// The namespace in which its interface is.
     pub namespace: Namespace,

@@ -67,3 +67,24 @@ pub struct Counters {
     /// The sum of the times of all transmissions.
     pub airtime: Span,
 }
+
+impl Counters {
+    /// Returns the station's row of [`REPORT`] for a run of `length`: its queues have dropped `queue_drops` packets, and
+    /// packets took `access_mean` seconds from their arrival until they were received, NaN if that is not known.
+    pub fn row(&self, length: Span, queue_drops: u64, access_mean: f64) -> [f64; 11] {
+        let count = |count: u64| count as f64;
+        [
+            count(self.transmissions),
+            count(self.frames),
+            count(self.collisions),
+            count(self.corrupted),
+            count(self.acknowledgments_lost),
+            count(self.rts_failures),
+            count(self.duplicates),
+            count(self.given_up),
+            count(queue_drops),
+            self.airtime.as_secs_f64() / length.as_secs_f64(),
+            access_mean,
+        ]
+    }
+}

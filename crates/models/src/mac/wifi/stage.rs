@@ -245,20 +245,8 @@ impl Stage for Medium {
 
     fn report(&self, now: Time, report: &mut Report) {
         for (station, counters) in self.above.stations.iter().zip(&self.cell.counters) {
-            let whole = [
-                counters.transmissions,
-                counters.frames,
-                counters.collisions,
-                counters.corrupted,
-                counters.acknowledgments_lost,
-                counters.rts_failures,
-                counters.duplicates,
-                counters.given_up,
-                station.queue_drops,
-            ];
-            let mut row: Vec<f64> = whole.iter().map(|count| *count as f64).collect();
-            row.push(counters.airtime.as_secs_f64() / now.as_secs_f64());
-            row.push(station.time.as_secs_f64() / station.received as f64);
+            let access_mean = station.time.as_secs_f64() / station.received as f64;
+            let row = counters.row(now.since(Time::ZERO), station.queue_drops, access_mean);
             report.row(&REPORT, &station.name, &row);
         }
     }
