@@ -33,7 +33,11 @@ linux: $(objects)
 #: The places that the recipe changes in the source.
 KCONFIG = "config HZ\n\tint\n\tdefault 100\n\nconfig KERNEL_STACK_ORDER\n\tint\n\tdefault 1 if 64BIT\n"
 OFFSETS = "DEFINE_LONGS(HOST_FP_SIZE, 2696);\n"
-TIME = "\tdelta += 1;\n"
+TIME = (
+    "void time_travel_sleep(void)\n{\n\ttime_travel_update_time(next, true);\n}\n"
+    "\tdelta += 1;\n"
+    "\t\t\ttime_travel_update_time_rel(TIMER_MULTIPLIER);\n"
+)
 
 CHILD = """
 import sys

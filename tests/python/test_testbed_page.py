@@ -269,6 +269,7 @@ def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
         page.goto(f"{bed.url}/#/runs/{run}")
         page.get_by_role("link", name="report", exact=True).wait_for(timeout=120_000)
     page.goto(f"{bed.url}/#/runs/{runs[0]}")
+    page.get_by_role("heading", name=re.compile("^Run .*: reno$")).wait_for()
     page.get_by_role("button", name="Pin as baseline").click()
     page.goto(f"{bed.url}/#/compare?run={runs[1]}")
     scenario = page.get_by_role("table", name="What differs in the scenario")

@@ -74,6 +74,10 @@ ELSEWHERE: Final[dict[str, str]] = {
     "flow.app.command": "a program of the machine's, which is not simulated",
     "flow.app.command.run": "a program of the machine's, which is not simulated",
     "flow.app.command.serve": "a program of the machine's, which is not simulated",
+    **dict.fromkeys(
+        ("network.wifi.stack", "network.wifi.stack.model", "network.wifi.stack.linux"),
+        "whose Wi-Fi carries the frames in an emulation; only the model is simulated",
+    ),
     "flow.endpoints": "who stands at the ends of an emulation",
     "flow.endpoints.kernel": "who stands at the ends of an emulation",
     "flow.endpoints.model": "who stands at the ends of an emulation",

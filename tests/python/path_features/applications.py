@@ -54,9 +54,10 @@ ROWS: Final[tuple[Row, ...]] = (
         None,
     ),
     Row(
-        "flow.transport.iax2 flow.transport.iax2.trunk flow.transport.iax2.timestamps service.role.bridge",
+        "flow.transport.iax2 flow.transport.iax2.trunk flow.transport.iax2.timestamps flow.transport.iax2.mtu "
+        "service.role.bridge",
         SHARED,
-        ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport={kind="iax2",trunk="20 ms"}'),
+        ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport={kind="iax2",trunk="20 ms",mtu="500 B"}'),
         None,
     ),
     Row(
