@@ -120,10 +120,10 @@ pub enum Standard {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WifiStack")]
 pub enum Stack {
-    /// bentpipe's model.
+    /// The stations are those of bentpipe's model, as in a simulation.
     #[default]
     Model,
-    /// That of the guest's kernel (mac80211), on the clock `kernel`.
+    /// The stations are radios of the Linux kernel (mac80211), in an emulation.
     Linux,
 }
 
