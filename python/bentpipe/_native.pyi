@@ -312,6 +312,16 @@ def emodel(values: Sequence[tuple[str, float]]) -> str:
     which the equations are not defined.
     """
 
+def hear(codec: str, packets: Sequence[tuple[int, float]]) -> str:
+    """Return what a listener hears of a stream of RTP packets, and its rating, as JSON.
+
+    The keys are ``expected``, ``lost``, ``late``, ``loss`` (per cent), ``burst_ratio``, ``jitter``, ``jitter_max``,
+    ``delay`` (mouth to ear, s), ``buffering``, ``ie_eff``, ``r`` and ``mos``; what is not a number is null.
+
+    ``packets`` are numbers and arrivals in seconds after the first sample was spoken, in the order of arrival. Raises
+    ``KeyError`` for an unknown codec and ``ValueError`` for an arrival that is not a time.
+    """
+
 def read_contacts(name: str, text: str) -> str:
     """Returns the nodes and contacts of a contact plan in any format, as JSON. ``name`` is for messages.
 

@@ -152,6 +152,17 @@ def test_losses_of_the_directions_are_told_apart() -> None:
     assert any("cannot be told apart" in note for note in said.notes)
 
 
+def test_a_distance_that_light_cannot_have_gone_is_said() -> None:
+    with reflecting(KEY) as (port, _):
+        seen = measure.probe("127.0.0.1", port, measure.Plan(duration=0.5, rate=50.0, train=0), KEY)
+    # Of one reply the stamps contradict each other.
+    seen.left[3] = seen.arrived[3] - 1_000_000
+    said = summarise(seen, 0.24)
+    assert any("earlier than light" in note for note in said.notes)
+    assert any(note.startswith("1 replies have times that contradict") for note in said.notes)
+    assert said.directions[0].least[1] < 0.01
+
+
 def test_strangers_get_nothing_and_others_get_what_is_allowed() -> None:
     short = measure.Plan(duration=1.0, rate=50.0, train=0)
     with (

@@ -280,6 +280,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<telephone::IaxExchange>()?;
     module.add_function(wrap_pyfunction!(telephone::session_description, module)?)?;
     module.add_function(wrap_pyfunction!(voice::emodel, module)?)?;
+    module.add_function(wrap_pyfunction!(voice::hear, module)?)?;
     module.add_function(wrap_pyfunction!(voice::voice, module)?)?;
     module.add_function(wrap_pyfunction!(contacts::read_contacts, module)?)?;
     module.add_function(wrap_pyfunction!(contacts::route_contacts, module)?)?;

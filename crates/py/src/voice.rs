@@ -1,7 +1,11 @@
 //! The quality of calls, as JSON.
 
-use bentpipe_models::voice::codec::CODECS;
+use bentpipe_core::{Span, Time};
+use bentpipe_models::voice::codec::{find, CODECS};
 use bentpipe_models::voice::emodel::{category, mos, Parameters, Refused, SYMBOLS};
+use bentpipe_models::voice::playout;
+use bentpipe_models::voice::rtp::Rtp;
+use bentpipe_models::voice::stream::{Clocks, Origin, Receiver};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Map, Value};
@@ -22,6 +26,11 @@ pub fn voice() -> String {
             "Bpl": codec.bpl,
             "assumed": codec.assumed,
             "source": codec.source,
+            "packet_ms": codec.frame_ms * f64::from(codec.usual_frames()),
+            "packet_bytes": codec.payload(codec.usual_frames()),
+            "lookahead_ms": codec.rtp.lookahead_ms,
+            "payload_type": codec.rtp.payload_type,
+            "units": codec.frame_units() * codec.usual_frames(),
         })
     });
     json!({"symbols": symbols.collect::<Vec<_>>(), "codecs": codecs.collect::<Vec<_>>()}).to_string()
@@ -61,4 +70,46 @@ pub fn emodel(values: Vec<(String, f64)>) -> PyResult<String> {
     });
     said.insert("beyond".to_owned(), json!(beyond.collect::<Vec<_>>()));
     Ok(Value::Object(said).to_string())
+}
+
+/// What a listener with the usual de-jitter buffer hears of a stream of RTP packets, and its rating by the E-model, as JSON. A packet
+/// is its number and its arrival in seconds after the first sample was spoken; packets are in the order of their arrival.
+#[pyfunction]
+pub fn hear(codec: &str, packets: Vec<(u32, f64)>) -> PyResult<String> {
+    let codec = find(codec).ok_or_else(|| PyKeyError::new_err(codec.to_owned()))?;
+    let frames = codec.usual_frames();
+    let units = codec.frame_units() * frames;
+    let origin = Origin { timestamp: 0, at: Time::ZERO };
+    let usual = playout::Config::default();
+    let mut receiver = Receiver::new(codec, frames, &usual, Clocks::default(), Some(origin));
+    for (number, arrival) in packets {
+        if !(0.0..1e9).contains(&arrival) {
+            return Err(PyValueError::new_err(format!("an arrival at {arrival} s; allowed: 0 to 1e9 s")));
+        }
+        let rtp = Rtp {
+            marker: number == 0,
+            payload_type: codec.rtp.payload_type,
+            sequence: number as u16,
+            timestamp: number.wrapping_mul(units),
+            ssrc: 1,
+        };
+        receiver.receive(Time::ZERO + Span::from_secs_f64(arrival), &rtp);
+    }
+    let totals = receiver.totals();
+    let quality = totals.quality(codec, 0.0);
+    Ok(json!({
+        "expected": totals.expected,
+        "lost": totals.lost,
+        "late": totals.late,
+        "loss": 100.0 * (totals.loss() + totals.lateness()),
+        "burst_ratio": totals.bursts.ratio(),
+        "jitter": totals.jitter(),
+        "jitter_max": totals.jitter_max,
+        "delay": totals.delay(),
+        "buffering": totals.buffering(),
+        "ie_eff": quality.ie_eff,
+        "r": quality.r,
+        "mos": quality.mos,
+    })
+    .to_string())
 }

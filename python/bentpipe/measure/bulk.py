@@ -22,7 +22,7 @@ COUNTED: Final = np.dtype([("at", "<i8"), ("bytes", "<i8")])
 
 
 def controls() -> list[str]:
-    """Returns the congestion controls that this user may choose on this host, in the kernel's order."""
+    """Returns the congestion controls that this user may choose on this host, the host's default first."""
     file = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
     try:
         allowed = file.read_text(encoding="ascii").split()
@@ -33,7 +33,9 @@ def controls() -> list[str]:
         loaded = file.with_name("tcp_available_congestion_control").read_text(encoding="ascii").split()
     except OSError:
         loaded = []
-    return [name for name in loaded or allowed if can_choose(name)]
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+        default = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
+    return sorted((name for name in loaded or allowed if can_choose(name)), key=lambda name: name != default)
 
 
 def can_choose(name: str) -> bool:

@@ -57,7 +57,7 @@ class Datagram:
 
 #: What is known of each datagram that arrived.
 ARRIVED: Final = np.dtype(
-    [("number", "<u4"), ("sent", "<i8"), ("arrived", "<i8"), ("size", "<u2"), ("tos", "u1"), ("ttl", "u1")]
+    [("number", "<u4"), ("arrived", "<i8"), ("size", "<u2"), ("tos", "u1"), ("ttl", "u1")]
 )
 #: What a sender is asked to send: when, in seconds since the first; how large, with IP and UDP headers; which value the
 #: byte for DSCP and ECN has; and from which port.
@@ -66,21 +66,27 @@ PATTERN: Final = np.dtype([("at", "<f8"), ("size", "<u2"), ("tos", "u1"), ("lane
 #: A socket and the address to which it sends; None if it is connected.
 Lane = tuple[socket.socket, tuple[Any, ...] | None]
 
+#: Makes the payload of a datagram of its number, the time in nanoseconds, and its size.
+Form = Callable[[int, int, int], bytes]
+
 Records = NDArray[Any]
+
+
+def plain(name: bytes) -> Form:
+    """Returns the form of datagrams of a transfer that are nothing else."""
+    return lambda number, now, size: Datagram(name, number, now).packed(size)
 
 
 @dataclass
 class Arrivals:
     """The datagrams of a transfer that arrived, in the order of their arrival."""
 
-    rows: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
 
-    def add(self, datagram: Datagram, arrival: Arrival, arrived_ns: int, headers: int) -> None:
-        """Takes a datagram that has arrived."""
+    def add(self, number: int, arrival: Arrival, arrived_ns: int, headers: int) -> None:
+        """Takes the datagram of a number, which has arrived."""
         size = len(arrival.packet) + headers
-        self.rows.append(
-            (datagram.number, datagram.time_ns, arrived_ns, size, arrival.tos, arrival.ttl & 255)
-        )
+        self.rows.append((number, arrived_ns, size, arrival.tos, arrival.ttl & 255))
 
     def records(self) -> Records:
         """Returns them as an array of :data:`ARRIVED`."""
@@ -94,13 +100,13 @@ def read_records(data: bytes, kind: np.dtype[Any]) -> Records | None:
 
 def send(
     lanes: Sequence[Lane],
-    name: bytes,
+    form: Form,
     pattern: Records,
     clock: Callable[[], int],
     headers: int,
     keep_on: Callable[[], bool],
 ) -> NDArray[np.int64]:
-    """Sends datagrams by a pattern. Returns the times at which they were sent; 0 for those that were not."""
+    """Sends datagrams of a form by a pattern. Returns the times at which they were sent; 0 for those that were not."""
     sent = np.zeros(len(pattern), dtype=np.int64)
     begin, asked = time.monotonic(), 0.0
     marked: dict[int, int] = {}
@@ -123,7 +129,7 @@ def send(
         for _ in range(50):
             now = clock()
             try:
-                packet = Datagram(name, number, now).packed(size - headers)
+                packet = form(number, now, size - headers)
                 sock.send(packet) if address is None else sock.sendto(packet, address)
                 sent[number] = now
                 break

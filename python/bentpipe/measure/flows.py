@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from .call import rated
 from .inload import Loaded
 from .load import HEADERS, Load
+from .page import REQUEST
 from .queueing import available
-from .tcplog import COLUMNS
+from .tcplog import COLUMNS, WHOLE
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: Columns of the trace `tcp` that are whole numbers.
-WHOLE = ("cwnd", "inflight", "acknowledged", "sent", "retransmissions", "timeouts", "ca_state")
+#: Applications of scenarios that do what loads do; those of the other kinds are "cbr".
+APPS: Final = {"tcp": "bulk", "page": "http", "call": "voice"}
 
 
 def ends(one: Loaded) -> tuple[str, str]:
@@ -24,11 +26,33 @@ def ends(one: Loaded) -> tuple[str, str]:
     return ("here", "there") if one.outcome.is_up else ("there", "here")
 
 
+def rows(one: Loaded, end: float) -> list[dict[str, Any]]:
+    """Returns the rows of a load in a run that ends at ``end`` seconds: those of pages are requests and objects."""
+    if one.outcome.item.load.kind != "page":
+        return [row(one, end)]
+    pages = one.outcome.pages
+    requests = row(one, end)
+    asked = int(np.ceil(pages["bytes"] / one.outcome.item.load.object).sum()) * REQUEST if len(pages) else 0
+    span = max(one.span, 1e-9)
+    objects = requests | {"flow": f"{one.name}.reverse", "from": requests["to"], "to": requests["from"]}
+    took = pages["took"][pages["complete"]] / 1e9
+    requests |= {"delivered_bytes": asked, "goodput": 8 * asked / span, "transactions": len(took)}
+    requests["broken_off"] = len(pages) - len(took)
+    if len(took):
+        requests |= {
+            "transaction_bytes": int(pages["bytes"][pages["complete"]].sum()),
+            "transaction_mean": float(took.mean()),
+            **_quantiles("transaction", took, {"min": 0, "p50": 0.5, "p95": 0.95, "max": 1}),
+        }
+    return [requests, objects]
+
+
 def row(one: Loaded, end: float) -> dict[str, Any]:
     """Returns the row of a load in a run that ends at ``end`` seconds. The goodput of datagrams is over the time to
     that end, as for any source that has no end of its own; that of a transfer to its last delivery."""
     source, destination = ends(one)
-    is_bulk = one.outcome.item.load.kind == "tcp"
+    kind = one.outcome.item.load.kind
+    is_tcp = kind in ("tcp", "page")
     found: dict[str, Any] = {
         "flow": one.name,
         "from": source,
@@ -36,14 +60,16 @@ def row(one: Loaded, end: float) -> dict[str, Any]:
         "group": None,
         "dscp": 0,
         "class": None,
-        "app": "bulk" if is_bulk else "cbr",
-        "transport": "tcp" if is_bulk else "udp",
+        "app": APPS.get(kind, "cbr"),
+        "transport": "tcp" if is_tcp else "udp",
         "congestion": one.outcome.item.congestion,
         "start": one.begin,
-        "goodput": one.goodput if is_bulk else 8 * one.delivered / max(end - one.begin, one.span, 1e-9),
+        "goodput": one.goodput if is_tcp else 8 * one.delivered / max(end - one.begin, one.span, 1e-9),
         "delivered_bytes": one.delivered,
     }
-    return found | (_bulk(one) if is_bulk else _datagrams(one))
+    if kind == "call":
+        found |= rated(one)
+    return found | (_bulk(one) if is_tcp else _datagrams(one))
 
 
 def _bulk(one: Loaded) -> dict[str, Any]:
@@ -98,6 +124,10 @@ def write_traces(folder: Path, loads: list[Loaded], zeros: tuple[int, int]) -> N
     if rates:
         frame = pl.concat(rates).with_columns(pl.col("flow").cast(pl.Categorical))
         frame.write_parquet(folder / "arrival_rate.parquet")
+    pages = [_transactions(one) for one in loads if len(one.outcome.pages)]
+    if pages:
+        frame = pl.concat(pages).with_columns(pl.col("flow").cast(pl.Categorical))
+        frame.write_parquet(folder / "transaction.parquet")
     datagrams = [_load(one) for one in loads if len(one.time)]
     if datagrams:
         frame = pl.concat(datagrams).with_columns(pl.col("flow").cast(pl.Categorical))
@@ -117,6 +147,25 @@ def _tcp(one: Loaded, zeros: tuple[int, int]) -> pl.DataFrame:
         column = pl.Series(values).fill_nan(None)
         columns[name] = column.cast(pl.UInt64) if name in WHOLE else column
     return pl.DataFrame(columns)
+
+
+def _transactions(one: Loaded) -> pl.DataFrame:
+    import polars as pl
+
+    pages = one.outcome.pages
+    started = one.begin + (pages["at"] - pages["at"][0]) / 1e9
+    took = pages["took"] / 1e9
+    return pl.DataFrame(
+        {
+            "time": ((started + took) * 1e9).astype(np.int64),
+            "flow": [one.name] * len(pages),
+            "started": started,
+            "took": took,
+            "bytes": pages["bytes"],
+            "parts": np.full(len(pages), one.outcome.item.load.objects),
+            "complete": pages["complete"].astype(np.int64),
+        }
+    )
 
 
 def _available(one: Loaded) -> pl.DataFrame:
@@ -146,13 +195,25 @@ def _load(one: Loaded) -> pl.DataFrame:
 
 
 def flow(one: Loaded, known: list[str]) -> dict[str, Any] | None:
-    """Returns a load as a flow of a scenario; ``None`` for a survey, and for a congestion control that scenarios do not
-    have: ``known`` are those they have."""
+    """Returns a load as a flow of a scenario; ``None`` for a survey, for the way back of a call, which belongs to the
+    call, and for a congestion control that scenarios do not have: ``known`` are those they have."""
     item, (source, destination) = one.outcome.item, ends(one)
-    if item.load.kind == "survey":
+    load = item.load
+    if load.kind == "survey" or (load.kind == "call" and not one.outcome.is_up):
         return None
     found = {"name": one.name, "from": source, "to": destination, "start": f"{one.begin:.3f} s"}
-    if item.load.kind == "tcp":
+    if load.kind == "call":
+        voice = {"kind": "voice", "codec": load.codec, "silence_suppression": False, "rtcp": "0 s"}
+        voice["length"] = f"{load.duration:g} s"
+        return found | {"app": voice, "transport": {"kind": "udp"}}
+    if load.kind == "page":
+        if item.congestion not in known:
+            return None
+        http: dict[str, Any] = {"kind": "http", "pages": load.pages, "request": f"{REQUEST} B"}
+        for name, value in (("object", f"{load.object} B"), ("objects", load.objects)):
+            http |= {name: value, f"{name}_min": value, f"{name}_max": value}
+        return found | {"app": http, "transport": {"kind": "tcp", "congestion": item.congestion}}
+    if load.kind == "tcp":
         if item.congestion not in known:
             return None
         app: dict[str, Any] = {"kind": "bulk", "duration": f"{item.load.duration:g} s"}

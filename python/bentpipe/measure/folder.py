@@ -60,7 +60,7 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
     _json(folder / "summary.json", {"duration_seconds": span, "losses": lost, "tables": {}})
     _json(folder / "fidelity.json", _fidelity(seen, said))
     table = pl.DataFrame(
-        [_flow(seen, said), *(flows.row(one, _end(seen, said)) for one in said.loads)],
+        [_flow(seen, said), *(row for one in said.loads for row in flows.rows(one, _end(seen, said)))],
         infer_schema_length=None,
     )
     table.write_parquet(folder / "flows.parquet")

@@ -75,6 +75,11 @@ def _loaded(outcome: Outcome, probes: Times, rtt: Times, found: Delays, local: i
         ends = (outcome.counted["at"] - arrived_zero) / 1e9 + bulk.BIN_S
         last = float(local_time(ends).max())
         delivered = int(outcome.counted["bytes"].sum())
+    pages = outcome.pages
+    if len(pages):
+        begin = float(pages["at"][0] - local) / 1e9
+        last = float((pages["at"] + pages["took"]).max() - local) / 1e9
+        delivered = int(pages["bytes"].sum())
     if count:
         sent = np.where(outcome.sent > 0, (outcome.sent - sent_zero) / 1e9, np.nan)
         time = sent.copy()

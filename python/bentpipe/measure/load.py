@@ -25,6 +25,17 @@ A plan names its loads one after the other::
     every = "6 s"                   # mean time between pairs
 
     [[load]]
+    kind = "call"                   # a telephone call over RTP, in both directions at once
+    codec = "G.711u"
+
+    [[load]]
+    kind = "page"                   # web pages over two connections; the reflector is the server
+    pages = 5
+    objects = 8                     # of each page, the page itself included
+    object = "18 kB"
+    congestion = "cubic"            # of the reflector; its default if not given
+
+    [[load]]
     kind = "survey"                 # which DSCP, ECN and sizes arrive, and whether a proxy stands between
 
 Everything that is measured more than once is measured in blocks: each block has every load once, in an order drawn at
@@ -43,7 +54,7 @@ from numpy.typing import NDArray
 
 from .datagrams import LEAST, PATTERN, Records
 
-KINDS: Final = ("tcp", "udp", "burst", "impulses", "survey")
+KINDS: Final = ("tcp", "udp", "burst", "impulses", "call", "page", "survey")
 DIRECTIONS: Final = ("up", "down")
 #: Seconds without a load before the first one: the path is seen at rest.
 LEAD_S: Final = 2.0
@@ -70,6 +81,12 @@ class Load:
     packets: int = 200
     #: Mean time between pairs of impulses.
     every: float = 6.0
+    #: Codec of a call.
+    codec: str = "G.711u"
+    #: Pages, the objects of each, and the size of an object in bytes.
+    pages: int = 5
+    objects: int = 8
+    object: int = 18_000
 
     def pattern(self, source: np.random.Generator) -> Records:
         """Returns what a load of datagrams sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
@@ -77,6 +94,10 @@ class Load:
             from .survey import pattern
 
             return pattern()
+        if self.kind == "call":
+            from . import call
+
+            return call.pattern(call.codec_of(self.codec), self.duration, HEADERS)
         at: NDArray[np.float64]
         if self.kind == "burst":
             at = np.zeros(self.packets)
@@ -108,7 +129,7 @@ class Item:
     name: str
     start: float
     load: Load
-    #: Congestion control of a bulk transfer.
+    #: Congestion control of a bulk transfer or of a page.
     congestion: str | None = None
 
     @property
@@ -118,8 +139,8 @@ class Item:
 
 
 def length(load: Load) -> float:
-    """Returns how long a load takes, in seconds: for a burst the time in which it is sent is not known."""
-    return 0.0 if load.kind == "burst" else load.duration
+    """Returns how long a load takes, in seconds: for bursts and pages that depends on the path."""
+    return 0.0 if load.kind in ("burst", "page") else load.duration
 
 
 def schedule(loads: Sequence[Load], here: Sequence[str], there: Sequence[str], seed: int) -> list[Item]:
@@ -133,14 +154,15 @@ def schedule(loads: Sequence[Load], here: Sequence[str], there: Sequence[str], s
         for load in loads:
             if block >= load.blocks:
                 continue
-            if load.kind != "tcp":
+            if load.kind not in ("tcp", "page"):
                 turn.append((load, None))
                 continue
-            own = here if load.direction == "up" else there
-            turn += [(load, name) for name in load.congestion or own]
+            own = there if load.kind == "page" or load.direction == "down" else here
+            turn += [(load, name) for name in load.congestion or (own if load.kind == "tcp" else own[:1])]
         source.shuffle(turn)
         for load, congestion in turn:
-            stem = "-".join(filter(None, (load.kind, load.direction, congestion)))
+            direction = None if load.kind in ("call", "page") else load.direction
+            stem = "-".join(filter(None, (load.kind, direction, congestion)))
             counts[stem] = counts.get(stem, 0) + 1
             items.append(Item(f"{stem}-{counts[stem]}", at, load, congestion))
             at = items[-1].end
@@ -158,7 +180,9 @@ def load_of(table: Any, where: str) -> Load:
     bentpipe.errors.InputError: plan.toml: load.rate = '2 m'; allowed: a rate up to 10 Gbit/s, as in "8 Mbit/s"
     """
     from bentpipe.errors import InputError, unknown
+    from bentpipe.voice.emodel import codecs
 
+    from .page import MOST
     from .values import choice, rate, size, span, whole
 
     if not isinstance(table, dict):
@@ -184,6 +208,12 @@ def load_of(table: Any, where: str) -> Load:
             values[key] = whole(named, value, where, 1, 1000)
         elif key == "packets":
             values[key] = whole(named, value, where, 1, 20_000)
+        elif key in ("pages", "objects"):
+            values[key] = whole(named, value, where, 1, 1000)
+        elif key == "object":
+            values[key] = size(named, value, where, 1, MOST)
+        elif key == "codec":
+            values[key] = choice(named, value, list(codecs()), where)
         else:
             names = [value] if isinstance(value, str) else value
             if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
@@ -201,13 +231,17 @@ KEYS: Final = {
     "udp": (*_ALL, "duration", "rate", "size"),
     "burst": (*_ALL, "packets", "size"),
     "impulses": (*_ALL, "duration", "packets", "size", "every"),
+    "call": ("kind", "blocks", "pause", "duration", "codec"),
+    "page": ("kind", "blocks", "pause", "congestion", "pages", "objects", "object"),
     "survey": _ALL,
 }
 DEFAULTS: Final = {
     "tcp": Load("tcp"),
     "udp": Load("udp"),
     "burst": Load("burst", pause=8.0, size=1400),
-    # More than a constant rate of 64 kbit/s sends in the time that a request takes over GEO.
+    "call": Load("call", duration=30.0),
+    "page": Load("page"),
     "survey": Load("survey", duration=2.0, size=200),
+    # More than a constant rate of 64 kbit/s sends in the time that a request takes over GEO.
     "impulses": Load("impulses", duration=120.0, packets=40, size=600, every=6.0),
 }

@@ -8,13 +8,13 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import bulk, datagrams
+from . import bulk, call, datagrams, page
 from .channel import Channel, ChannelError
 from .datagrams import ARRIVED, HERE, Arrivals, Datagram, Records, read_records
 from .load import Item, length
@@ -49,6 +49,8 @@ class Outcome:
     #: Both ends of a connection by :func:`bentpipe.measure.survey.handshake`, this host's first, and the seconds from
     #: SYN to SYN-ACK; None for another load than a survey.
     handshake: tuple[dict[str, int], dict[str, int], float] | None = None
+    #: Pages, by :data:`bentpipe.measure.page.PAGE`.
+    pages: Records = field(default_factory=lambda: np.empty(0, dtype=page.PAGE))
     #: Why it ended early or did not begin.
     trouble: str | None = None
 
@@ -147,21 +149,48 @@ class Loads:
             wait = self._begin + item.start + self.late - time.monotonic()
             if self._ending.wait(max(0.0, wait)):
                 return
-            outcome = Outcome(item, self._steady.now())
+            outcomes = [Outcome(one, self._steady.now()) for one in _parts(item)]
             self._busy.set()
-            try:
-                kind = "tcp" if item.load.kind == "tcp" else "udp"
-                if item.load.kind == "survey":
-                    outcome.handshake = self._handshake()
-                getattr(self, f"_{kind}_{item.load.direction}")(outcome)
-            except ChannelError as error:
-                outcome.trouble = str(error)
-            except OSError as error:
-                outcome.trouble = error.strerror or str(error)
+            beside = [
+                threading.Thread(target=self._outcome, args=(one,), daemon=True) for one in outcomes[1:]
+            ]
+            for thread in beside:
+                thread.start()
+            self._outcome(outcomes[0])
+            for thread in beside:
+                thread.join()
             self._busy.clear()
-            self.outcomes.append(outcome)
+            self.outcomes += outcomes
             over = time.monotonic() - self._begin - item.start - length(item.load)
             self.late = max(self.late, over)
+
+    def _outcome(self, outcome: Outcome) -> None:
+        load = outcome.item.load
+        try:
+            if load.kind == "survey":
+                outcome.handshake = self._handshake()
+            if load.kind == "page":
+                self._pages(outcome)
+            else:
+                getattr(self, f"_{'tcp' if load.kind == 'tcp' else 'udp'}_{load.direction}")(outcome)
+        except ChannelError as error:
+            outcome.trouble = str(error)
+        except OSError as error:
+            outcome.trouble = error.strerror or str(error)
+
+    def _pages(self, outcome: Outcome) -> None:
+        item = outcome.item
+        channel, name = self._asked(item, seconds=page.PATIENCE_S * item.load.pages)
+        browser = page.Browser(
+            self._family, self._address, name, item.load.objects, item.load.object, self._steady.now
+        )
+        with channel.sock, contextlib.closing(browser):
+            outcome.begin = self._steady.now()
+            try:
+                while len(browser.pages) < item.load.pages and self._go_on():
+                    browser.fetch(self._go_on)
+            finally:
+                outcome.pages = browser.records()
 
     def _handshake(self) -> tuple[dict[str, int], dict[str, int], float]:
         begin = time.monotonic()
@@ -180,11 +209,15 @@ class Loads:
         channel = Channel.opened(connected(self._family, self._address), self._key, PATIENCE_S)
         load = item.load
         request = {
-            "do": "tcp" if load.kind == "tcp" else "udp",
+            "do": load.kind if load.kind in ("tcp", "page") else "udp",
             "direction": load.direction,
             "seconds": seconds or load.duration,
             "congestion": item.congestion,
         }
+        if load.kind == "call":
+            request["codec"] = load.codec
+        if load.kind == "page":
+            request["object"] = load.object
         channel.say(request, data)
         answer, _ = channel.hear(PATIENCE_S)
         return channel, bytes.fromhex(self._checked(answer)["name"])
@@ -239,7 +272,7 @@ class Loads:
             outcome.begin = self._steady.now()
             outcome.sent = datagrams.send(
                 lanes,
-                name,
+                _form(item, name),
                 outcome.pattern,
                 self._steady.now,
                 self._headers,
@@ -250,15 +283,15 @@ class Loads:
             self._checked(answer)
             outcome.arrived = _records(data, ARRIVED)
 
-    def _take(self, socks: Sequence[socket.socket], name: bytes, found: Arrivals) -> bool:
+    def _take(self, item: Item, socks: Sequence[socket.socket], name: bytes, found: Arrivals) -> bool:
         """Takes the datagrams of a transfer that have arrived. Returns whether there was one."""
         before = len(found.rows)
         for sock in socks:
             while (got := received(sock)) is not None:
-                datagram = Datagram.read(got.packet)
-                if datagram is not None and datagram.name == name:
+                number = _number(item, name, got.packet)
+                if number is not None:
                     stamp = time.time_ns() if got.stamp is None else got.stamp
-                    found.add(datagram, got, self._steady.of(stamp), self._headers)
+                    found.add(number, got, self._steady.of(stamp), self._headers)
         return len(found.rows) > before
 
     def _udp_down(self, outcome: Outcome) -> None:
@@ -283,7 +316,7 @@ class Loads:
                 ready, _, _ = select.select(
                     [*socks, *([channel.sock] if answer is None else [])], [], [], 0.1
                 )
-                if self._take(socks, name, found):
+                if self._take(item, socks, name, found):
                     heard = time.monotonic()
                 if channel.sock in ready:
                     answer, data = channel.hear(PATIENCE_S)
@@ -293,6 +326,29 @@ class Loads:
             raise ChannelError("the reflector did not report in time")
         self._checked(answer)
         outcome.sent = _records(data, np.dtype("<i8"))
+
+
+def _parts(item: Item) -> list[Item]:
+    """Returns the loads of one direction that run at once: both directions of a call."""
+    if item.load.kind != "call":
+        return [item]
+    return [item, replace(item, name=f"{item.name}.reverse", load=replace(item.load, direction="down"))]
+
+
+def _form(item: Item, name: bytes) -> datagrams.Form:
+    if item.load.kind != "call":
+        return datagrams.plain(name)
+    codec = call.codec_of(item.load.codec)
+    return lambda number, _now, _size: call.packed(name, number, codec)
+
+
+def _number(item: Item, name: bytes, packet: bytes) -> int | None:
+    """Returns the number of a datagram of a transfer; ``None`` for other bytes."""
+    if item.load.kind != "call":
+        datagram = Datagram.read(packet)
+        return datagram.number if datagram is not None and datagram.name == name else None
+    found = call.read(packet, call.codec_of(item.load.codec).units)
+    return found[1] if found is not None and found[0] == name[: call.SSRC] else None
 
 
 def _lanes(outcome: Outcome) -> range:

@@ -14,7 +14,7 @@ from typing import Final
 from . import handshake, stamp
 from .handshake import Message
 from .serving import Loads
-from .sockets import Arrival, Clock, clock_error_s, opened, received
+from .sockets import Arrival, Clock, ahead, clock_error_s, opened, received
 
 #: Seconds without a probe after which a session ends.
 IDLE_S: Final = 60.0
@@ -85,7 +85,7 @@ class _Reflector:
             self.counts.ignored += 1
             return
         stamped = arrival.stamp
-        arrived = self.clock() if stamped is None else stamped + self.clock() - time.time_ns()
+        arrived = self.clock() if stamped is None else stamped + ahead(self.clock)
         number, session.replies = session.replies, session.replies + 1
         reply = stamp.Reply(number, self.clock(), arrived, probe, self.error, max(0, min(arrival.ttl, 255)))
         self._send(reply.packed(self.key, len(packet)), sender)

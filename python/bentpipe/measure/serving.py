@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import bulk, datagrams
+from . import bulk, call, datagrams, page
 from .channel import MAGIC, NUMBER, Channel, ChannelError, exactly
 from .datagrams import HERE, LANES, PATTERN, Arrivals, Datagram, read_records
-from .sockets import Arrival, Clock, sibling
+from .sockets import Arrival, Clock, ahead, apart, sibling
 from .survey import handshake
 from .tcplog import TcpLog, as_array
 
@@ -43,7 +43,13 @@ class Transfer:
     #: Addresses of the lanes of a load of datagrams, and how many it has.
     addresses: dict[int, tuple[object, ...]] = field(default_factory=dict)
     lanes: int = 1
+    ended: bool = False
     arrivals: Arrivals = field(default_factory=Arrivals)
+    #: Units by which the time stamps of a call advance; 0 for another load.
+    units: int = 0
+    #: Size of the objects of a page, and what chooses the congestion control; 0 for another load.
+    object: int = 0
+    congestion: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,8 @@ class Loads:
     def __init__(self, listener: socket.socket, udp: socket.socket, key: bytes, clock: Clock) -> None:
         self._listener, self._udp, self._key, self._clock = listener, udp, key, clock
         self._transfers: dict[bytes, Transfer] = {}
+        #: Transfers that are calls, by the SSRC of their packets.
+        self._calls: dict[bytes, Transfer] = {}
         self._ending = threading.Event()
         self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._log: TcpLog | None = None
@@ -81,6 +89,8 @@ class Loads:
 
     def datagram(self, arrival: Arrival) -> bool:
         """Takes a packet that is a datagram of a load. Returns whether it is one of a transfer that is known."""
+        if arrival.packet[:1] == call.FIRST and self._calls:
+            return self._speech(arrival)
         found = Datagram.read(arrival.packet)
         transfer = self._transfers.get(found.name) if found is not None else None
         if found is None or transfer is None:
@@ -92,11 +102,21 @@ class Loads:
                 if len(transfer.addresses) == transfer.lanes:
                     transfer.joined.set()
             return True
-        now = self._clock()
-        arrived = now if arrival.stamp is None else arrival.stamp + now - time.time_ns()
-        headers = 28 if "." in str(arrival.sender[0]) else 48
-        transfer.arrivals.add(found, arrival, arrived, headers)
+        self._arrived(transfer, found.number, arrival)
         return True
+
+    def _speech(self, arrival: Arrival) -> bool:
+        transfer = self._calls.get(arrival.packet[call.PLACE : call.PLACE + call.SSRC])
+        found = call.read(arrival.packet, transfer.units) if transfer is not None else None
+        if transfer is None or found is None or str(arrival.sender[0]) != transfer.host:
+            return False
+        self._arrived(transfer, found[1], arrival)
+        return True
+
+    def _arrived(self, transfer: Transfer, number: int, arrival: Arrival) -> None:
+        arrived = self._clock() if arrival.stamp is None else arrival.stamp + ahead(self._clock)
+        headers = 28 if "." in str(arrival.sender[0]) else 48
+        transfer.arrivals.add(number, arrival, arrived, headers)
 
     def _accept(self) -> None:
         self._listener.settimeout(0.25)
@@ -120,6 +140,10 @@ class Loads:
                     self._talk(Channel.accepted(sock, self._key, end), host)
                 return
             transfer = self._transfers.get(first)
+            if transfer is not None and transfer.object and host == transfer.host:
+                with sock:
+                    self._answer(sock, transfer)
+                return
             if transfer is None or transfer.sock is not None:
                 sock.close()
                 return
@@ -130,6 +154,11 @@ class Loads:
             sock.close()
         finally:
             self._room.release()
+
+    def _answer(self, sock: socket.socket, transfer: Transfer) -> None:
+        if transfer.congestion is not None:
+            bulk.choose(sock, transfer.congestion)
+        page.answer(sock, transfer.object, lambda: not (self._ending.is_set() or transfer.ended))
 
     def _talk(self, channel: Channel, host: str) -> None:
         message, data = channel.hear(GREETING_S)
@@ -148,6 +177,7 @@ class Loads:
             ("tcp", "down"): self._source,
             ("udp", "up"): self._collect,
             ("udp", "down"): self._emit,
+            ("page", "up"): self._pages,
         }
         serve = kinds.get((str(message.get("do")), str(message.get("direction"))))
         if serve is None:
@@ -156,13 +186,43 @@ class Loads:
         name = os.urandom(NUMBER)
         transfer = self._transfers[name] = Transfer(host)
         try:
+            refusal = self._prepare(transfer, message, name)
+            if refusal is not None:
+                channel.say({"error": refusal})
+                return
             channel.say({"name": name.hex(), "clock": self._clock()})
             serve(Request(channel, transfer, float(seconds), message, data, name))
             self.count += 1
         finally:
+            transfer.ended = True
             del self._transfers[name]
+            self._calls.pop(name[: call.SSRC], None)
             if transfer.sock is not None:
                 bulk.reset(transfer.sock)
+
+    def _prepare(self, transfer: Transfer, message: dict[str, Any], name: bytes) -> str | None:
+        """Takes what a call or a page needs to know before it begins. Returns why it is refused, if it is."""
+        if (codec := message.get("codec")) is not None:
+            try:
+                transfer.units = call.codec_of(codec).units
+            except (KeyError, TypeError):
+                return f"codec = {codec!r}; it knows no such codec"
+            self._calls[name[: call.SSRC]] = transfer
+        if message.get("do") == "page":
+            size = message.get("object")
+            if not isinstance(size, int) or not 0 < size <= page.MOST:
+                return f"object = {size!r}; allowed: 1 to {page.MOST} bytes"
+            wanted = message.get("congestion")
+            if wanted is not None and not bulk.can_choose(str(wanted)):
+                return f"congestion control {wanted}: it cannot be chosen there"
+            transfer.object, transfer.congestion = size, None if wanted is None else str(wanted)
+        return None
+
+    def _pages(self, asked: Request) -> None:
+        # The browser's connections are served by threads of their own, until it closes this one.
+        until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
+        while until() and not select.select([asked.channel.sock], [], [], 0.25)[0]:
+            pass
 
     def _until(self, end: float) -> Callable[[], bool]:
         return lambda: time.monotonic() < end and not self._ending.is_set()
@@ -209,7 +269,7 @@ class Loads:
         time.sleep(0.1)
         rows = as_array(self._log.rows.pop(number))
         if len(rows):
-            rows[:, 0] += self._clock() - time.monotonic_ns()
+            rows[:, 0] += apart(self._clock, time.monotonic_ns)
         message = {"ended": ended, "reason": self._log.reason, "lost": self._log.lost}
         asked.channel.say(message, rows.tobytes())
 
@@ -224,6 +284,13 @@ class Loads:
                 count, since = len(arrivals.rows), time.monotonic()
             time.sleep(0.02)
         asked.channel.say({}, arrivals.records().tobytes())
+
+    @staticmethod
+    def _form(asked: Request) -> datagrams.Form:
+        if not asked.transfer.units:
+            return datagrams.plain(asked.name)
+        codec = call.codec_of(str(asked.message["codec"]))
+        return lambda number, _now, _size: call.packed(asked.name, number, codec)
 
     def _emit(self, asked: Request) -> None:
         pattern = read_records(asked.data, PATTERN)
@@ -245,5 +312,5 @@ class Loads:
         # They fill buffers of their own and leave the replies to probes alone.
         with contextlib.ExitStack() as stack:
             lanes = [(stack.enter_context(sibling(self._udp, one)), None) for one in addresses]
-            sent = datagrams.send(lanes, asked.name, pattern, self._clock, headers, until)
+            sent = datagrams.send(lanes, self._form(asked), pattern, self._clock, headers, until)
         asked.channel.say({}, sent.tobytes())

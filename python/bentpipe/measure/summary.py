@@ -79,7 +79,9 @@ class Summary:
 def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     """Returns what a measurement says. ``least_s`` is the least delay that is possible in each direction, such as the
     distance over the speed of light."""
-    ok, notes = seen.replied, list(seen.notes)
+    notes = list(seen.notes)
+    least_s = _possible(seen, least_s, notes)
+    ok = seen.replied
     time = (seen.sent - seen.sent[0]) / 1e9 if len(seen.sent) else np.empty(0)
     rtt = np.where(ok, (seen.returned - seen.sent) - (seen.left - seen.arrived), np.nan) / 1e9
     found, directions, loads, zeros = None, [], [], None
@@ -128,6 +130,25 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
         surveys=[one for one in map(survey, loads) if one is not None],
         proxy=_proxy(said, least_s),
     )
+
+
+def _possible(seen: Measured, least_s: float, notes: list[str]) -> float:
+    """Takes away replies whose stamps contradict each other, as those of a clock that is set meanwhile may. Returns the
+    least delay of a direction, 0 if replies came earlier than it allows."""
+    ok = seen.replied
+    rtt = ((seen.returned - seen.sent) - (seen.left - seen.arrived)) / 1e9
+    wrong = ok & ((rtt < 0) | (seen.left < seen.arrived))
+    if wrong.any():
+        seen.returned[wrong] = 0
+        notes.append(f"{wrong.sum()} replies have times that contradict each other and count as lost")
+        ok = seen.replied
+    if ok.any() and (least := float(rtt[ok].min())) < 2 * least_s:
+        notes.append(
+            f"replies came after {1e3 * least:.3f} ms, earlier than light would go there and back by --distance, which "
+            "is therefore left out"
+        )
+        return 0.0
+    return least_s
 
 
 def _proxy(said: Summary, least_s: float) -> list[str]:

@@ -3,6 +3,7 @@ intervals elsewhere. Rows have the values of the trace `tcp` of the other instru
 
 from __future__ import annotations
 
+import json
 import math
 import socket
 import struct
@@ -14,21 +15,18 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-#: Columns of the trace `tcp`.
-COLUMNS: Final = (
-    "cwnd",
-    "ssthresh",
-    "rtt",
-    "srtt",
-    "rttvar",
-    "rto",
-    "inflight",
-    "acknowledged",
-    "sent",
-    "retransmissions",
-    "timeouts",
-    "ca_state",
-)
+from bentpipe import _native
+
+
+def _columns() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    (table,) = (one for one in json.loads(_native.tables())["traces"] if one["name"] == "tcp")
+    columns = table["columns"]
+    whole = (one["name"] for one in columns if one["kind"] == "whole")
+    return tuple(one["name"] for one in columns), tuple(whole)
+
+
+#: Columns of the trace `tcp`, and those of them that are whole numbers.
+COLUMNS, WHOLE = _columns()
 #: Seconds between two looks at TCP_INFO.
 INTERVAL_S: Final = 0.01
 
@@ -82,8 +80,6 @@ class TcpLog:
     """The log of connections of this network namespace, in a thread of its own, until :meth:`close`."""
 
     def __init__(self) -> None:
-        from bentpipe import _native
-
         self.rows: dict[int, list[Row]] = {}
         self._watched: dict[int, socket.socket] = {}
         self._ending = threading.Event()

@@ -52,6 +52,15 @@ class Codec:
     assumed: str | None
     #: The documents that the values are from.
     source: str
+    #: Duration in milliseconds of the speech in a usual packet, and the bytes of its RTP payload.
+    packet_ms: float
+    packet_bytes: int
+    #: Duration in milliseconds of the speech after a packet that the coder must have heard.
+    lookahead_ms: float
+    #: Payload type of RTP.
+    payload_type: int
+    #: Units of the RTP time stamp in a usual packet.
+    units: int
 
 
 @dataclass(frozen=True)

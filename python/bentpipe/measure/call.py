@@ -1,0 +1,92 @@
+"""A telephone call as a load: RTP (RFC 3550) in both directions at once, rated by the E-model as in scenarios.
+
+A packet has the codec's usual speech, 20 ms or the least number of frames that hold as much, and is sent without a
+break, so that silence hides nothing. The payload is not speech. The reflector knows a call by its SSRC, which is the
+beginning of the transfer's name.
+
+>>> codec = codec_of("G.729A")
+>>> packet = packed(b"name of transfer", 3, codec)
+>>> len(packet), read(packet, codec.units)
+(32, (b'name', 3))
+>>> read(b"nonsense", 160) is None
+True
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from .datagrams import PATTERN, Records
+
+if TYPE_CHECKING:
+    from bentpipe.voice.emodel import Codec
+
+    from .inload import Loaded
+
+#: Version, marker and payload type, sequence number, time stamp, SSRC.
+_HEADER: Final = struct.Struct("!BBHI4s")
+_VERSION: Final = 0x80
+_MARKER: Final = 0x80
+#: Place and bytes of the SSRC.
+PLACE: Final = 8
+SSRC: Final = 4
+#: The first byte of every packet.
+FIRST: Final = bytes([_VERSION])
+
+
+@cache
+def codec_of(name: str) -> Codec:
+    """Returns a codec by its name. Raises :class:`KeyError`."""
+    from bentpipe.voice import emodel
+
+    return emodel.codecs()[name]
+
+
+def pattern(codec: Codec, duration: float, headers: int) -> Records:
+    """Returns what one side of a call sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
+    step = codec.packet_ms / 1e3
+    rows = np.zeros(max(1, int(duration / step)), dtype=PATTERN)
+    rows["at"], rows["size"] = np.arange(len(rows)) * step, _HEADER.size + codec.packet_bytes + headers
+    return rows
+
+
+def packed(name: bytes, number: int, codec: Codec) -> bytes:
+    """Returns the RTP packet of a number."""
+    stamp = number * codec.units & 0xFFFF_FFFF
+    kind = codec.payload_type | (0 if number else _MARKER)
+    head = _HEADER.pack(_VERSION, kind, number & 0xFFFF, stamp, name[:SSRC])
+    return head + bytes(codec.packet_bytes)
+
+
+def read(packet: bytes, units: int) -> tuple[bytes, int] | None:
+    """Returns SSRC and number of an RTP packet, whose time stamps advance by ``units``; ``None`` for other bytes."""
+    if len(packet) < _HEADER.size or packet[0] != _VERSION:
+        return None
+    _, _, _, stamp, source = _HEADER.unpack_from(packet)
+    return source, stamp // units
+
+
+def rated(one: Loaded) -> dict[str, float]:
+    """Returns what the listener of one direction hears, in the columns of the flow; nothing if no packet arrived.
+
+    Times from mouth to ear are those by the middle of the interval of the one-way delay.
+    """
+    from bentpipe import _native
+
+    codec, good = codec_of(one.outcome.item.load.codec), np.flatnonzero(np.isfinite(one.low))
+    if not len(good):
+        return {}
+    step = codec.packet_ms / 1e3
+    # A packet leaves when all of its speech has been heard.
+    spoken = float(np.nanmin(one.time - np.arange(len(one.time)) * step)) - step - codec.lookahead_ms / 1e3
+    arrival = one.time[good] + one.delay[good] - spoken
+    order = np.argsort(arrival)
+    packets = zip(good[order].tolist(), np.maximum(0, arrival[order]).tolist(), strict=True)
+    heard: dict[str, Any] = json.loads(_native.hear(codec.name, list(packets)))
+    assumed = int(codec.assumed is not None)
+    return {f"voice_{key}": value for key, value in heard.items()} | {"voice_assumed": assumed}

@@ -1,0 +1,156 @@
+"""Web pages as a load: objects of one size over two persistent connections, as with the app `http` of scenarios.
+
+The first connection requests the page, which is the first object; when it has arrived, a second connection is opened,
+and the rest comes over both in turn. A page's time runs from the user's request, which opens the first connection, to
+the last byte of its last object. A request begins with the name of the transfer, by which the reflector knows it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from .bulk import reset
+from .channel import NUMBER, ChannelError, exactly
+from .datagrams import Records
+
+#: Size of a request, in bytes: the default of the app `http`.
+REQUEST: Final = 400
+#: The largest object, in bytes.
+MOST: Final = 10_000_000
+#: Seconds without a byte after which a page is given up.
+PATIENCE_S: Final = 30.0
+#: What is known of each page: when it was requested and how long it took, in nanoseconds, the bytes that arrived, and
+#: whether all did.
+PAGE: Final = np.dtype([("at", "<i8"), ("took", "<i8"), ("bytes", "<i8"), ("complete", "?")])
+
+
+@dataclass
+class _Lane:
+    """A connection of the browser: how many objects it still has to fetch, and how many bytes of the present one."""
+
+    sock: socket.socket
+    objects: int
+    missing: int = 0
+    open: bool = False
+
+    def ask(self, name: bytes, size: int) -> None:
+        """Requests the next object, if there is one."""
+        if self.objects and not self.missing:
+            self.objects, self.missing = self.objects - 1, size
+            self.sock.sendall(name.ljust(REQUEST, b"\0"))
+
+    @property
+    def done(self) -> bool:
+        return not self.objects and not self.missing
+
+
+class Browser:
+    """Fetches pages of so many objects of one size from a reflector that has agreed to it."""
+
+    def __init__(
+        self,
+        family: int,
+        address: tuple[Any, ...],
+        name: bytes,
+        objects: int,
+        size: int,
+        clock: Callable[[], int],
+    ) -> None:
+        self._family, self._address, self._name = family, address, name
+        self._objects, self._size, self._clock = objects, size, clock
+        self._socks: list[socket.socket] = []
+        self.pages: list[tuple[int, int, int, bool]] = []
+
+    def records(self) -> Records:
+        """Returns the pages so far as an array of :data:`PAGE`."""
+        return np.array(self.pages, dtype=PAGE)
+
+    def fetch(self, keep_on: Callable[[], bool]) -> None:
+        """Fetches a page. Raises :class:`OSError` if the reflector cannot be reached or does not answer."""
+        begin, got = self._clock(), 0
+        try:
+            for count in self._fetch(keep_on):
+                got += count
+        finally:
+            whole = got == self._objects * self._size
+            self.pages.append((begin, self._clock() - begin, got, whole))
+
+    def _fetch(self, keep_on: Callable[[], bool]) -> Iterator[int]:
+        """Yields the bytes that arrive at a time."""
+        rest = self._objects - 1
+        lanes = [self._lane(0, 1)]
+        second, heard = rest // 2, time.monotonic()
+        room = bytearray(1 << 16)
+        while not all(lane.done for lane in lanes):
+            waiting = [lane.sock for lane in lanes if not lane.open]
+            reading = [lane.sock for lane in lanes if lane.open and lane.missing]
+            ready, opened, _ = select.select(reading, waiting, [], 0.25)
+            if time.monotonic() - heard > PATIENCE_S:
+                raise TimeoutError(None, f"nothing of a page came within {PATIENCE_S:g} s")
+            if not keep_on():
+                return
+            for lane in list(lanes):
+                if lane.sock in opened:
+                    heard = time.monotonic()
+                    self._connected(lane)
+                if lane.sock in ready:
+                    heard = time.monotonic()
+                    count = lane.sock.recv_into(room, min(len(room), lane.missing))
+                    if not count:
+                        raise ConnectionError(None, "the reflector closed a connection of a page")
+                    lane.missing -= count
+                    yield count
+                    if lane is lanes[0] and len(lanes) == 1 and lane.done:
+                        # The page itself has arrived and names the objects.
+                        lane.objects = rest - second
+                        lane.ask(self._name, self._size)
+                        if second:
+                            lanes.append(self._lane(1, second))
+                    lane.ask(self._name, self._size)
+
+    def _lane(self, number: int, objects: int) -> _Lane:
+        if number < len(self._socks):
+            lane = _Lane(self._socks[number], objects, open=True)
+            lane.ask(self._name, self._size)
+            return lane
+        sock = socket.socket(self._family, socket.SOCK_STREAM)
+        self._socks.append(sock)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            sock.connect(self._address)
+        return _Lane(sock, objects)
+
+    def _connected(self, lane: _Lane) -> None:
+        error = lane.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error:
+            raise OSError(error, "a connection of a page could not be opened")
+        lane.open = True
+        lane.ask(self._name, self._size)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        for sock in self._socks:
+            reset(sock)
+
+
+def answer(sock: socket.socket, size: int, keep_on: Callable[[], bool]) -> None:
+    """Serves a connection of a browser, the beginning of whose first request has been read, until it is closed."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    body, rest = bytes(size), REQUEST - NUMBER
+    while keep_on():
+        try:
+            exactly(sock, rest, time.monotonic() + PATIENCE_S)
+            sock.settimeout(PATIENCE_S)
+            sock.sendall(body)
+        except (ChannelError, OSError):
+            return
+        rest = REQUEST
