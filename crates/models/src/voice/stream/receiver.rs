@@ -15,6 +15,7 @@ use crate::voice::jitter::Jitter;
 use crate::voice::playout::{self, Buffer};
 use crate::voice::rtp::{unwrapped_sequence, unwrapped_timestamp, Rtp};
 use bentpipe_core::{Span, Time};
+use std::collections::VecDeque;
 
 /// The skew of the clocks at both ends: 1e-6 if a clock runs one part per million too fast.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -181,6 +182,8 @@ struct Source {
     arrived: u64,
     /// Number of packets of this source so far: those before the last [`AWAITED`] were told to `bursts`.
     known: i64,
+    /// Sequence numbers, in order, of the packets before the last [`AWAITED`] that have not arrived; those beyond [`DROPOUT`] are forgotten.
+    given_up: VecDeque<i64>,
     /// Time stamp of the last packet, unwrapped.
     timestamp: i64,
     /// Time stamp of the origin, unwrapped.
@@ -246,14 +249,14 @@ impl Receiver {
         if jump.is_none_or(|jump| jump.abs() > DROPOUT) {
             self.begin(local, rtp);
         }
-        let lost = self.before.lost + self.window.lost;
         let Receiver { codec, units, source, window, bursts, clocks, .. } = self;
         let Some(source) = source else { return Heard::Foreign };
         let sequence = unwrapped_sequence(source.highest, rtp.sequence);
         let age = source.highest - sequence;
         if age >= AWAITED {
-            // It has been counted as lost, or played long ago.
-            if lost > 0 {
+            // It has been counted as lost, or has arrived before; or it was sent before the first packet of the source and never counted.
+            if let Ok(place) = source.given_up.binary_search(&sequence) {
+                source.given_up.remove(place);
                 window.late += 1;
                 window.lost -= 1;
             }
@@ -421,6 +424,7 @@ impl Receiver {
             played: 0,
             arrived: 0,
             known: 0,
+            given_up: VecDeque::new(),
             timestamp,
             zero,
             spoken,
@@ -440,12 +444,18 @@ fn advance(source: &mut Source, steps: i64, window: &mut Totals, bursts: &mut Bu
     for _ in 0..steps {
         if source.known >= AWAITED {
             bursts.add(source.played >> (AWAITED - 1) & 1 == 1);
+            if source.arrived >> (AWAITED - 1) & 1 == 0 {
+                source.given_up.push_back(source.highest + 1 - AWAITED);
+            }
         }
         source.known += 1;
         source.played <<= 1;
         source.arrived <<= 1;
+        source.highest += 1;
     }
-    source.highest += steps;
+    while source.given_up.front().is_some_and(|sequence| source.highest - sequence > DROPOUT) {
+        source.given_up.pop_front();
+    }
 }
 
 /// Converts a number of units of the time stamp to nanoseconds.
