@@ -3,6 +3,7 @@
 //! The source places calls, the destination answers them; both talk and listen. Both ends derive the conversation of a call from
 //! its number, which the signalling carries, so that who speaks when is decided alike at both.
 
+use super::agenda::{Agenda, Due};
 use super::results::{Counts, Outcome, Record, CALL, HEARD, TRAFFIC};
 use super::{Line, Outgoing, Signal, Signals};
 use crate::app::{calls, End};
@@ -33,19 +34,6 @@ pub struct Ends {
     pub other: Ipv4Addr,
     /// Whether this exchange stands at the source of the flow, which places the calls.
     pub end: End,
-}
-
-/// What a call has to do at a certain time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Due {
-    /// The called telephone is answered.
-    Answer,
-    /// The caller gives up waiting for an answer.
-    GiveUp,
-    /// The caller hangs up, as the holding time is over.
-    HangUp,
-    /// The next packet of speech is sent.
-    Speech,
 }
 
 /// A call that takes a line.
@@ -85,9 +73,9 @@ pub struct Endpoint {
     line: Box<dyn Line>,
     stream: Stream,
     common: u64,
-    calls: BTreeMap<u32, Call>,
-    /// What the calls have to do, by time.
-    agenda: BTreeSet<(Time, u32, Due)>,
+    /// The calls by their identity. They are boxed, so that a search touches little memory.
+    calls: BTreeMap<u32, Box<Call>>,
+    agenda: Agenda,
     /// Times at which the local calls end, and their numbers.
     local: BTreeSet<(Time, u32)>,
     /// When the next call is placed (source only).
@@ -151,6 +139,7 @@ impl Endpoint {
         let traffic = supply.probe(&TRAFFIC, &entity);
         let traffic = traffic.map(|probe| Traffic { probe, next: Time::ZERO + SECOND, bytes: 0, speech: 0 });
         Endpoint {
+            agenda: Agenda::new(config.sending().packet()),
             sending: config.sending(),
             arrival: if site.end == End::Source { site.start } else { Time::MAX },
             destination: DestinationCounters::new(site.details),
@@ -160,7 +149,6 @@ impl Endpoint {
             stream,
             common,
             calls: BTreeMap::new(),
-            agenda: BTreeSet::new(),
             local: BTreeSet::new(),
             begun: false,
             calls_placed: 0,
@@ -225,8 +213,8 @@ impl Endpoint {
             self.counts.blocked += 1;
             return self.write(now, &record, Outcome::Blocked, None, out);
         };
-        self.calls.insert(call, Call::new(record, holding));
-        self.agenda.insert((now + self.config.patience, call, Due::GiveUp));
+        self.calls.insert(call, Box::new(Call::new(record, holding)));
+        self.agenda.add(now, (now + self.config.patience, call, Due::GiveUp));
         self.pass(now, None, out);
     }
 
@@ -257,9 +245,9 @@ impl Endpoint {
                     self.line.refuse(now, call, &mut self.signals);
                     return self.write(now, &record, Outcome::Blocked, None, out);
                 }
-                self.calls.insert(call, Call::new(record, None));
+                self.calls.insert(call, Box::new(Call::new(record, None)));
                 self.line.ring(now, call, &mut self.signals);
-                self.agenda.insert((now + self.config.answer, call, Due::Answer));
+                self.agenda.add(now, (now + self.config.answer, call, Due::Answer));
             }
             Signal::Ringing { call } => {
                 if let Some(call) = self.calls.get_mut(&call) {
@@ -272,7 +260,7 @@ impl Endpoint {
                     let holding = one.holding;
                     self.agenda.remove(&(started + self.config.patience, call, Due::GiveUp));
                     if let Some(holding) = holding {
-                        self.agenda.insert((now + holding, call, Due::HangUp));
+                        self.agenda.add(now, (now + holding, call, Due::HangUp));
                     }
                     self.talk(now, call);
                 }
@@ -298,7 +286,7 @@ impl Endpoint {
         }
         let sender = Sender::new(self.sending, numbers, spurts, now);
         if let Some(due) = sender.due() {
-            self.agenda.insert((due, number, Due::Speech));
+            self.agenda.add(now, (due, number, Due::Speech));
         }
         call.sender = Some(sender);
     }
@@ -375,7 +363,7 @@ impl Endpoint {
     /// Releases the line of a call and writes its row.
     fn end(&mut self, now: Time, number: u32, outcome: Outcome, out: &mut Outbox) {
         let Some(call) = self.calls.remove(&number) else { return };
-        self.agenda.retain(|(_, other, _)| *other != number);
+        self.agenda.forget(number);
         let outcome = match (outcome, call.record.answered) {
             // The call was answered here before the other exchange disappeared.
             (Outcome::Failed(_), Some(_)) => Outcome::Over,
@@ -457,7 +445,7 @@ impl Endpoint {
                 let media = sender.send();
                 one.record.sent += 1;
                 if let Some(due) = sender.due() {
-                    self.agenda.insert((due, call, Due::Speech));
+                    self.agenda.add(now, (due, call, Due::Speech));
                 }
                 self.line.speak(now, call, &media, &mut self.signals);
             }
@@ -510,9 +498,7 @@ impl Stage for Endpoint {
             self.line.wake(now, &mut self.signals);
             self.pass(now, None, out);
         }
-        while let Some(entry) = self.agenda.first().copied().filter(|(time, ..)| *time <= now) {
-            self.agenda.remove(&entry);
-            let (_, call, due) = entry;
+        while let Some((_, call, due)) = self.agenda.take(now) {
             self.due(now, call, due);
             if due == Due::HangUp {
                 self.end(now, call, Outcome::Over, out);
@@ -525,10 +511,9 @@ impl Stage for Endpoint {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        let agenda = self.agenda.first().map_or(Time::MAX, |(time, ..)| *time);
         let local = self.local.first().map_or(Time::MAX, |(time, _)| *time);
         let traffic = self.traffic.as_ref().map_or(Time::MAX, |traffic| traffic.next);
-        let wake = agenda.min(local).min(traffic).min(self.arrival).min(self.line.next_wake());
+        let wake = self.agenda.next().min(local).min(traffic).min(self.arrival).min(self.line.next_wake());
         (wake != Time::MAX).then_some(wake)
     }
 

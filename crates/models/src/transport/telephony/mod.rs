@@ -5,6 +5,7 @@
 //! Signalling travels as the real messages and frames of [`voice::sip`](crate::voice::sip) and
 //! [`voice::iax2`](crate::voice::iax2), byte by byte; SIP over TCP in the segments of a [`stream`].
 
+mod agenda;
 pub mod endpoint;
 pub mod iax2;
 pub mod results;
