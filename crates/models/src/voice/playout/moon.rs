@@ -8,6 +8,9 @@
 //!
 //! Delays are counted in classes of 1 ms from the shortest delay that was possible, 0; the percentile is the upper end of its class.
 //! Where clocks are so far apart that a delay is negative, it counts as 0.
+//!
+//! The paper itself was not at hand: its abstract confirms the percentile of the delays of recent packets, kept for each talk spurt, and
+//! the detection of spikes that extends that of Ramjee et al. The window of 10000 packets and the factors 4 and 2 are unconfirmed.
 
 use super::{Buffer, Playout};
 use bentpipe_core::{Count, Problems, Real, Sample};
@@ -25,11 +28,11 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Config {
     /// Percentile of the delays that is the playout delay, 99 by default: 1 % of the packets may be late.
     pub percentile: Real<1000, 100_000>,
-    /// Number of packets whose delays are kept, 10000 by default (the paper's).
+    /// Number of packets whose delays are kept, 10000 by default.
     pub window: Count<1, 1_000_000>,
-    /// Factor on the playout delay by which a packet's delay exceeds it when a spike begins, 4 by default (the paper's).
+    /// Factor on the playout delay by which a packet's delay exceeds it when a spike begins, 4 by default.
     pub head: Real<1000, 1_000_000>,
-    /// Factor on the playout delay below which a packet's delay ends a spike, 2 by default (the paper's).
+    /// Factor on the playout delay below which a packet's delay ends a spike, 2 by default.
     pub tail: Real<1000, 1_000_000>,
 }
 
