@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from scenarios import beam, bulk_tcp, dvb_rcs, saturated_wifi, starlink
+from scenarios import beam, bulk_tcp, calls, dvb_rcs, saturated_wifi, starlink
 
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples"
 
@@ -49,6 +49,7 @@ def cases() -> dict[str, str | Path]:
         "30 terminals upload over DVB-RCS": dvb_rcs(400, 30),
         "1000 terminals upload over DVB-RCS": dvb_rcs(20, 1000),
         "1000 terminals send files, 32 carriers": beam(600, 1000, 32),
+        "1000 calls from one terminal": calls(60, 1000),
         "200 terminals with pages and calls": EXAMPLES / "hub.toml",
         "200 terminals with ACM under a storm": EXAMPLES / "hub-storm.toml",
         "Starlink's first shell, 100 flows": starlink(60, sites=100),

@@ -19,7 +19,7 @@ from figures import (
     times_the_memory,
 )
 from measure import Figure, Row
-from scenarios import beam, bulk_tcp, chain, dvb_rcs, loaded_return_link, saturated_wifi, starlink
+from scenarios import beam, bulk_tcp, calls, chain, dvb_rcs, loaded_return_link, saturated_wifi, starlink
 
 
 @dataclass
@@ -129,6 +129,23 @@ def rows(plan: Plan) -> Iterator[Row]:
             figure=Figure(simulated_per_second, "sim s/s", at_least=1000 if terminals == 30 else None),
             simulated_s=s,
         )
+
+    # A conversation in each of 1000 calls at a time: 28 000 packets per second; and with all traces.
+    s = plan.seconds(60)
+    scenario = calls(s, 1000)
+    yield Row(
+        "1000 calls",
+        plan.bentpipe("calls", scenario),
+        figure=Figure(simulated_per_second, "sim s/s", at_least=20),
+        simulated_s=s,
+    )
+    yield Row(
+        "1000 calls, traces on",
+        plan.bentpipe("calls-traced", scenario, "--traces", str(plan.folder / "calls-traces")),
+        "1000 calls",
+        Figure(times_the_cpu, "x the cpu", at_most=2),
+        s,
+    )
 
     s = plan.seconds(600)
     yield Row(

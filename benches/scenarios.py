@@ -192,6 +192,33 @@ transport = {{ kind = "tcp", congestion = "reno" }}
     )
 
 
+def calls(seconds: float, count: int) -> str:
+    """Calls with G.729A from one terminal over one return link, all at the same time; they are answered after 4 s."""
+    rate = 40 * count
+    return f"""\
+name = "{count} calls over one return link"
+duration = "{seconds:g} s"
+
+[network.sat]
+kind = "dvb-rcs"
+forward = {{ rate = "{rate} kbit/s" }}
+terminals = ["st"]
+gateway = "gw"
+
+[network.sat.return]
+rate = "{rate} kbit/s"
+slots_per_frame = {count * 5 // 8}
+dama = {{ scheme = "rbdc", cra = "0 bit/s" }}
+
+[[flow]]
+name = "calls"
+from = "st"
+to = "gw"
+app = {{ kind = "calls", codec = "G.729A", calls = {count}, lines = {count} }}
+transport = "sip"
+"""
+
+
 def saturated_wifi(seconds: float, stations: int) -> str:
     """Stations of 802.11a at 54 Mbit/s, each with more to send than its share; packets as long on the air as in ns3."""
     return f"""\
