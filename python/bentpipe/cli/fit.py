@@ -11,6 +11,7 @@ from .common import Json, Out
 
 if TYPE_CHECKING:
     from bentpipe.frames import Fit, Outcomes
+    from bentpipe.runs import Run
 
 
 def fit(
@@ -40,6 +41,19 @@ def fit(
         ),
     ] = "replay",
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of a profile.")] = 1,
+    predict: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN",
+            help="A measurement of other loads on the same path, which the fitted models predict; a second one of "
+            "the same plan shows how far the path repeats itself.",
+            show_default=False,
+        ),
+    ] = None,
+    emulate: Annotated[
+        bool,
+        typer.Option("--emulate", help="Predict by emulation as well, which takes as long as the loads."),
+    ] = False,
     out: Out = None,
     figure: Annotated[
         Path | None,
@@ -67,7 +81,7 @@ def fit(
     from .stopping import Stop
 
     if trace.is_dir():
-        _measured(trace, model, seed, out, figure)
+        _measured(trace, model, seed, out, figure, predict or [], emulate)
         return
     if trace.is_file() and out is not None and not frames.is_frame_trace(trace):
         from bentpipe.measure.fitting import of_series
@@ -114,7 +128,15 @@ def fit(
     typer.echo(f"error = {inline(best.error)}")
 
 
-def _measured(folder: Path, model: str, seed: int, out: Path | None, figure: Path | None) -> None:
+def _measured(
+    folder: Path,
+    model: str,
+    seed: int,
+    out: Path | None,
+    figure: Path | None,
+    predict: list[Path],
+    emulate: bool,
+) -> None:
     import tempfile
 
     from bentpipe import plots
@@ -135,13 +157,19 @@ def _measured(folder: Path, model: str, seed: int, out: Path | None, figure: Pat
         of_format(figure, (".png", ".svg", ".pdf"))
         if model != "fitted":
             raise InputError("--figure shows the residuals of --model fitted")
-    run = open_run(folder)
+    if predict and model != "fitted":
+        raise InputError("--predict is by the models of --model fitted")
+    if len(predict) > 2:
+        raise InputError("--predict takes one measurement, and a second one of the same plan")
+    run, others = open_run(folder), [open_run(other) for other in predict]
     if model != "fitted":
         for file in replay(run, out, as_profile=model == "profile", seed=seed):
             typer.echo(f"written  {file}")
         return
     with tempfile.TemporaryDirectory() as work:
         found = models.fitted(run, Path(work))
+        for other in others[:1]:
+            found.lines.extend(_predicted(run, other, others[1:], emulate, Path(work)))
         write_text(out, found.text)
         typer.echo("\n".join(line[2:] for line in found.text.splitlines() if line.startswith("#")))
         if figure is not None:
@@ -150,6 +178,20 @@ def _measured(folder: Path, model: str, seed: int, out: Path | None, figure: Pat
             plots.save(fitted_models(run, found), figure)
             typer.echo(f"written  {figure}")
     typer.echo(f"written  {out}")
+
+
+def _predicted(run: Run, other: Run, again: list[Run], emulate: bool, work: Path) -> list[str]:
+    """Returns what is said of the prediction of another measurement."""
+    from bentpipe.measure import predicting
+
+    document, _ = predicting.scenario(run, other)
+    lines = []
+    for how in ("simulation", "emulation")[: 2 if emulate else 1]:
+        seen = predicting.predicted(document, work / how, emulate=how == "emulation")
+        errors = predicting.errors(other, seen, again[0] if again else None)
+        lines += ["", f"Loads of {other.path.name}, which were not used in the fit, by {how}:"]
+        lines += [f"  {one.text()}" for one in errors] + predicting.verdict(errors)
+    return lines
 
 
 def inline(table: dict[str, Any]) -> str:

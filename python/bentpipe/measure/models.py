@@ -65,9 +65,17 @@ class Residual:
 class Fitted:
     """A scenario fitted to a measurement, what it gives when it is simulated, and its residuals."""
 
-    text: str
+    #: What is said of it, and the scenario that follows.
+    lines: list[str]
+    body: str
+    document: dict[str, Any]
     run: Run
     residuals: list[Residual]
+
+    @property
+    def text(self) -> str:
+        """The scenario with what is said of it as comments."""
+        return "".join(f"# {line}".rstrip() + "\n" for line in self.lines) + self.body
 
 
 def fitted(run: Run, folder: Path) -> Fitted:
@@ -76,21 +84,10 @@ def fitted(run: Run, folder: Path) -> Fitted:
     Raises :class:`bentpipe.InputError` if the run was not measured or had no reply.
     """
     import bentpipe
-    from bentpipe.scenarios import toml_text
 
-    if run.provenance.get("instrument") != "measure" or "direction" not in run.tables:
-        raise InputError(f"{run.path} was not measured or had no reply; allowed: a run of `bentpipe measure`")
+    is_measured(run)
     document, notes = scenario(run)
-    link, network = document.pop("link", None), document.pop("network", None)
-    flows = document.pop("flow")
-    parts: list[tuple[str, dict[str, Any]]] = [("", document)]
-    if link is not None:
-        back = link[0].pop("return")
-        parts += [("[[link]]\n", link[0]), ("[link.return]\n", back)]
-    else:
-        parts += [(f"[network.{name}]\n", table) for name, table in network.items()]
-    parts += [("[[flow]]\n", flow) for flow in flows]
-    body = "\n".join(f"{head}{toml_text(table).rstrip()}\n" for head, table in parts)
+    body = text_of(document)
     simulated = bentpipe.simulate(_kept(body, folder), out=folder / "simulated")
     residuals = compared(run, simulated)
     doubtful = [one for one in residuals if one.relative is None or abs(one.relative) > TRUSTED]
@@ -101,8 +98,32 @@ def fitted(run: Run, folder: Path) -> Fitted:
         if doubtful
         else f"All of these agree within {100 * TRUSTED:.0f} %; workloads that were not measured may not."
     )
-    head = "".join(f"# {line}".rstrip() + "\n" for line in lines)
-    return Fitted(head + body, simulated, residuals)
+    return Fitted(lines, body, document, simulated, residuals)
+
+
+def is_measured(run: Run) -> None:
+    """Raises :class:`bentpipe.InputError` unless a run was measured and had replies."""
+    if run.provenance.get("instrument") != "measure" or "direction" not in run.tables:
+        raise InputError(f"{run.path} was not measured or had no reply; allowed: a run of `bentpipe measure`")
+
+
+def text_of(document: dict[str, Any]) -> str:
+    """Returns a fitted scenario as TOML."""
+    from bentpipe.scenarios import toml_text
+
+    document = dict(document)
+    link, network = document.pop("link", None), document.pop("network", None)
+    flows = document.pop("flow")
+    parts: list[tuple[str, dict[str, Any]]] = [("", document)]
+    if link is not None:
+        (whole,) = link
+        side = {key: value for key, value in whole.items() if key != "return"}
+        back = whole["return"]
+        parts += [("[[link]]\n", side), ("[link.return]\n", back)]
+    else:
+        parts += [(f"[network.{name}]\n", table) for name, table in network.items()]
+    parts += [("[[flow]]\n", flow) for flow in flows]
+    return "\n".join(f"{head}{toml_text(table).rstrip()}\n" for head, table in parts)
 
 
 def _kept(body: str, folder: Path) -> Path:

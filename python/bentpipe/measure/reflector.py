@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import os
 import select
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from . import handshake, stamp
+from . import bulk, handshake, stamp
 from .handshake import Message
 from .serving import Loads
 from .sockets import Arrival, Clock, ahead, clock_error_s, opened, received
@@ -190,6 +191,9 @@ def reflect(
         if key is not None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address, port))
+            # A connection that begins with BBR is paced for its whole life, whichever control it is given later.
+            with contextlib.suppress(OSError):
+                bulk.choose(listener, "reno")
             listener.listen(64)
             reflector.loads = Loads(listener, sock, key, clock)
         try:

@@ -1,0 +1,146 @@
+"""How well models that were fitted to one measurement predict the loads of another one.
+
+The loads that are predicted were not used in the fit: another congestion control, pages, calls. Beside each error
+stands what a second measurement of the same loads on the same path differs by, since no path repeats itself exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bentpipe.errors import InputError
+
+from . import models
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bentpipe.runs import Run
+
+#: Quantiles of delays that are compared, in per cent.
+QUANTILES: Final = (50, 95, 99)
+
+
+@dataclass(frozen=True)
+class Error:
+    """A quantity of a load: measured, predicted, and measured once more. Rates in bit/s, times in seconds."""
+
+    flow: str
+    quantity: str
+    measured: float
+    predicted: float
+    repeated: float | None
+
+    @property
+    def relative(self) -> float:
+        """Error of the prediction over the measured value."""
+        return (self.predicted - self.measured) / self.measured
+
+    @property
+    def noise(self) -> float | None:
+        """What the second measurement differs by, over the measured value; None without one."""
+        return None if self.repeated is None else (self.repeated - self.measured) / self.measured
+
+    def text(self) -> str:
+        """One line."""
+        size, unit = (1e3, "kbit/s") if self.quantity == "goodput" else (1e-3, "ms")
+        again = "" if self.noise is None else f"; measured again {100 * self.noise:+.1f} %"
+        return (
+            f"{self.flow}: {self.quantity} measured {self.measured / size:.4g}, predicted "
+            f"{self.predicted / size:.4g} {unit} ({100 * self.relative:+.1f} %{again})"
+        )
+
+
+def quantities(run: Run) -> dict[tuple[str, str], float]:
+    """Returns goodput, quantiles of the delay and completion time of each load, by flow and quantity.
+
+    The delay of TCP is the round-trip time of its acknowledgments, that of datagrams is one way.
+    """
+    found: dict[tuple[str, str], float] = {}
+    for row in run.flows.to_dicts():
+        name = row["flow"]
+        if name.split(".")[0] == "probes":
+            continue
+        if row["goodput"] and row.get("transactions") is None:
+            found[name, "goodput"] = float(row["goodput"])
+        if len(delay := _delays(run, name)):
+            for quantile in QUANTILES:
+                found[name, f"delay p{quantile}"] = float(np.nanquantile(delay, quantile / 100))
+        elif row.get("delay_p95") is not None and row["transport"] == "udp":
+            # Simulations have no trace of the way back of a call.
+            found[name, "delay p95"] = float(row["delay_p95"])
+        if row.get("transaction_p50") is not None:
+            found[name, "completion time"] = float(row["transaction_p50"])
+    return found
+
+
+def _delays(run: Run, flow: str) -> Any:
+    import polars as pl
+
+    load = (pl.col("delay_low") + pl.col("delay_high")) / 2
+    for trace, column in (("tcp", pl.col("rtt")), ("datagram", pl.col("delay")), ("load", load)):
+        if run.has_trace(trace):
+            rows = run.trace(trace, flow)
+            if trace == "load":
+                rows = rows.filter(pl.col("lane") == 0)
+            if len(values := rows.select(column.alias("d"))["d"].drop_nulls()):
+                return values.to_numpy()
+    return np.empty(0)
+
+
+def scenario(fit: Run, other: Run) -> tuple[dict[str, Any], list[str]]:
+    """Returns the models fitted to one measurement with the loads of another, and what is to be said of the fit.
+
+    Raises :class:`bentpipe.InputError` if one of them was not measured or had no reply.
+    """
+    for run in (fit, other):
+        models.is_measured(run)
+    document, notes = models.scenario(fit)
+    return document | {"duration": other.scenario["duration"], "flow": other.scenario["flow"]}, notes
+
+
+def errors(measured: Run, predicted: Run, repeated: Run | None = None) -> list[Error]:
+    """Returns how far a run of the predicted scenario is from the measurement. Flows are matched by their names.
+
+    Raises :class:`bentpipe.InputError` if no flow of the runs has the same name.
+    """
+    here, there = quantities(measured), quantities(predicted)
+    again = quantities(repeated) if repeated is not None else {}
+    found = [
+        Error(*key, value, there[key], again.get(key))
+        for key, value in here.items()
+        if value and key in there
+    ]
+    if not found:
+        raise InputError(f"{measured.path} and {predicted.path} have no load in common")
+    return found
+
+
+def verdict(found: Sequence[Error]) -> list[str]:
+    """Returns sentences: how large the errors are, and for which uses the fit must not be trusted."""
+    sizes = np.abs([one.relative for one in found])
+    said = f"Errors of the prediction: median {100 * np.median(sizes):.1f} %, 95th percentile "
+    said += f"{100 * np.quantile(sizes, 0.95):.1f} %"
+    noise = np.abs([one.noise for one in found if one.noise is not None])
+    if len(noise):
+        said += f"; a second measurement differs by {100 * np.median(noise):.1f} % in the median"
+    wrong = [one for one in found if abs(one.relative) > max(models.TRUSTED, abs(one.noise or 0.0))]
+    uses = dict.fromkeys(f"{one.quantity} of {one.flow}" for one in wrong)
+    if not uses:
+        return [f"{said}.", "It can be trusted for these loads."]
+    return [f"{said}.", f"Do not trust it for: {'; '.join(uses)}."]
+
+
+def predicted(document: dict[str, Any], folder: Path, *, emulate: bool = False) -> Run:
+    """Returns a run of a scenario of :func:`scenario`, simulated or emulated; its files are in ``folder``."""
+    import bentpipe
+
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "predicted.toml"
+    file.write_text(models.text_of(document), encoding="utf-8")
+    make = bentpipe.emulate if emulate else bentpipe.simulate
+    return make(file, out=folder / ("emulated" if emulate else "simulated"))

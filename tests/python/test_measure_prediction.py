@@ -1,0 +1,168 @@
+"""Models fitted to two loads of an emulated path predict others: another congestion control, pages, a call.
+
+The errors stand beside the difference of a second measurement. Quick: one path, by simulation. With `-m slow`, several,
+by simulation and by emulation.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bentpipe.cli import app
+from bentpipe.measure import predicting
+from bentpipe.measure.bulk import controls
+from bentpipe.runs import Run, open_run
+from measuring import measure_path, path
+from networks import Bentpipe, networks
+from typer.testing import CliRunner
+
+SCENARIO = """
+name = "path"
+duration = "1 h"
+[[link]]
+name = "sat"
+from = "user"
+to = "server"
+rate = "{rate} Mbit/s"
+delay = "{delay} ms"
+queue = {{ kind = "{queue}", bytes = "{queue_bytes} B" }}
+error = {{ kind = "packet", probability = {loss} }}
+[link.return]
+rate = "{down} Mbit/s"
+delay = "{delay} ms"
+queue = {{ kind = "drop-tail", bytes = "{queue_bytes} B" }}
+"""
+
+#: Of the two loads of the fit, the bursts show both queues.
+FIT = """
+duration = "4 s"
+rate = 40
+train = 0
+[[load]]
+kind = "tcp"
+congestion = "cubic"
+duration = "{seconds} s"
+pause = "1 s"
+[[load]]
+kind = "burst"
+packets = {packets}
+pause = "{pause} s"
+[[load]]
+kind = "burst"
+direction = "down"
+packets = {packets}
+pause = "{pause} s"
+"""
+
+HELD_OUT = """
+duration = "4 s"
+rate = 20
+train = 0
+[[load]]
+kind = "tcp"
+congestion = "{other}"
+duration = "{seconds} s"
+pause = "1 s"
+[[load]]
+kind = "page"
+congestion = "cubic"
+pages = 3
+pause = "1 s"
+[[load]]
+kind = "call"
+duration = "{call} s"
+pause = "0 s"
+"""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A path, and the congestion control that is predicted for it."""
+
+    rate: float
+    down: float
+    delay: float
+    queue: str
+    queue_bytes: int
+    loss: float
+    other: str
+
+
+#: Terrestrial, LEO, and GEO twice; one with random losses, one whose queue drops at its front.
+PATHS = (
+    Sketch(8, 16, 12, "drop-tail", 60_000, 0.0, "reno"),
+    Sketch(12, 40, 35, "drop-front", 120_000, 0.0, "bbr"),
+    Sketch(6, 12, 260, "drop-tail", 120_000, 0.0, "bbr"),
+    Sketch(3, 10, 250, "drop-tail", 80_000, 0.01, "bbr"),
+    Sketch(4, 20, 255, "drop-tail", 300_000, 0.0, "reno"),
+)
+
+
+def measured(bentpipe: Bentpipe, folder: Path, one: Sketch, seconds: int, call: int) -> list[Run]:
+    """Returns three measurements of a path: for the fit, of the loads that are predicted, and of these once more."""
+    wanted = one.other if one.other in controls() else "reno"
+    packets = 2 * one.queue_bytes // 1400 + 100
+    pause = round(1.5 + 8 * one.queue_bytes / (1e6 * one.rate), 1)
+    fit = FIT.format(seconds=seconds, packets=packets, pause=pause)
+    held_out = HELD_OUT.format(seconds=seconds, other=wanted, call=call)
+    found = []
+    with path(bentpipe, folder, SCENARIO.format(**vars(one))):
+        for name, plan in (("fit", fit), ("held-out", held_out), ("repeated", held_out)):
+            measure_path(bentpipe, folder, plan, "--seed", "3")
+            (folder / "run").rename(folder / name)
+            found.append(open_run(folder / name))
+    bentpipe("down", "--all")
+    return found
+
+
+@networks
+def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    _, other, _ = measured(bentpipe, tmp_path, PATHS[0], seconds=3, call=2)
+    out = tmp_path / "fitted.toml"
+    words = ["fit", tmp_path / "fit", "--model", "fitted", "--out", out]
+    words += ["--predict", other.path, "--predict", tmp_path / "repeated"]
+    answer = CliRunner().invoke(app, list(map(str, words)))
+    assert answer.exit_code == 0, answer.output
+    text = out.read_text()
+    assert "# Loads of held-out, which were not used in the fit, by simulation:" in text
+    assert "; measured again " in text and "# Errors of the prediction: median " in text
+    found = {
+        tuple(line.strip("# ").split(" measured ")[0].split(": ")): line.partition("(")[2].partition(" %")[0]
+        for line in text.partition("# Loads of")[2].splitlines()
+        if "predicted" in line
+    }
+    sizes = {key: abs(float(value)) for key, value in found.items()}
+    assert sizes["tcp-up-reno-1", "goodput"] <= 5 and sizes["page-cubic-1", "completion time"] <= 15
+    assert sizes["call-1", "delay p50"] <= 5
+    assert float(np.median(list(sizes.values()))) <= 5
+    # What cannot be predicted is refused with what is allowed.
+    for extra in (["--model", "replay"], ["--predict", str(out)], ["--predict", str(other.path)] * 2):
+        answer = CliRunner().invoke(app, [*map(str, words), *extra])
+        assert answer.exit_code == 2, answer.output
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+@networks
+def test_several_paths_by_simulation_and_by_emulation(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    errors: dict[str, list[predicting.Error]] = {"simulation": [], "emulation": []}
+    for number, one in enumerate(PATHS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        fit, other, repeated = measured(bentpipe, folder, one, seconds=12, call=10)
+        document, _ = predicting.scenario(fit, other)
+        for how, found in errors.items():
+            with tempfile.TemporaryDirectory() as work:
+                seen = predicting.predicted(document, Path(work), emulate=how == "emulation")
+                own = predicting.errors(other, seen, repeated)
+            print(one, how, *(error.text() for error in own), *predicting.verdict(own), sep="\n  ")
+            found += own
+    for how, found in errors.items():
+        sizes = np.abs([error.relative for error in found])
+        noise = np.abs([error.noise for error in found if error.noise is not None])
+        print(how, *predicting.verdict(found)[:1], f"of repeats: {100 * np.quantile(noise, 0.95):.1f} %")
+        assert np.quantile(sizes, 0.95) <= 0.15, how
