@@ -13,6 +13,7 @@ PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip insta
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,7 +156,13 @@ def scores(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> S
     loss, burst_ratio, conversation = _quality(run, name, app)
     rated: list[float | None] = []
     api = visqol.VisqolApi()
-    api.create(mode="speech")
+    # Otherwise the model's runtime tells every user which processor it uses.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    try:
+        # By itself the package falls back to the older mapping, with other scores, if the lattice's runtime is missing.
+        api.create(mode="speech", use_lattice_model=True)
+    except ImportError as error:
+        raise coded.missing(error) from None
     wide = [resample_poly(signal, VISQOL_RATE // RATE, 1) for signal in (reference, degraded)]
 
     def by_pesq() -> float:
