@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .clock import Times
 from .inload import Loaded
@@ -50,10 +51,23 @@ class Queue:
     size: int
 
 
-def bottlenecks(loads: Sequence[Loaded], losses: dict[str, float]) -> list[Queue]:
+@dataclass(frozen=True)
+class Beside:
+    """Packets that were not the load's own: when each arrived, in ns by the receiver's clock, and its size in bytes."""
+
+    at: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+def bottlenecks(
+    loads: Sequence[Loaded], losses: dict[str, float], probes: dict[str, Beside] | None = None
+) -> list[Queue]:
     """Returns what each load says of its bottleneck, those left out that did not fill one. ``losses`` are the fractions
-    of packets that are lost at random in the directions "up" and "down"."""
-    found = (queue(one, losses.get(one.outcome.item.load.direction, 0.0)) for one in loads)
+    of packets that are lost at random in the directions "up" and "down", ``probes`` what arrived beside the loads."""
+    found = []
+    for one in loads:
+        direction = one.outcome.item.load.direction
+        found.append(queue(one, losses.get(direction, 0.0), (probes or {}).get(direction)))
     return [one for one in found if one is not None and one.rate is not None]
 
 
@@ -73,7 +87,7 @@ def together(queues: Sequence[Queue], direction: str) -> Queue | None:
     return replace(middle, rate=rate, policy=policy, overflowed=any(one.overflowed for one in own))
 
 
-def queue(one: Loaded, random_loss: float = 0.0) -> Queue | None:
+def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -> Queue | None:
     """Returns what a load says; ``None`` for one of too few datagrams."""
     load, records = one.outcome.item.load, one.outcome.arrived
     if load.kind not in ("burst", "udp"):
@@ -92,7 +106,12 @@ def queue(one: Loaded, random_loss: float = 0.0) -> Queue | None:
     got = np.isfinite(arrived[main])
     wait = arrived[main] - sent[main]
     wait -= np.nanmin(wait)
-    rate = _rate(sent[main], arrived[main], wait, load.size, random_loss)
+    # What another queue lets pass between takes its part of the rate.
+    other = [(arrived[companions], one.outcome.pattern["size"][companions])]
+    if probes is not None:
+        other.append(((probes.at - one.outcome.sent[0]) / 1e9, probes.size))
+    between = (np.concatenate([at for at, _ in other]), np.concatenate([size for _, size in other]))
+    rate = _rate(sent[main], arrived[main], wait, load.size, random_loss, between)
     if rate is None:
         return Queue(one.name, load.direction, None, 0, 0, False, None, load.size)
     # The datagram with the longest wait has found a full queue and was its last byte.
@@ -109,8 +128,11 @@ def queue(one: Loaded, random_loss: float = 0.0) -> Queue | None:
     return Queue(one.name, load.direction, rate, depth, packets, overflowed, policy, load.size)
 
 
-def _rate(sent: Times, arrived: Times, wait: Times, size: int, random_loss: float) -> float | None:
-    """Returns the rate at which what waits arrives; ``None`` if too little has waited."""
+def _rate(
+    sent: Times, arrived: Times, wait: Times, size: int, random_loss: float, between: tuple[Times, Any]
+) -> float | None:
+    """Returns the rate at which what waits arrives; ``None`` if too little has waited. ``between`` are arrivals of other
+    packets and their sizes."""
     sending = 8 * size
     order = np.argsort(arrived)
     order = order[np.isfinite(arrived[order])]
@@ -122,6 +144,10 @@ def _rate(sent: Times, arrived: Times, wait: Times, size: int, random_loss: floa
     gaps = np.diff(at)[busy]
     if len(gaps) < 8 or gaps.sum() <= 0:
         return None
+    place = np.searchsorted(at, between[0]) - 1
+    inside = np.isfinite(between[0]) & (place >= 0) & (place < len(busy))
+    other = np.bincount(place[inside], weights=between[1][inside], minlength=len(busy))[busy]
+    gaps = gaps - 8 * other * float(np.median(gaps)) / sending
     middle = float(np.median(gaps))
     count = float(len(gaps))
     if random_loss and (abs(gaps / middle - 1) < REGULAR).mean() > 0.8:

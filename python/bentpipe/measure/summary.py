@@ -13,7 +13,7 @@ from .clock import Delays, Times, delays
 from .inload import Loaded, loaded
 from .plan import TRAIN_BYTES
 from .probing import Measured
-from .queueing import Queue, bottlenecks
+from .queueing import Beside, Queue, bottlenecks
 from .survey import Survey, proxied, survey
 
 #: The quantile of the normal distribution for intervals of 95 %.
@@ -126,10 +126,16 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     sides = {"up": losses.get("forward", 0.0), "down": losses.get("backward", 0.0)}
     return replace(
         said,
-        queues=bottlenecks(loads, sides),
+        queues=bottlenecks(loads, sides, _beside(seen)),
         surveys=[one for one in map(survey, loads) if one is not None],
         proxy=_proxy(said, least_s),
     )
+
+
+def _beside(seen: Measured) -> dict[str, Beside]:
+    """Returns the probes that arrived in each direction, by the receiver's clock."""
+    ok = seen.replied
+    return {"up": Beside(seen.arrived[ok], seen.size[ok]), "down": Beside(seen.returned[ok], seen.size[ok])}
 
 
 def _possible(seen: Measured, least_s: float, notes: list[str]) -> float:
