@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
+import signal
 import socket
 import struct
 import subprocess
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 from bentpipe import measure
 from bentpipe.cli import app
+from bentpipe.cli.progress import Bar
 from bentpipe.errors import InputError
 from bentpipe.measure import clock, handshake, stamp
 from bentpipe.measure.plan import plan_of
@@ -188,6 +191,52 @@ def test_strangers_get_nothing_and_others_get_what_is_allowed() -> None:
 
 def test_every_reply_of_the_handshake_is_no_larger_than_its_request() -> None:
     assert {len(handshake.Message(kind, bytes(16)).packed(KEY)) for kind in (1, 2, 3, 4)} == {64}
+
+
+def test_an_interrupted_measurement_is_continued_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "key").write_bytes(KEY)
+    loads = "".join(f'[[load]]\nkind = "udp"\nduration = "{span} s"\npause = "0 s"\n' for span in (1, 1.5))
+    (tmp_path / "plan.toml").write_text(f'duration = "3 s"\nrate = 50\ntrain = 0\n{loads}')
+    whole, fractions = Bar.advance, list[float]()
+
+    def advance(bar: Bar, fraction: float) -> bool:
+        # 4.4 s after the begin one load has ended and the other one has not.
+        if fraction > 0.587 and max(fractions, default=0.0) <= 0.587:
+            os.kill(os.getpid(), signal.SIGINT)
+        fractions.append(fraction)
+        return whole(bar, fraction)
+
+    monkeypatch.setattr(Bar, "advance", advance)
+    with reflecting(KEY) as (port, _):
+        line = f"measure 127.0.0.1 --port {port} --key key --plan plan.toml --out run".split()
+        answer = CliRunner().invoke(app, line)
+        assert answer.exit_code == 130 and "the same command continues" in answer.stderr, answer.output
+        first = open_run(tmp_path / "run")
+        probes, names = len(first.trace("probe")), set(first.flows["flow"])
+        assert not first.complete and len(names) == 3
+        # Another plan is another measurement.
+        answer = CliRunner().invoke(app, [*line, "--seed", "5"])
+        assert answer.exit_code == 2 and "another host, plan or seed" in answer.stderr
+        answer = CliRunner().invoke(app, line)
+        assert answer.exit_code == 0 and "continues the interrupted" in answer.stderr, answer.output
+        run = open_run(tmp_path / "run")
+        assert run.complete and any("interrupted and continued" in note for note in run.fidelity["reasons"])
+        # Both loads whole, and the probes of both parts; nothing is lost on loopback.
+        rows = run.trace("load")
+        assert set(run.flows["flow"]) == names
+        sizes = sorted(len(part) for _, part in rows.filter(rows["lane"] == 0).group_by("flow"))
+        assert sizes == [104, 156] and rows["arrived"].all()
+        assert len(run.trace("probe")) > probes + 50
+        assert run.table("direction")["lost"].to_list() == [0, 0]
+        assert not (run.path / "interrupted.npz").exists()
+        # What is complete is not measured again, and what cannot be read is said.
+        assert "is not empty" in CliRunner().invoke(app, line).stderr
+        (run.path / "interrupted.npz").write_bytes(b"nonsense")
+        answer = CliRunner().invoke(app, line)
+        assert answer.exit_code == 2 and "interrupted.npz cannot be read" in answer.stderr
 
 
 def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,11 +47,11 @@ def measure(
     The host runs `bentpipe reflect` or another reflector of STAMP (RFC 8762).
 
     Writes a run folder as the other instruments do. One-way delays are intervals: two clocks cannot tell how a
-    round-trip time divides. Ctrl-C ends the measurement and keeps what was measured.
+    round-trip time divides. Ctrl-C ends the measurement and keeps what was measured; the same command continues it.
     """
     from bentpipe import measure as instrument
     from bentpipe.errors import InputError
-    from bentpipe.measure import folder
+    from bentpipe.measure import folder, resuming
     from bentpipe.measure.summary import summarise
     from bentpipe.quantities import base_value
 
@@ -68,12 +68,33 @@ def measure(
         raise InputError(f'--distance "{distance}"; allowed: a length of 0 km or more, such as "71572 km"')
     wanted, secret = instrument.read_plan(plan), key_of(key)
     place = out or Path("runs") / f"measure-{host.replace(':', '-').replace('/', '-')}"
-    folder.free(place)
+    before = resuming.kept(place, host, seed, wanted)
+    if before is None:
+        folder.free(place)
+    else:
+        typer.echo(f"continues the interrupted measurement in {place}", err=True)
     with stoppable() as stop:
         with Bar(f"measuring {host}", stop) as bar:
-            seen = instrument.probe(host, port, wanted, secret, seed=seed, advance=bar.advance)
+            if before is None:
+                seen = instrument.probe(host, port, wanted, secret, seed=seed, advance=bar.advance)
+            else:
+                seen = resuming.joined(
+                    before,
+                    instrument.probe(
+                        host,
+                        port,
+                        resuming.rest(wanted, before),
+                        secret,
+                        seed=seed,
+                        advance=bar.advance,
+                        remaining=lambda items: resuming.left(items, before),
+                    ),
+                )
         said = summarise(seen, least_s)
+        folder.clear(place)
         run = folder.write(place, host, seen, said)
+        if not seen.complete:
+            resuming.keep(place, host, seed, seen)
         if json:
             print_json({"run": str(place), **_document(run)})
         else:
@@ -83,6 +104,7 @@ def measure(
             typer.echo(f"bentpipe: none of {len(seen.sent)} probes had a reply", err=True)
             raise typer.Exit(TROUBLE)
         if stop.wanted:
+            typer.echo("the same command continues the measurement", err=True)
             raise typer.Exit(stop.exit_code)
 
 

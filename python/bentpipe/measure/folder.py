@@ -6,6 +6,7 @@ import json
 import math
 import os
 import platform
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -38,6 +39,16 @@ def free(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(trouble(error)) from error
+
+
+def clear(folder: Path) -> None:
+    """Removes what an interrupted measurement has left in a folder, but for what other commands have added."""
+    for name in ("interrupted.npz", "flows.parquet", "tables", "traces"):
+        place = folder / name
+        if place.is_dir():
+            shutil.rmtree(place)
+        else:
+            place.unlink(missing_ok=True)
 
 
 def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:

@@ -160,6 +160,9 @@ class Loads:
             for thread in beside:
                 thread.join()
             self._busy.clear()
+            if self._ending.is_set():
+                for one in outcomes:
+                    one.trouble = one.trouble or "stopped before it ended"
             self.outcomes += outcomes
             over = time.monotonic() - self._begin - item.start - length(item.load)
             self.late = max(self.late, over)

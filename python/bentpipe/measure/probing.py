@@ -18,7 +18,7 @@ from bentpipe.errors import InputError
 from . import bulk, handshake, loading, stamp
 from .channel import ChannelError
 from .handshake import Message
-from .load import HEADERS, schedule
+from .load import HEADERS, Item, schedule
 from .plan import Plan
 from .sockets import Steady, clock_error_s, departures, opened, received
 
@@ -26,6 +26,9 @@ from .sockets import Steady, clock_error_s, departures, opened, received
 TRIES: Final = (1.0, 2.0, 3.0, 4.0)
 #: Seconds for which replies are awaited after the last probe.
 LAST_S: Final = 3.0
+
+#: The arrays of a measurement, in their order.
+FIELDS: Final = ("size", "train", "sent", "arrived", "left", "returned", "reply", "ttl")
 
 Numbers = NDArray[np.int64]
 
@@ -88,8 +91,9 @@ def probe(
     *,
     seed: int = 1,
     advance: Callable[[float], bool] = lambda _: True,
+    remaining: Callable[[list[Item]], list[Item]] = lambda items: items,
 ) -> Measured:
-    """Measures the path to a reflector by a plan.
+    """Measures the path to a reflector by a plan, of whose loads those are run that ``remaining`` returns.
 
     ``advance`` is told the fraction done some ten times a second and ends the measurement by returning false; what was
     measured is kept. Raises :class:`bentpipe.InputError` if the host has no address or no reflector answers.
@@ -112,7 +116,7 @@ def probe(
             raise InputError(
                 f"{host} answers probes, but takes part in no load: {error}. Loads need its TCP port {port}"
             ) from error
-        items = schedule(plan.loads, bulk.controls(), there, seed)
+        items = remaining(schedule(plan.loads, bulk.controls(), there, seed))
         sender.loads = loading.Loads(family, address, key, items, seed, sender.steady)
         try:
             return sender.run(seed, advance)
@@ -282,6 +286,6 @@ class _Sender:
 def _first(seen: Measured, count: int) -> Measured:
     """Returns what was sent of the first packets."""
     taken = np.flatnonzero(seen.sent[:count])
-    for name in ("size", "train", "sent", "arrived", "left", "returned", "reply", "ttl"):
+    for name in FIELDS:
         setattr(seen, name, getattr(seen, name)[taken])
     return seen

@@ -82,7 +82,8 @@ def together(queues: Sequence[Queue], direction: str) -> Queue | None:
     full = [one for one in own if one.overflowed] or [max(own, key=lambda one: one.depth)]
     # The load that shows the policy shows the depth as well.
     showing = [one for one in full if one.policy == policy] or full
-    middle = sorted(showing, key=lambda one: one.depth)[len(showing) // 2]
+    # A handover in the middle of a load, or a busy host, can only add to the longest wait: of two the shorter one.
+    middle = sorted(showing, key=lambda one: one.depth)[(len(showing) - 1) // 2]
     rate = float(np.median([one.rate for one in own if one.rate is not None]))
     return replace(middle, rate=rate, policy=policy, overflowed=any(one.overflowed for one in own))
 
@@ -131,8 +132,10 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
 def _rate(
     sent: Times, arrived: Times, wait: Times, size: int, random_loss: float, between: tuple[Times, Any]
 ) -> float | None:
-    """Returns the rate at which what waits arrives; ``None`` if too little has waited. ``between`` are arrivals of other
-    packets and their sizes."""
+    """Returns the rate at which what waits arrives; ``None`` if too little has waited.
+
+    ``between`` are arrivals of other packets and their sizes.
+    """
     sending = 8 * size
     order = np.argsort(arrived)
     order = order[np.isfinite(arrived[order])]
