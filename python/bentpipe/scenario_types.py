@@ -508,15 +508,14 @@ class MoonPlayout(TypedDict):
     percentile of the last delays, with detection of delay spikes."""
 
     head: NotRequired[float]
-    """Factor on the playout delay by which a packet's delay exceeds it when a spike begins, 4 by default (the
-    paper's)."""
+    """Factor on the playout delay by which a packet's delay exceeds it when a spike begins, 4 by default."""
     kind: Literal["moon"]
     percentile: NotRequired[float]
     """Percentile of the delays that is the playout delay, 99 by default: 1 % of the packets may be late."""
     tail: NotRequired[float]
-    """Factor on the playout delay below which a packet's delay ends a spike, 2 by default (the paper's)."""
+    """Factor on the playout delay below which a packet's delay ends a spike, 2 by default."""
     window: NotRequired[int]
-    """Number of packets whose delays are kept, 10000 by default (the paper's)."""
+    """Number of packets whose delays are kept, 10000 by default."""
 
 
 class NonePlayout(TypedDict):
