@@ -145,3 +145,32 @@ def test_figure_17_is_the_report_of_a_template(tmp_path: Path) -> None:
     known = run.trace("tcp.ssthresh")["ssthresh"].drop_nulls()
     assert np.nanmin(threshold) == known.min() and np.nanmax(threshold) == known.max()
     assert "<figure>" in page([run])
+
+
+def test_rates_of_two_runs_lie_over_each_other(tmp_path: Path, run_folder: Path) -> None:
+    scenario = tmp_path / "wifi.toml"
+    scenario.write_text("""
+    name = "wifi"
+    duration = "1 s"
+    network.wlan = { kind = "wifi", standard = "802.11a", access_point = "ap", stations = ["laptop"] }
+    record.traces = ["wifi"]
+    [[flow]]
+    name = "down"
+    from = "ap"
+    to = "laptop"
+    app = { kind = "cbr", rate = "40 Mbit/s" }
+    transport = "udp"
+    """)
+    runs = {
+        rate: simulate(
+            scenario,
+            overrides=[f'network.wlan.adaptation={{kind="fixed",rate="{rate} Mbit/s"}}'],
+            out=tmp_path / rate,
+        )
+        for rate in ("6", "24")
+    }
+    (axes,) = plots.rates(runs).axes
+    assert [one.get_label() for one in axes.lines] == ["6, wlan.ap", "24, wlan.ap"]
+    assert [np.unique(np.array(one.get_ydata())).tolist() for one in axes.lines] == [[6.0], [24.0]]
+    with pytest.raises(InputError, match="add the trace wifi"):
+        plots.rates(open_run(run_folder))

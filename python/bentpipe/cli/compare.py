@@ -119,6 +119,7 @@ def _figures(runs: Mapping[str, Run], out: Path) -> list[Path]:
         ("window", ("cwnd",), plots.window),
         ("dama", ("dama",), plots.dama),
         ("efficiency", ("dama",), plots.efficiency),
+        ("rates", ("wifi",), plots.rates),
     ):
         if any(run.has_trace(quantity) for run in runs.values() for quantity in quantities):
             figures[name] = draw(runs)

@@ -13,7 +13,18 @@ from .common import Json
 
 FORMATS = ("png", "svg", "pdf")
 
-_FIGURES = ("overview", "throughput", "rtt", "window", "sent", "queue", "dama", "efficiency", "cdf")
+_FIGURES = (
+    "overview",
+    "throughput",
+    "rtt",
+    "window",
+    "sent",
+    "queue",
+    "dama",
+    "efficiency",
+    "rates",
+    "cdf",
+)
 
 
 def plot(

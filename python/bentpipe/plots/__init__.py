@@ -24,6 +24,7 @@ from .distributions import cdf
 from .lines import MOST_LINES
 from .series import dama, efficiency, overview, queue, rtt, sent, side_by_side, throughput, window
 from .style import COLOURS, save, styled, to_svg
+from .wifi import rates
 
 __all__ = [
     "COLOURS",
@@ -43,6 +44,7 @@ __all__ = [
     "efficiency",
     "overview",
     "queue",
+    "rates",
     "rtt",
     "save",
     "sent",

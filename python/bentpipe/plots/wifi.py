@@ -1,0 +1,46 @@
+"""The rates at which the stations of Wi-Fi networks sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe.errors import InputError
+
+from .data import bin_for, duration_s, spread, trace_of
+from .lines import Runs, named_runs
+from .style import figure_function, legend, line, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Stations of a run that are drawn: those that sent most.
+MOST = 3
+
+
+@figure_function
+def rates(runs: Runs, *, bin_s: float | None = None) -> Figure:
+    """Draws the mean rate of the transmissions of each sender in Mbit/s, over bins of ``bin_s`` seconds; the range of
+    its rates in each is shaded. The three stations of a run that sent most are drawn."""
+    figure, (axes,) = panels([3.2])
+    axes.set_title("Rates of Wi-Fi's transmissions")
+    axes.set_ylabel("rate (Mbit/s)")
+    drawn = 0
+    for name, run in named_runs(runs):
+        if not run.has_trace("wifi"):
+            continue
+        stations = trace_of(run, "wifi.rate")
+        busiest = sorted(stations, key=lambda station: -len(stations[station][0]))[:MOST]
+        for station in busiest:
+            time, values = stations[station]
+            middles, mean, least, greatest = spread(time, values / 1e6, bin_s or bin_for(duration_s(run)))
+            style = line(drawn)
+            axes.plot(middles, mean, label=", ".join(part for part in (name, station) if part), **style)
+            axes.fill_between(middles, least, greatest, color=style["color"], alpha=0.12, linewidth=0)
+            drawn += 1
+    if drawn == 0:
+        raise InputError("no transmission of Wi-Fi was recorded: add the trace wifi to the scenario")
+    axes.set_xlabel("time (s)")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    legend(axes)
+    return figure
