@@ -3,7 +3,7 @@
 use crate::config;
 use crate::security::Keys;
 use bentpipe_core::Time;
-use bentpipe_dtn::convergence::{mtcp, tcpcl};
+use bentpipe_dtn::convergence::tcpcl;
 use bp7::flags::{BlockControlFlags, BundleControlFlags};
 use bp7::{bundle, canonical, crc, dtntime, primary, Bundle};
 use bytes::Bytes;
@@ -149,12 +149,13 @@ pub fn send_tcpcl(
     }
 }
 
-/// Sends bundles by MTCP, which tells nobody whether they arrive; returns how many were sent.
+/// Sends bundles one after the other in the form of MTCP or STCP (`write`), which tell nobody whether they arrive; returns how many were sent.
 ///
 /// # Errors
 /// If there is no connection or it fails.
-pub fn send_mtcp(
+pub fn send_stream(
     address: SocketAddr,
+    write: fn(&[u8], &mut Vec<u8>) -> bool,
     bundles: &mut dyn Iterator<Item = Vec<u8>>,
     patience: Duration,
 ) -> io::Result<u64> {
@@ -162,8 +163,7 @@ pub fn send_mtcp(
     stream.set_write_timeout(Some(patience))?;
     let (mut out, mut sent) = (Vec::new(), 0);
     for bundle in bundles {
-        mtcp::write(&bundle, &mut out);
-        sent += 1;
+        sent += u64::from(write(&bundle, &mut out));
         if out.len() > 1 << 16 {
             stream.write_all(&out)?;
             out.clear();

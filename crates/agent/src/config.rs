@@ -71,11 +71,18 @@ pub struct Ltp {
     pub margin: f64,
     /// Rate in bit/s at which datagrams leave to peers that are not in the contact plan.
     pub rate: u64,
+    /// Bytes of bundles to a peer that may be in memory without an acknowledgment; one bundle may always be. Further ones wait in the storage.
+    #[serde(default = "in_flight")]
+    pub in_flight: u64,
+}
+
+fn in_flight() -> u64 {
+    100_000_000
 }
 
 impl Default for Ltp {
     fn default() -> Ltp {
-        Ltp { engine: None, light_time: 0.0, margin: 1.0, rate: 100_000_000 }
+        Ltp { engine: None, light_time: 0.0, margin: 1.0, rate: 100_000_000, in_flight: in_flight() }
     }
 }
 
@@ -97,6 +104,8 @@ pub enum Layer {
     Tcpcl,
     /// Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl), which acknowledges nothing.
     Mtcp,
+    /// Simple TCP convergence layer (draft-burleigh-dtn-stcp), which acknowledges nothing.
+    Stcp,
     /// A UDP datagram per bundle (RFC 7122), which nobody acknowledges.
     Udp,
     /// LTP (RFC 5326) over UDP, a red block per bundle.

@@ -2,7 +2,7 @@
 
 use crate::config::Layer;
 use bentpipe_core::Time;
-use bentpipe_dtn::convergence::{mtcp, tcpcl};
+use bentpipe_dtn::convergence::{mtcp, stcp, stream, tcpcl};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -24,8 +24,10 @@ pub struct Incoming {
 
 enum Protocol {
     Tcpcl(Box<tcpcl::Session>),
-    MtcpIn(mtcp::Reader),
-    MtcpOut,
+    /// Bundles come one after the other (MTCP, STCP).
+    In(stream::Reader),
+    /// Bundles are written one after the other in this form; false if one does not fit it.
+    Out(fn(&[u8], &mut Vec<u8>) -> bool),
 }
 
 /// A TCP connection over which bundles are sent and received.
@@ -41,7 +43,7 @@ pub struct Connection {
     written: usize,
     /// Bundles on their way: transfers and their numbers in the storage.
     flying: BTreeMap<u64, u64>,
-    /// MTCP: bundles, and the bytes after which each is out.
+    /// MTCP and STCP: bundles, and the bytes after which each is out.
     unwritten: Vec<(usize, u64)>,
     /// What came and was not asked for yet.
     incoming: Vec<Incoming>,
@@ -60,7 +62,8 @@ impl Connection {
         now: Time,
     ) -> io::Result<Connection> {
         let protocol = match layer {
-            Layer::Mtcp => Protocol::MtcpIn(mtcp::Reader::new(config.transfer)),
+            Layer::Mtcp => Protocol::In(stream::Reader::new(config.transfer, mtcp::head)),
+            Layer::Stcp => Protocol::In(stream::Reader::new(config.transfer, stcp::head)),
             _ => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
         };
         Connection::new(stream, protocol, None)
@@ -76,7 +79,8 @@ impl Connection {
     ) -> io::Result<Connection> {
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
         let protocol = match layer {
-            Layer::Mtcp => Protocol::MtcpOut,
+            Layer::Mtcp => Protocol::Out(mtcp::write),
+            Layer::Stcp => Protocol::Out(stcp::write),
             _ => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
         };
         Connection::new(stream, protocol, Some(peer))
@@ -105,8 +109,8 @@ impl Connection {
         let room = self.out.len() - self.written < AHEAD && self.over.is_none();
         room && match &self.protocol {
             Protocol::Tcpcl(session) => session.is_established() && self.flying.len() < UNACKNOWLEDGED,
-            Protocol::MtcpIn(_) => false,
-            Protocol::MtcpOut => true,
+            Protocol::In(_) => false,
+            Protocol::Out(_) => true,
         }
     }
 
@@ -117,12 +121,14 @@ impl Connection {
                 Some(transfer) => self.flying.insert(transfer, number).is_none(),
                 None => false,
             },
-            Protocol::MtcpOut => {
-                mtcp::write(&bundle, &mut self.out);
-                self.unwritten.push((self.out.len(), number));
-                true
+            Protocol::Out(write) => {
+                let fits = write(&bundle, &mut self.out);
+                if fits {
+                    self.unwritten.push((self.out.len(), number));
+                }
+                fits
             }
-            Protocol::MtcpIn(_) => false,
+            Protocol::In(_) => false,
         }
     }
 
@@ -140,9 +146,9 @@ impl Connection {
                 Ok(count) => {
                     match &mut self.protocol {
                         Protocol::Tcpcl(session) => session.read(now, &buffer[..count]),
-                        Protocol::MtcpIn(reader) => reader.read(&buffer[..count]),
-                        // Nothing comes back over MTCP.
-                        Protocol::MtcpOut => {}
+                        Protocol::In(reader) => reader.read(&buffer[..count]),
+                        // Nothing comes back over MTCP and STCP.
+                        Protocol::Out(_) => {}
                     }
                     if count < buffer.len() {
                         break;
@@ -180,7 +186,7 @@ impl Connection {
                     }
                 }
             }
-            Protocol::MtcpIn(reader) => loop {
+            Protocol::In(reader) => loop {
                 match reader.next_bundle() {
                     Ok(Some(bundle)) => self.incoming.push(Incoming { transfer: None, bundle }),
                     Ok(None) => break,
@@ -190,7 +196,7 @@ impl Connection {
                     }
                 }
             },
-            Protocol::MtcpOut => {}
+            Protocol::Out(_) => {}
         }
     }
 

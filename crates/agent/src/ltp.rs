@@ -37,6 +37,8 @@ pub struct Settings {
     pub margin: Span,
     /// Rate to peers without contacts.
     pub rate: BitRate,
+    /// Bytes of bundles to a peer that may be without an acknowledgment.
+    pub in_flight: u64,
 }
 
 /// What ended or came on a link.
@@ -57,8 +59,10 @@ pub struct Link {
     socket: usize,
     /// The peer, if it is one of the configuration.
     pub peer: Option<usize>,
-    /// Bundles by session.
-    sending: BTreeMap<u64, u64>,
+    /// Number and length of bundles by session.
+    sending: BTreeMap<u64, (u64, u64)>,
+    /// The sum of their lengths.
+    in_flight: u64,
     /// When the next segment may leave.
     free: Time,
 }
@@ -164,8 +168,9 @@ impl Links {
                     news.push(News::Arrived(session, bytes.into()));
                 }
                 Event::Sent { session, end } => {
-                    let number = link.sending.remove(&session.number);
-                    news.extend(number.map(|number| match end {
+                    let sent = link.sending.remove(&session.number);
+                    link.in_flight -= sent.map_or(0, |(_, length)| length);
+                    news.extend(sent.map(|(number, _)| match end {
                         End::Complete => News::Sent(number),
                         End::Cancelled(_) => News::Failed(number),
                     }));
@@ -188,18 +193,25 @@ impl Links {
         let link = &mut self.links[place];
         let length = bundle.len() as u64;
         let session = link.engine.send(place as u64, BUNDLES, Chunk::Bytes(bundle), length);
-        link.sending.insert(session.number, number);
+        link.sending.insert(session.number, (number, length));
+        link.in_flight += length;
+    }
+
+    /// Whether so many bytes are without an acknowledgment on a link that no further bundle may leave.
+    pub fn is_full(&self, place: usize) -> bool {
+        self.links[place].in_flight >= self.settings.in_flight.max(1)
     }
 
     /// Gives up what is being sent on a link, and returns those bundles: its peer has no contact any more.
     pub fn give_up(&mut self, place: usize) -> Vec<u64> {
         let link = &mut self.links[place];
         let sending = std::mem::take(&mut link.sending);
+        link.in_flight = 0;
         let engine = link.engine.number();
         for number in sending.keys() {
             link.engine.cancel(Session { engine, number: *number }, reason::UNREACHABLE);
         }
-        sending.into_values().collect()
+        sending.into_values().map(|(number, _)| number).collect()
     }
 
     /// Whether a link may transmit now: its contact is open, and what has left before has been transmitted.
@@ -257,5 +269,5 @@ impl Links {
 
 fn link(address: SocketAddr, socket: usize, peer: Option<usize>, settings: &Settings, first: u64) -> Link {
     let engine = Engine::starting(settings.engine, first, ltp::Config::default());
-    Link { engine, address, socket, peer, sending: BTreeMap::new(), free: Time::ZERO }
+    Link { engine, address, socket, peer, sending: BTreeMap::new(), in_flight: 0, free: Time::ZERO }
 }

@@ -293,7 +293,7 @@ impl Node {
                 if self.ltp.transmit(link, now, self.agent.schedule()) {
                     continue;
                 }
-                let Some(peer) = peer else { break };
+                let Some(peer) = peer.filter(|_| !self.ltp.is_full(link)) else { break };
                 let Some((number, bundle)) = self.agent.next_for(peer)? else { break };
                 self.ltp.send(link, number, bundle);
             }
@@ -427,7 +427,7 @@ fn settings(config: &Config) -> io::Result<Settings> {
         node.unwrap_or_else(|| u64::from(CASTAGNOLI.checksum(config.node.as_bytes())).max(1))
     });
     let (light_time, margin) = (span(about.light_time), span(about.margin));
-    Ok(Settings { engine, light_time, margin, rate: rate(config) })
+    Ok(Settings { engine, light_time, margin, rate: rate(config), in_flight: about.in_flight })
 }
 
 /// Writes a file that is whole whenever it is there.

@@ -5,6 +5,7 @@ use bentpipe_agent::client::{self, Making};
 use bentpipe_agent::config::{Address, Config, Layer, Ltp, Peer, Planned};
 use bentpipe_agent::security::{Key, Keys, Refusal};
 use bentpipe_agent::{Counters, Node};
+use bentpipe_dtn::ltp::segment::Segment;
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -118,7 +119,7 @@ fn payloads(folder: &Path) -> BTreeSet<Vec<u8>> {
 
 #[test]
 fn bundles_cross_two_agents_over_every_layer() {
-    for layer in [Layer::Tcpcl, Layer::Mtcp, Layer::Udp, Layer::Ltp] {
+    for layer in [Layer::Tcpcl, Layer::Mtcp, Layer::Stcp, Layer::Udp, Layer::Ltp] {
         let folder = Folder::new(&format!("{layer:?}"));
         let inbox = folder.0.join("delivered");
         let earth = Running::start(Config {
@@ -344,6 +345,38 @@ fn ltp_loses_nothing_where_a_fifth_of_the_datagrams_is_lost() {
     assert!(lost > 60, "{lost} datagrams were lost");
     assert_eq!((earth.malformed, mars.malformed), (0, 0));
     assert_eq!(mars.forwarded + mars.stored, 60);
+}
+
+/// To a peer that never answers, bundles leave up to the limit, which is repeated until the test ends; the others wait in the storage.
+#[test]
+fn ltp_sends_no_more_than_may_be_in_flight() {
+    let folder = Folder::new("in-flight");
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    silent.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
+    let mars = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        peers: vec![Peer {
+            node: "dtn://earth/".to_owned(),
+            at: Address { layer: Layer::Ltp, address: silent.local_addr().unwrap() },
+        }],
+        ltp: Ltp { margin: 0.05, in_flight: 10_000, ..Ltp::default() },
+        ..config("mars", &folder.0)
+    });
+    let bundles = numbered(40, "dtn://earth/in", 1000);
+    client::send_tcpcl(mars.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
+    let (mut sessions, mut datagrams, mut buffer) = (BTreeSet::new(), 0, [0; 2000]);
+    // Two dozen repetitions of the ten at 50 ms.
+    wait_for("repetition", || {
+        while let Ok(length) = silent.recv(&mut buffer) {
+            sessions.extend(Segment::read(&buffer[..length]).map(|segment| segment.session.number));
+            datagrams += 1;
+        }
+        datagrams > 40
+    });
+    // Ten bundles of a kilobyte and their headers are the first to reach 10 kB.
+    assert!((9..=10).contains(&sessions.len()), "{} bundles are in flight", sessions.len());
+    let counters = mars.finish();
+    assert_eq!((counters.received, counters.stored), (40, 40));
 }
 
 /// A rover reaches the Earth over two orbiters. By the plan a bundle goes over the one with the earlier arrival, and only in its contacts.

@@ -1,8 +1,9 @@
 //! Convergence layers over TCP, whatever pieces a connection brings.
 
 use bentpipe_core::{Span, Time};
-use bentpipe_dtn::convergence::mtcp::{self, Reader};
+use bentpipe_dtn::convergence::stream::{self, Reader};
 use bentpipe_dtn::convergence::tcpcl::{Config, Event, Reason, Session};
+use bentpipe_dtn::convergence::{mtcp, stcp};
 use bytes::Bytes;
 use proptest::prelude::*;
 
@@ -117,13 +118,18 @@ proptest! {
     }
 
     #[test]
-    fn mtcp_takes_bundles_out_of_any_pieces(
+    fn mtcp_and_stcp_take_bundles_out_of_any_pieces(
+        simple: bool,
         bundles in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..70_000), 0..5),
         pieces in prop::collection::vec(1..9000_usize, 1..10),
     ) {
         let mut bytes = Vec::new();
-        bundles.iter().for_each(|bundle| mtcp::write(bundle, &mut bytes));
-        let (mut reader, mut received, mut rest, mut turn) = (Reader::new(100_000), Vec::new(), &bytes[..], 0);
+        let (write, head): (fn(&[u8], &mut Vec<u8>) -> bool, stream::Head) =
+            if simple { (stcp::write, stcp::head) } else { (mtcp::write, mtcp::head) };
+        prop_assert!(bundles.iter().all(|bundle| write(bundle, &mut bytes)));
+        let heads = bundles.iter().map(|bundle| bundle.len() + 4).sum::<usize>();
+        prop_assert!(!simple || bytes.len() == heads);
+        let (mut reader, mut received, mut rest, mut turn) = (Reader::new(100_000, head), Vec::new(), &bytes[..], 0);
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(pieces[turn % pieces.len()].min(rest.len()));
             (rest, turn) = (after, turn + 1);
@@ -137,7 +143,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_a_panic(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..20), begins in any::<bool>()) {
-        let (mut session, mut reader) = (session("dtn://a/", 1 << 20, 0), Reader::new(1000));
+        let (mut session, mut reader) = (session("dtn://a/", 1 << 20, 0), Reader::new(1000, mtcp::head));
         if begins {
             let hello = Session::new(Config { node: "x".to_owned(), keepalive: 1, segment: 9, transfer: 9 }, Time::ZERO).write(Time::ZERO, 99);
             session.read(Time::ZERO, &hello);

@@ -5,6 +5,7 @@ use bentpipe_agent::client::{self, Making};
 use bentpipe_agent::config::Layer;
 use bentpipe_agent::security::Keys;
 use bentpipe_agent::{Config, Node};
+use bentpipe_dtn::convergence::{mtcp, stcp};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::io;
@@ -86,11 +87,12 @@ pub fn send_bundles(
         });
         match layer {
             Layer::Tcpcl => client::send_tcpcl(address, &node, &mut bundles, patience),
-            Layer::Mtcp => client::send_mtcp(address, &mut bundles, patience),
+            Layer::Mtcp => client::send_stream(address, mtcp::write, &mut bundles, patience),
+            Layer::Stcp => client::send_stream(address, stcp::write, &mut bundles, patience),
             Layer::Udp => client::send_udp(address, &mut bundles),
             Layer::Ltp => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "LTP is spoken between agents; allowed: tcpcl, mtcp or udp",
+                "LTP is spoken between agents; allowed: tcpcl, mtcp, stcp or udp",
             )),
         }
     })

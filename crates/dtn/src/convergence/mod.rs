@@ -4,4 +4,6 @@
 //! UDP needs nothing but the datagram, which is the bundle. LTP is in [`crate::ltp`].
 
 pub mod mtcp;
+pub mod stcp;
+pub mod stream;
 pub mod tcpcl;

@@ -9,10 +9,10 @@ from typing import Final
 from bentpipe.errors import InputError
 
 #: Layers between an application and its agent, and between agents.
-TO_AGENT: Final = ("tcpcl", "mtcp", "udp")
+TO_AGENT: Final = ("tcpcl", "mtcp", "stcp", "udp")
 BETWEEN_AGENTS: Final = (*TO_AGENT, "ltp")
-#: Ports that RFC 9174 (TCPCL), RFC 7122 (UDP), the registry of IANA (LTP) and common use (MTCP) have.
-PORTS: Final = {"tcpcl": 4556, "mtcp": 16162, "udp": 4556, "ltp": 1113}
+#: Ports that RFC 9174 (TCPCL), RFC 7122 (UDP), the registry of IANA (LTP) and common use (MTCP and STCP) have.
+PORTS: Final = {"tcpcl": 4556, "mtcp": 16162, "stcp": 4556, "udp": 4556, "ltp": 1113}
 
 
 def address(text: str, option: str, layers: tuple[str, ...] = BETWEEN_AGENTS) -> tuple[str, str]:

@@ -30,7 +30,7 @@ def agent(
         list[str] | None,
         typer.Option(
             metavar="LAYER://HOST[:PORT]",
-            help="Serve other agents there. LAYER is tcpcl, mtcp, udp or ltp. Repeatable.",
+            help="Serve other agents there. LAYER is tcpcl, mtcp, stcp, udp or ltp. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -79,6 +79,12 @@ def agent(
         str,
         typer.Option(metavar="RATE", help="Rate of LTP and UDP to peers that are not in the plan."),
     ] = "100 Mbit/s",
+    in_flight: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE", help="LTP: most bytes to a peer without acknowledgment; further bundles wait."
+        ),
+    ] = "100 MB",
     engine: Annotated[
         int | None,
         typer.Option(
@@ -119,9 +125,9 @@ def agent(
     """Run a bundle agent (BPv7, RFC 9171) until Ctrl-C or SIGTERM.
 
     It stores bundles on disk before it acknowledges them, forwards them by TCPCL version 4 (RFC 9174, without TLS),
-    MTCP, UDP or LTP (RFC 5326), delivers the payloads for its own node, and sends the status reports that bundles ask
-    for. What it has acknowledged survives its death. Prints the addresses on which it listens, and its counts at the
-    end.
+    MTCP, STCP, UDP or LTP (RFC 5326), delivers the payloads for its own node, and sends the status reports that
+    bundles ask for. What it has acknowledged survives its death. Prints the addresses on which it listens, and its
+    counts at the end.
 
     With --plan, bundles to nodes of the plan go by contact graph routing and leave in contacts only. A node of the
     plan is named by its identifier, by NAME for dtn://NAME/ or by NUMBER for ipn:NUMBER.0. A bundle that fits no
@@ -169,6 +175,7 @@ def agent(
             "light_time": seconds_or_none(light_time, "--light-time"),
             "margin": seconds(margin, "--margin"),
             "rate": round(bits_per_second(rate, "--rate")),
+            "in_flight": size_bytes(in_flight, "--in-flight"),
         },
     }
 

@@ -26,7 +26,7 @@ def send(
         str,
         typer.Option(
             metavar="LAYER://HOST[:PORT]",
-            help="The agent that takes the bundles. LAYER is tcpcl, mtcp or udp.",
+            help="The agent that takes the bundles. LAYER is tcpcl, mtcp, stcp or udp.",
         ),
     ] = "tcpcl://127.0.0.1",
     source: Annotated[
@@ -58,8 +58,8 @@ def send(
 ) -> None:
     """Send files as bundles to an agent, which stores and forwards them.
 
-    Over TCPCL the command ends when the agent has stored all bundles, with exit code 1 if it did not take all. MTCP
-    and UDP acknowledge nothing. With keys, payloads are signed and encrypted (BPSec, RFC 9172).
+    Over TCPCL the command ends when the agent has stored all bundles, with exit code 1 if it did not take all. MTCP,
+    STCP and UDP acknowledge nothing. With keys, payloads are signed and encrypted (BPSec, RFC 9172).
     """
     import json as json_text
     import time

@@ -1,0 +1,69 @@
+//! Bundles one after the other in a stream of bytes, each behind a head that says its length: what MTCP and STCP have in common.
+
+use bytes::Bytes;
+
+/// Reads a head: the bytes that it takes and the length of its bundle, or None if it is not whole; the byte that begins no head is
+/// the error.
+pub type Head = fn(&[u8]) -> Result<Option<(usize, u64)>, u8>;
+
+/// What makes a connection unusable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// A byte that does not begin the head of a bundle: for MTCP, a byte string of a definite length.
+    NotAHead(u8),
+    /// A bundle that is longer than the reader takes.
+    TooLong(u64),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::NotAHead(byte) => {
+                write!(f, "0x{byte:02x} does not begin a CBOR byte string of a definite length")
+            }
+            Error::TooLong(length) => write!(f, "a bundle of {length} B is longer than allowed"),
+        }
+    }
+}
+
+/// Takes the bundles out of the bytes of a connection.
+pub struct Reader {
+    buffer: Vec<u8>,
+    /// What of the buffer has been taken.
+    taken: usize,
+    longest: u64,
+    head: Head,
+}
+
+impl Reader {
+    /// A reader of bundles of `longest` bytes at most, behind heads of this form.
+    pub fn new(longest: u64, head: Head) -> Reader {
+        Reader { buffer: Vec::new(), taken: 0, longest, head }
+    }
+
+    /// Adds bytes of the connection.
+    pub fn read(&mut self, bytes: &[u8]) {
+        if self.taken > 0 && (self.taken == self.buffer.len() || self.taken > 1 << 20) {
+            self.buffer.drain(..self.taken);
+            self.taken = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next whole bundle, if it is here.
+    ///
+    /// # Errors
+    /// If the connection cannot be read any further.
+    pub fn next_bundle(&mut self) -> Result<Option<Bytes>, Error> {
+        let rest = &self.buffer[self.taken..];
+        let Some((head, length)) = (self.head)(rest).map_err(Error::NotAHead)? else { return Ok(None) };
+        if length > self.longest {
+            return Err(Error::TooLong(length));
+        }
+        let length = length as usize;
+        let Some(bundle) = rest.get(head..head + length) else { return Ok(None) };
+        let bundle = Bytes::copy_from_slice(bundle);
+        self.taken += head + length;
+        Ok(Some(bundle))
+    }
+}
