@@ -355,6 +355,45 @@ class TcpLog:
     def lost(self) -> int:
         """Number of events lost because :meth:`poll` was not called often enough."""
 
+def explain_query(
+    source: str | None,
+    text: str | None,
+    overrides: Sequence[str | tuple[str, str]],
+    flow: str | None,
+    query: str | None,
+    placement: str | None,
+) -> str:
+    """Return the plan of a sensor network's query as JSON: nodes, operators, channels, costs, columns. Raises
+    :class:`bentpipe.InputError` for a query that is refused."""
+
+class SensorSink:
+    """A sink with its motes that is told the time, in nanoseconds; see crates/py/src/sensors.rs."""
+
+    def __init__(
+        self,
+        source: str | None,
+        text: str | None,
+        overrides: Sequence[str | tuple[str, str]],
+        flow: str | None,
+    ) -> None: ...
+    def query(self) -> str:
+        """Returns the query of the scenario."""
+
+    def begin(self, now: int, query: str) -> list[str]:
+        """Begins a query and returns the names of its columns. Raises :class:`bentpipe.InputError`."""
+
+    def end(self) -> None:
+        """Ends the query that runs."""
+
+    def next_wake(self) -> int | None:
+        """Returns when something happens next."""
+
+    def wake(self, now: int) -> list[tuple[int, list[str]]]:
+        """Returns the rows that have reached the sink: the time of the latest sample, and the values as texts."""
+
+    def counts(self) -> tuple[int, int]:
+        """Returns the frames and bytes on the motes' channel so far."""
+
 class SipAgent:
     """A SIP user agent over UDP that is told the time, in nanoseconds; see crates/py/src/telephone.rs."""
 

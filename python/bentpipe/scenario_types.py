@@ -85,6 +85,7 @@ __all__ = [
     "NetworkKind",
     "OnHandover",
     "Outage",
+    "Placed",
     "Planning",
     "Playout",
     "Policy",
@@ -449,6 +450,319 @@ TransferDirection: TypeAlias = 'Literal["upload", "download"]'
 #: The exchange that NetPIPE repeats and measures.
 NetpipeMode: TypeAlias = 'Literal["ping-pong", "one-way", "stream"]'
 
+#: What happens to a packet that the channel has corrupted.
+Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
+
+
+class NoneCode(TypedDict):
+    """Code of the kind `none`. No code: one wrong bit loses the frame."""
+
+    kind: Literal["none"]
+
+
+class ReedSolomonCode(TypedDict):
+    """Code of the kind `reed-solomon`. Reed-Solomon code over bytes with codewords of 255 bytes, interleaved
+    (CCSDS 131.0-B)."""
+
+    correctable: NotRequired[int]
+    """Bytes of a codeword that can be corrected: 16 (the default), which is RS(255,223), or 8,
+    RS(255,239)."""
+    interleave: NotRequired[int]
+    """Codewords in a frame, 5 by default; CCSDS has 1, 2, 3, 4, 5 and 8. A burst of errors is spread over all
+    of them."""
+    kind: Literal["reed-solomon"]
+
+
+class BchCode(TypedDict):
+    """Code of the kind `bch`. BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one wrong bit in
+    each block of 56 bits."""
+
+    kind: Literal["bch"]
+
+
+class ConvolutionalCode(TypedDict):
+    """Code of the kind `convolutional`. Convolutional code of rate 1/2 and constraint length 7 (CCSDS
+    131.0-B) with a Viterbi decoder, by its union bound."""
+
+    kind: Literal["convolutional"]
+
+
+class ConcatenatedCode(TypedDict):
+    """Code of the kind `concatenated`. A Reed-Solomon code around the convolutional code of rate 1/2 (CCSDS
+    131.0-B), with ideal interleaving between them."""
+
+    correctable: NotRequired[int]
+    """Bytes of a Reed-Solomon codeword that can be corrected, 16 by default."""
+    interleave: NotRequired[int]
+    """Codewords in a frame, 5 by default."""
+    kind: Literal["concatenated"]
+
+
+class TurboCode(TypedDict):
+    """Code of the kind `turbo`. A turbo code (CCSDS 131.0-B), as the best code of its length and rate that
+    loses `loss_db`."""
+
+    information: NotRequired[int]
+    """Bits of information in a codeword, 8920 by default; CCSDS has 1784, 3568, 7136 and 8920."""
+    kind: Literal["turbo"]
+    loss_db: NotRequired[float]
+    """Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
+    assumption."""
+    rate: NotRequired[float]
+    """Rate of the code, 0.5 by default; CCSDS has 1/2, 1/3, 1/4 and 1/6."""
+
+
+class LdpcCode(TypedDict):
+    """Code of the kind `ldpc`. An LDPC code (CCSDS 131.0-B), as the best code of its length and rate that
+    loses `loss_db`."""
+
+    information: NotRequired[int]
+    """Bits of information in a codeword, 4096 by default; CCSDS has 1024, 4096 and 16384, and 7136."""
+    kind: Literal["ldpc"]
+    loss_db: NotRequired[float]
+    """Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
+    assumption."""
+    rate: NotRequired[float]
+    """Rate of the code, 0.5 by default; CCSDS has 1/2, 2/3, 4/5, and 0.875 with 7136 bits."""
+
+
+#: The channel code of a space link.
+Code: TypeAlias = 'NoneCode | ReedSolomonCode | BchCode | ConvolutionalCode | ConcatenatedCode | TurboCode | LdpcCode | Literal["none", "reed-solomon", "bch", "convolutional", "concatenated", "turbo", "ldpc"]'
+
+
+class NoneFading(TypedDict):
+    """Fading of the kind `none`. No fast fading: the power is the mean power."""
+
+    kind: Literal["none"]
+
+
+class RayleighFading(TypedDict):
+    """Fading of the kind `rayleigh`. Rayleigh fading: scattered waves without a direct one, as indoors
+    without line of sight."""
+
+    kind: Literal["rayleigh"]
+
+
+class RiceFading(TypedDict):
+    """Fading of the kind `rice`. Rice fading: a direct wave and scattered ones, as indoors with line of
+    sight."""
+
+    k_factor: float
+    """Power of the direct wave divided by that of the scattered ones (K), not in dB; 0 is Rayleigh fading."""
+    kind: Literal["rice"]
+
+
+#: Fast fading: how the power of a radio signal varies around its mean over distances of a wavelength.
+Fading: TypeAlias = 'NoneFading | RayleighFading | RiceFading | Literal["none", "rayleigh", "rice"]'
+
+#: A modulation of IEEE 802.11 by its name and data rate.
+Modulation: TypeAlias = 'Literal["dsss-1", "dsss-2", "cck-5.5", "cck-11", "ofdm-6", "ofdm-9", "ofdm-12", "ofdm-18", "ofdm-24", "ofdm-36", "ofdm-48", "ofdm-54"]'
+
+#: a distance, -12000 km to 1e12 km (a depth is negative)
+Distance: TypeAlias = "str"
+
+
+class Shadowing(TypedDict):
+    """Log-normal shadowing: the mean power varies with the place, normally distributed in dB."""
+
+    deviation_db: float
+    """Standard deviation of the mean power in dB."""
+    distance: Distance
+    """Distance moved after which the correlation has fallen to 1/e."""
+
+
+#: a speed, 0 m/s to 12 km/s
+Speed: TypeAlias = "str"
+
+
+class NoneError(TypedDict):
+    """Error of the kind `none`. No errors: every packet arrives intact."""
+
+    kind: Literal["none"]
+
+
+class PacketError(TypedDict):
+    """Error of the kind `packet`. Independent packet errors: each packet, or unit of the framing, is
+    corrupted with the same probability, whatever its size."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    kind: Literal["packet"]
+    probability: float
+    """Probability that a packet is corrupted, 0 to 1."""
+
+
+class BitError(TypedDict):
+    """Error of the kind `bit`. Independent bit errors: each bit is wrong with the same probability, and a
+    packet or unit with a wrong bit is corrupted."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    kind: Literal["bit"]
+    rate: float
+    """Probability that a bit is wrong (bit error rate, BER), 0 to 1."""
+
+
+class CodedError(TypedDict):
+    """Error of the kind `coded`. Frame errors of a space link behind its decoder, by the bit error rate
+    before decoding or by Eb/N0."""
+
+    ber: NotRequired[float]
+    """Probability that a bit is wrong before decoding, 0 to 1: decisions are hard then. Must be given if
+    `eb_n0_db` is not."""
+    code: NotRequired[Code]
+    """The channel code, that of the framing if there is a framing with one; none by default."""
+    eb_n0_db: NotRequired[float]
+    """Energy of a bit of information over the noise density in dB, with coherent BPSK and soft decisions.
+    Must be given if `ber` is not."""
+    kind: Literal["coded"]
+
+
+class GilbertError(TypedDict):
+    """Error of the kind `gilbert`. Errors in bursts (Gilbert 1960): a two-state Markov chain that corrupts
+    every packet in its bad state."""
+
+    burst: float
+    """Mean number of consecutive corrupted packets; at least 1 and at least `probability` / (1 -
+    `probability`)."""
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    kind: Literal["gilbert"]
+    probability: float
+    """Fraction of all packets that is corrupted, 0 to 1 but less than 1."""
+
+
+class GilbertElliottError(TypedDict):
+    """Error of the kind `gilbert-elliott`. Errors in bursts (Gilbert and Elliott 1963): a two-state Markov
+    chain with a loss probability in each state."""
+
+    bad_to_good: float
+    """Probability per packet of going from the bad to the good state, 0 to 1; not 0 together with
+    `good_to_bad`."""
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    good_to_bad: float
+    """Probability per packet of going from the good to the bad state, 0 to 1."""
+    kind: Literal["gilbert-elliott"]
+    loss_bad: float
+    """Probability that a packet in the bad state is corrupted, 0 to 1."""
+    loss_good: NotRequired[float]
+    """Probability that a packet in the good state is corrupted, 0 to 1; 0 by default."""
+
+
+class MarkovError(TypedDict):
+    """Error of the kind `markov`. Errors by a Markov chain: it takes a step with each packet, and each of its
+    states corrupts packets with its own probability."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    kind: Literal["markov"]
+    loss: list[float]
+    """Probability per state that a packet is corrupted, 0 to 1; the number of elements, 1 to 64, is that of
+    the states."""
+    transitions: list[list[float]]
+    """One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
+    0.001, as rounded numbers have, is divided out."""
+
+
+class SnrStatesError(TypedDict):
+    """Error of the kind `snr-states`. Errors by states of the received signal: a Markov chain in time with a
+    loss probability per state and data rate."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    kind: Literal["snr-states"]
+    loss: list[list[float]]
+    """One row per state, 1 to 64, with the probability that a frame is corrupted at each of the `rates`."""
+    rate: NotRequired[Rate]
+    """Data rate of packets on a link that has no modulations of its own. By default the highest of
+    `rates`."""
+    rates: NotRequired[list[Rate]]
+    """Data rates of the columns of `loss`, in ascending order. A frame takes the column of the highest rate
+    that is not above its own, or the first one. If unset, `loss` has one column, for all rates."""
+    step: Span
+    """Time between two steps of the chain."""
+    transitions: list[list[float]]
+    """One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
+    0.001, as rounded numbers have, is divided out."""
+
+
+class SnrError(TypedDict):
+    """Error of the kind `snr`. Errors by the ratio of signal to noise, with fading and shadowing by speed,
+    and by the modulation of a frame."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    fading: NotRequired[Fading]
+    """Fast fading around the mean; none by default."""
+    kind: Literal["snr"]
+    mode: NotRequired[Modulation]
+    """Modulation of packets on a link that has no modulations of its own; `"cck-11"` by default. The number
+    is the rate in Mbit/s that the modulation has in IEEE 802.11; the link keeps its own."""
+    shadowing: NotRequired[Shadowing]
+    """Slow variation of the mean; none by default."""
+    snr_db: float
+    """Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK), in dB."""
+    speed: NotRequired[Speed]
+    """Speed of the station, or of what moves around it; 1 m/s by default, a walking person."""
+    wavelength: NotRequired[Distance]
+    """Wavelength of the carrier; 0.123 m by default, channel 6 of the 2.4 GHz band (2.437 GHz)."""
+
+
+class TraceError(TypedDict):
+    """Error of the kind `trace`. Errors by a trace: packets are corrupted as the frames of a recording were
+    lost; after its end it begins again."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    interval: NotRequired[Span]
+    """Time between the frames of the trace when it was recorded. If set, the trace passes with the time, and
+    a packet meets the outcome that was recorded last; if unset, each packet takes the next outcome."""
+    kind: Literal["trace"]
+    outcomes: str | dict[str, object]
+    """The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame, or with a
+    column `frames` besides and a row per run of frames of the same outcome. At least one frame is received
+    and one is lost. As a file at most 4 MiB: `bentpipe trace` shortens a table to its runs."""
+    start: NotRequired[int]
+    """Number of the frame with which the run begins; the first one is 1. Drawn at random if unset."""
+
+
+class ListError(TypedDict):
+    """Error of the kind `list`. Chosen errors: corrupts exactly the listed packets, for example to compare
+    two TCP stacks under the same losses."""
+
+    effect: NotRequired[Effect]
+    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
+    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
+    its payload that no checksum reveals."""
+    kind: Literal["list"]
+    packets: list[int]
+    """Numbers of the corrupted packets (or units of the framing), in ascending order. The first packet of the
+    direction has the number 1."""
+
+
+#: The error process of a channel: which packets, or units of the framing, it corrupts.
+Error: TypeAlias = 'NoneError | PacketError | BitError | CodedError | GilbertError | GilbertElliottError | MarkovError | SnrStatesError | SnrError | TraceError | ListError | Literal["none", "packet", "bit", "coded", "gilbert", "gilbert-elliott", "markov", "snr-states", "snr", "trace", "list"]'
+
+#: A placement of a query's operators.
+Placed: TypeAlias = 'Literal["nodes", "sink"]'
+
 
 class FixedPlayout(TypedDict):
     """Playout of the kind `fixed`. A de-jitter buffer of a fixed length."""
@@ -737,6 +1051,50 @@ class NetpipeApp(TypedDict):
     """Time of a block after which no greater size is measured, 1 s by default, as in the real program."""
 
 
+class SensorsApp(TypedDict):
+    """App of the kind `sensors`. A sensor network: motes on an IEEE 802.15.4 channel, and a sink, the flow's
+    destination, that sends the results of a query to the flow's source."""
+
+    acknowledged: NotRequired[bool]
+    """Whether motes acknowledge frames and retransmit them without; true by default."""
+    backoffs: NotRequired[int]
+    """Further attempts at a busy channel before a frame is given up (macMaxCSMABackoffs), 4 by default."""
+    error: NotRequired[Error]
+    """Errors of frames on the air, in each direction between two motes separately; none by default."""
+    hears: NotRequired[dict[str, list[str]]]
+    """Which motes each mote hears, by names (the sink is `"sink"`); a mote that is not listed hears all.
+    Motes that do not hear each other are hidden from each other: their transmissions collide at others."""
+    kind: Literal["sensors"]
+    max_be: NotRequired[int]
+    """Largest exponent of backoffs (macMaxBE), 5 by default."""
+    measure: NotRequired[Size]
+    """Bytes of a row of results on their way to the client, 25 B by default, as of a measure in the platform
+    study."""
+    min_be: NotRequired[int]
+    """Exponent of the first backoff (macMinBE), 3 by default: up to 2^3 - 1 periods of 320 us."""
+    motes: list[str]
+    """Names of the motes, 1 to 100. They are no nodes of the scenario."""
+    parents: NotRequired[dict[str, str]]
+    """The mote to which a mote sends what is for the sink, by names; a mote that is not listed sends to the
+    sink itself."""
+    period: NotRequired[Span]
+    """Time between two samples of a mote, 1 s by default; 10 ms at least. The platform study has 100 ms to 2
+    s."""
+    placement: NotRequired[Placed]
+    """Where the query's operators run: `"nodes"` (the default) places each where the fewest bytes travel,
+    `"sink"` ships every measure to the sink."""
+    query: str
+    """The query, a subset of SQL over the streams `motes` (all of them) and that of each mote by its name,
+    with the columns `node`, `time`, `light`, `temperature`, `acceleration`, `magnetism` and `audio`."""
+    queue: NotRequired[int]
+    """Frames that a mote holds at most, 64 by default."""
+    retries: NotRequired[int]
+    """Retransmissions of a frame at most (macMaxFrameRetries), 3 by default."""
+    wait: NotRequired[Span]
+    """Time for which a window waits after its end for partial aggregates, for each hop below its node; 1 s by
+    default."""
+
+
 class VoiceApp(TypedDict):
     """App of the kind `voice`. A telephone call with speech in both directions over RTP, rated by the
     E-model."""
@@ -814,7 +1172,7 @@ class CallsApp(TypedDict):
 
 #: The application of a flow, which decides what is sent and when. Both ends run it: the flow's source opens
 #: the connection, its destination answers.
-App: TypeAlias = 'BulkApp | BundlesApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | VoiceApp | CallsApp | Literal["bulk", "bundles", "cbr", "command", "email", "ftp", "http", "netpipe", "voice", "calls"]'
+App: TypeAlias = 'BulkApp | BundlesApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | SensorsApp | VoiceApp | CallsApp | Literal["bulk", "bundles", "cbr", "command", "email", "ftp", "http", "netpipe", "sensors", "voice", "calls"]'
 
 #: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
@@ -1191,9 +1549,6 @@ class Handover(TypedDict):
     """Name of the new link."""
 
 
-#: a distance, -12000 km to 1e12 km (a depth is negative)
-Distance: TypeAlias = "str"
-
 #: a frequency or symbol rate, 1 Hz to 10 THz
 Frequency: TypeAlias = "str"
 
@@ -1372,313 +1727,6 @@ class Contacts(TypedDict):
     when: ContactKind
     """How the contacts are determined."""
 
-
-#: What happens to a packet that the channel has corrupted.
-Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
-
-
-class NoneCode(TypedDict):
-    """Code of the kind `none`. No code: one wrong bit loses the frame."""
-
-    kind: Literal["none"]
-
-
-class ReedSolomonCode(TypedDict):
-    """Code of the kind `reed-solomon`. Reed-Solomon code over bytes with codewords of 255 bytes, interleaved
-    (CCSDS 131.0-B)."""
-
-    correctable: NotRequired[int]
-    """Bytes of a codeword that can be corrected: 16 (the default), which is RS(255,223), or 8,
-    RS(255,239)."""
-    interleave: NotRequired[int]
-    """Codewords in a frame, 5 by default; CCSDS has 1, 2, 3, 4, 5 and 8. A burst of errors is spread over all
-    of them."""
-    kind: Literal["reed-solomon"]
-
-
-class BchCode(TypedDict):
-    """Code of the kind `bch`. BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one wrong bit in
-    each block of 56 bits."""
-
-    kind: Literal["bch"]
-
-
-class ConvolutionalCode(TypedDict):
-    """Code of the kind `convolutional`. Convolutional code of rate 1/2 and constraint length 7 (CCSDS
-    131.0-B) with a Viterbi decoder, by its union bound."""
-
-    kind: Literal["convolutional"]
-
-
-class ConcatenatedCode(TypedDict):
-    """Code of the kind `concatenated`. A Reed-Solomon code around the convolutional code of rate 1/2 (CCSDS
-    131.0-B), with ideal interleaving between them."""
-
-    correctable: NotRequired[int]
-    """Bytes of a Reed-Solomon codeword that can be corrected, 16 by default."""
-    interleave: NotRequired[int]
-    """Codewords in a frame, 5 by default."""
-    kind: Literal["concatenated"]
-
-
-class TurboCode(TypedDict):
-    """Code of the kind `turbo`. A turbo code (CCSDS 131.0-B), as the best code of its length and rate that
-    loses `loss_db`."""
-
-    information: NotRequired[int]
-    """Bits of information in a codeword, 8920 by default; CCSDS has 1784, 3568, 7136 and 8920."""
-    kind: Literal["turbo"]
-    loss_db: NotRequired[float]
-    """Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
-    assumption."""
-    rate: NotRequired[float]
-    """Rate of the code, 0.5 by default; CCSDS has 1/2, 1/3, 1/4 and 1/6."""
-
-
-class LdpcCode(TypedDict):
-    """Code of the kind `ldpc`. An LDPC code (CCSDS 131.0-B), as the best code of its length and rate that
-    loses `loss_db`."""
-
-    information: NotRequired[int]
-    """Bits of information in a codeword, 4096 by default; CCSDS has 1024, 4096 and 16384, and 7136."""
-    kind: Literal["ldpc"]
-    loss_db: NotRequired[float]
-    """Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
-    assumption."""
-    rate: NotRequired[float]
-    """Rate of the code, 0.5 by default; CCSDS has 1/2, 2/3, 4/5, and 0.875 with 7136 bits."""
-
-
-#: The channel code of a space link.
-Code: TypeAlias = 'NoneCode | ReedSolomonCode | BchCode | ConvolutionalCode | ConcatenatedCode | TurboCode | LdpcCode | Literal["none", "reed-solomon", "bch", "convolutional", "concatenated", "turbo", "ldpc"]'
-
-
-class NoneFading(TypedDict):
-    """Fading of the kind `none`. No fast fading: the power is the mean power."""
-
-    kind: Literal["none"]
-
-
-class RayleighFading(TypedDict):
-    """Fading of the kind `rayleigh`. Rayleigh fading: scattered waves without a direct one, as indoors
-    without line of sight."""
-
-    kind: Literal["rayleigh"]
-
-
-class RiceFading(TypedDict):
-    """Fading of the kind `rice`. Rice fading: a direct wave and scattered ones, as indoors with line of
-    sight."""
-
-    k_factor: float
-    """Power of the direct wave divided by that of the scattered ones (K), not in dB; 0 is Rayleigh fading."""
-    kind: Literal["rice"]
-
-
-#: Fast fading: how the power of a radio signal varies around its mean over distances of a wavelength.
-Fading: TypeAlias = 'NoneFading | RayleighFading | RiceFading | Literal["none", "rayleigh", "rice"]'
-
-#: A modulation of IEEE 802.11 by its name and data rate.
-Modulation: TypeAlias = 'Literal["dsss-1", "dsss-2", "cck-5.5", "cck-11", "ofdm-6", "ofdm-9", "ofdm-12", "ofdm-18", "ofdm-24", "ofdm-36", "ofdm-48", "ofdm-54"]'
-
-
-class Shadowing(TypedDict):
-    """Log-normal shadowing: the mean power varies with the place, normally distributed in dB."""
-
-    deviation_db: float
-    """Standard deviation of the mean power in dB."""
-    distance: Distance
-    """Distance moved after which the correlation has fallen to 1/e."""
-
-
-#: a speed, 0 m/s to 12 km/s
-Speed: TypeAlias = "str"
-
-
-class NoneError(TypedDict):
-    """Error of the kind `none`. No errors: every packet arrives intact."""
-
-    kind: Literal["none"]
-
-
-class PacketError(TypedDict):
-    """Error of the kind `packet`. Independent packet errors: each packet, or unit of the framing, is
-    corrupted with the same probability, whatever its size."""
-
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    kind: Literal["packet"]
-    probability: float
-    """Probability that a packet is corrupted, 0 to 1."""
-
-
-class BitError(TypedDict):
-    """Error of the kind `bit`. Independent bit errors: each bit is wrong with the same probability, and a
-    packet or unit with a wrong bit is corrupted."""
-
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    kind: Literal["bit"]
-    rate: float
-    """Probability that a bit is wrong (bit error rate, BER), 0 to 1."""
-
-
-class CodedError(TypedDict):
-    """Error of the kind `coded`. Frame errors of a space link behind its decoder, by the bit error rate
-    before decoding or by Eb/N0."""
-
-    ber: NotRequired[float]
-    """Probability that a bit is wrong before decoding, 0 to 1: decisions are hard then. Must be given if
-    `eb_n0_db` is not."""
-    code: NotRequired[Code]
-    """The channel code, that of the framing if there is a framing with one; none by default."""
-    eb_n0_db: NotRequired[float]
-    """Energy of a bit of information over the noise density in dB, with coherent BPSK and soft decisions.
-    Must be given if `ber` is not."""
-    kind: Literal["coded"]
-
-
-class GilbertError(TypedDict):
-    """Error of the kind `gilbert`. Errors in bursts (Gilbert 1960): a two-state Markov chain that corrupts
-    every packet in its bad state."""
-
-    burst: float
-    """Mean number of consecutive corrupted packets; at least 1 and at least `probability` / (1 -
-    `probability`)."""
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    kind: Literal["gilbert"]
-    probability: float
-    """Fraction of all packets that is corrupted, 0 to 1 but less than 1."""
-
-
-class GilbertElliottError(TypedDict):
-    """Error of the kind `gilbert-elliott`. Errors in bursts (Gilbert and Elliott 1963): a two-state Markov
-    chain with a loss probability in each state."""
-
-    bad_to_good: float
-    """Probability per packet of going from the bad to the good state, 0 to 1; not 0 together with
-    `good_to_bad`."""
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    good_to_bad: float
-    """Probability per packet of going from the good to the bad state, 0 to 1."""
-    kind: Literal["gilbert-elliott"]
-    loss_bad: float
-    """Probability that a packet in the bad state is corrupted, 0 to 1."""
-    loss_good: NotRequired[float]
-    """Probability that a packet in the good state is corrupted, 0 to 1; 0 by default."""
-
-
-class MarkovError(TypedDict):
-    """Error of the kind `markov`. Errors by a Markov chain: it takes a step with each packet, and each of its
-    states corrupts packets with its own probability."""
-
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    kind: Literal["markov"]
-    loss: list[float]
-    """Probability per state that a packet is corrupted, 0 to 1; the number of elements, 1 to 64, is that of
-    the states."""
-    transitions: list[list[float]]
-    """One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
-    0.001, as rounded numbers have, is divided out."""
-
-
-class SnrStatesError(TypedDict):
-    """Error of the kind `snr-states`. Errors by states of the received signal: a Markov chain in time with a
-    loss probability per state and data rate."""
-
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    kind: Literal["snr-states"]
-    loss: list[list[float]]
-    """One row per state, 1 to 64, with the probability that a frame is corrupted at each of the `rates`."""
-    rate: NotRequired[Rate]
-    """Data rate of packets on a link that has no modulations of its own. By default the highest of
-    `rates`."""
-    rates: NotRequired[list[Rate]]
-    """Data rates of the columns of `loss`, in ascending order. A frame takes the column of the highest rate
-    that is not above its own, or the first one. If unset, `loss` has one column, for all rates."""
-    step: Span
-    """Time between two steps of the chain."""
-    transitions: list[list[float]]
-    """One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
-    0.001, as rounded numbers have, is divided out."""
-
-
-class SnrError(TypedDict):
-    """Error of the kind `snr`. Errors by the ratio of signal to noise, with fading and shadowing by speed,
-    and by the modulation of a frame."""
-
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    fading: NotRequired[Fading]
-    """Fast fading around the mean; none by default."""
-    kind: Literal["snr"]
-    mode: NotRequired[Modulation]
-    """Modulation of packets on a link that has no modulations of its own; `"cck-11"` by default. The number
-    is the rate in Mbit/s that the modulation has in IEEE 802.11; the link keeps its own."""
-    shadowing: NotRequired[Shadowing]
-    """Slow variation of the mean; none by default."""
-    snr_db: float
-    """Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK), in dB."""
-    speed: NotRequired[Speed]
-    """Speed of the station, or of what moves around it; 1 m/s by default, a walking person."""
-    wavelength: NotRequired[Distance]
-    """Wavelength of the carrier; 0.123 m by default, channel 6 of the 2.4 GHz band (2.437 GHz)."""
-
-
-class TraceError(TypedDict):
-    """Error of the kind `trace`. Errors by a trace: packets are corrupted as the frames of a recording were
-    lost; after its end it begins again."""
-
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    interval: NotRequired[Span]
-    """Time between the frames of the trace when it was recorded. If set, the trace passes with the time, and
-    a packet meets the outcome that was recorded last; if unset, each packet takes the next outcome."""
-    kind: Literal["trace"]
-    outcomes: str | dict[str, object]
-    """The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame, or with a
-    column `frames` besides and a row per run of frames of the same outcome. At least one frame is received
-    and one is lost. As a file at most 4 MiB: `bentpipe trace` shortens a table to its runs."""
-    start: NotRequired[int]
-    """Number of the frame with which the run begins; the first one is 1. Drawn at random if unset."""
-
-
-class ListError(TypedDict):
-    """Error of the kind `list`. Chosen errors: corrupts exactly the listed packets, for example to compare
-    two TCP stacks under the same losses."""
-
-    effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
-    kind: Literal["list"]
-    packets: list[int]
-    """Numbers of the corrupted packets (or units of the framing), in ascending order. The first packet of the
-    direction has the number 1."""
-
-
-#: The error process of a channel: which packets, or units of the framing, it corrupts.
-Error: TypeAlias = 'NoneError | PacketError | BitError | CodedError | GilbertError | GilbertElliottError | MarkovError | SnrStatesError | SnrError | TraceError | ListError | Literal["none", "packet", "bit", "coded", "gilbert", "gilbert-elliott", "markov", "snr-states", "snr", "trace", "list"]'
 
 #: What precedes a packet in its AAL5 frame, by which the receiver recognises the protocol.
 Encapsulation: TypeAlias = 'Literal["llc-snap", "vc", "bridged", "lane", "ppp"]'

@@ -22,11 +22,12 @@ COMMANDS = (
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("emodel", "budget", "rain", "trace", "fit", "schema", "docs", "doctor", "calibrate"),
     *("pep", "campaign", "kernel", "listen", "pabx", "phone", "dtn", "serve", "lab", "contacts"),
+    "sensors",
 )
 #: Commands without own output, with the output of a program, or with subcommands.
 PROGRAMS = (
     *("run", "shell", "exec", "set", "trace", "docs", "pep", "campaign", "kernel", "serve", "lab"),
-    *("contacts", "dtn", "reflect"),
+    *("contacts", "sensors", "dtn", "reflect"),
 )
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 

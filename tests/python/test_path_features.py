@@ -48,7 +48,9 @@ def keys_of(schema: Mapping[str, Any]) -> set[str]:
             if isinstance(node.get(inner), Mapping):
                 yield from walk(node[inner], path)
 
-    paths = walk({key: value for key, value in schema.items() if key != "$defs"}, ())
+    # Links come first: what they share with others is described in their cases.
+    properties = {"link": schema["properties"]["link"], **schema["properties"]}
+    paths = walk({"properties": properties}, ())
     return {".".join(path) for path in paths if path[0] not in NOT_NETWORK}
 
 

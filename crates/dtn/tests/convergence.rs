@@ -83,6 +83,9 @@ fn carry(from: &mut Session, to: &mut Session, pieces: &[usize], turn: &mut usiz
     !bytes.is_empty()
 }
 
+/// Appends a bundle as it is sent.
+type Write = fn(&[u8], &mut Vec<u8>) -> bool;
+
 proptest! {
     #[test]
     fn bundles_arrive_whole_and_in_order_and_are_acknowledged(
@@ -124,7 +127,7 @@ proptest! {
         pieces in prop::collection::vec(1..9000_usize, 1..10),
     ) {
         let mut bytes = Vec::new();
-        let (write, head): (fn(&[u8], &mut Vec<u8>) -> bool, stream::Head) =
+        let (write, head): (Write, stream::Head) =
             if simple { (stcp::write, stcp::head) } else { (mtcp::write, mtcp::head) };
         prop_assert!(bundles.iter().all(|bundle| write(bundle, &mut bytes)));
         let heads = bundles.iter().map(|bundle| bundle.len() + 4).sum::<usize>();

@@ -15,6 +15,7 @@ mod machine;
 mod orbits;
 mod parquet;
 mod pep;
+mod sensors;
 mod tcp_log;
 mod telephone;
 mod voice;
@@ -276,6 +277,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lists::tables, module)?)?;
     module.add_function(wrap_pyfunction!(lists::variants, module)?)?;
     module.add_class::<tcp_log::TcpLog>()?;
+    module.add_function(wrap_pyfunction!(sensors::explain_query, module)?)?;
+    module.add_class::<sensors::SensorSink>()?;
     module.add_class::<telephone::SipAgent>()?;
     module.add_class::<telephone::IaxExchange>()?;
     module.add_function(wrap_pyfunction!(telephone::session_description, module)?)?;

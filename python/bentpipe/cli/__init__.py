@@ -20,7 +20,7 @@ GROUPS: Final = {
         *("run", "shell", "up", "ps", "exec", "set", "watch", "down"),
         *("pabx", "phone", "dtn"),
     ),
-    "Calculate": ("emodel", "budget", "rain", "contacts"),
+    "Calculate": ("emodel", "budget", "rain", "contacts", "sensors"),
     "Share it": ("serve", "lab"),
     "Read about it": ("docs",),
     "Prepare this machine": ("doctor", "calibrate", "pep", "kernel"),

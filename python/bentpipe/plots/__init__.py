@@ -22,6 +22,7 @@ from .contacts import contact_plan
 from .course import constellation_course
 from .distributions import cdf
 from .lines import MOST_LINES
+from .sensors import query_plan
 from .series import dama, efficiency, overview, queue, rtt, sent, side_by_side, throughput, window
 from .style import COLOURS, save, styled, to_svg
 from .wifi import rates
@@ -43,6 +44,7 @@ __all__ = [
     "dama",
     "efficiency",
     "overview",
+    "query_plan",
     "queue",
     "rates",
     "rtt",

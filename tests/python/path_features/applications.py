@@ -60,6 +60,17 @@ ROWS: Final[tuple[Row, ...]] = (
         ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport={kind="iax2",trunk="20 ms",mtu="500 B"}'),
         None,
     ),
+    # Three motes with a sample a second send 600 bit/s against the flow's direction.
+    Row(
+        "flow.app.sensors flow.app.sensors.motes flow.app.sensors.query flow.app.sensors.period "
+        "flow.app.sensors.placement flow.app.sensors.placement.nodes flow.app.sensors.placement.sink "
+        "flow.app.sensors.parents flow.app.sensors.hears flow.app.sensors.error flow.app.sensors.wait "
+        "flow.app.sensors.measure flow.app.sensors.acknowledged flow.app.sensors.retries "
+        "flow.app.sensors.backoffs flow.app.sensors.min_be flow.app.sensors.max_be flow.app.sensors.queue",
+        SHARED,
+        ('flow.g.app={kind="sensors",motes=["m1","m2","m3"],query="SELECT * FROM motes"}',),
+        None,
+    ),
     Row(
         "flow.app.cbr.on flow.app.cbr.off flow.app.cbr.distribution flow.app.cbr.distribution.constant",
         SHARED,

@@ -15,6 +15,7 @@ pub mod email;
 pub mod ftp;
 pub mod http;
 pub mod netpipe;
+pub mod sensors;
 pub mod session;
 pub mod voice;
 
@@ -35,6 +36,7 @@ kinds! {
         "ftp" => Ftp(ftp::Config),
         "http" => Http(http::Config),
         "netpipe" => Netpipe(netpipe::Config),
+        "sensors" => Sensors(sensors::Config),
         "voice" => Voice(voice::Config),
         "calls" => Calls(calls::Config),
     }

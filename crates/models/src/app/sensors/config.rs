@@ -1,0 +1,246 @@
+//! The configuration of a sensor network.
+
+use super::RadioErrors;
+use crate::channel;
+use bentpipe_core::{Count, Problems, Size, Span, Stream, Streams, Time};
+use bentpipe_sensors::field::{self, Field};
+use bentpipe_sensors::ieee802154::Rules;
+use bentpipe_sensors::plan::{place, Network, Placement, Plan};
+use bentpipe_sensors::query;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A sensor network: motes on an IEEE 802.15.4 channel, and a sink, the flow's destination, that sends the results of a query to the flow's source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SensorsApp")]
+pub struct Config {
+    /// Names of the motes, 1 to 100. They are no nodes of the scenario.
+    pub motes: Vec<String>,
+    /// The query, a subset of SQL over the streams `motes` (all of them) and that of each mote by its name, with the columns `node`, `time`, `light`,
+    /// `temperature`, `acceleration`, `magnetism` and `audio`.
+    pub query: String,
+    /// Time between two samples of a mote, 1 s by default; 10 ms at least. The platform study has 100 ms to 2 s.
+    #[serde(default = "period")]
+    pub period: Span,
+    /// Where the query's operators run: `"nodes"` (the default) places each where the fewest bytes travel, `"sink"` ships every measure to the
+    /// sink.
+    #[serde(default)]
+    pub placement: Placed,
+    /// The mote to which a mote sends what is for the sink, by names; a mote that is not listed sends to the sink itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parents: BTreeMap<String, String>,
+    /// Which motes each mote hears, by names (the sink is `"sink"`); a mote that is not listed hears all. Motes that do not hear each other are
+    /// hidden from each other: their transmissions collide at others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hears: BTreeMap<String, Vec<String>>,
+    /// Errors of frames on the air, in each direction between two motes separately; none by default.
+    #[serde(default)]
+    pub error: channel::Config,
+    /// Time for which a window waits after its end for partial aggregates, for each hop below its node; 1 s by default.
+    #[serde(default = "wait")]
+    pub wait: Span,
+    /// Bytes of a row of results on their way to the client, 25 B by default, as of a measure in the platform study.
+    #[serde(default = "measure")]
+    pub measure: Size,
+    /// Whether motes acknowledge frames and retransmit them without; true by default.
+    #[serde(default = "yes")]
+    pub acknowledged: bool,
+    /// Retransmissions of a frame at most (macMaxFrameRetries), 3 by default.
+    #[serde(default = "retries")]
+    pub retries: Count<0, 7>,
+    /// Further attempts at a busy channel before a frame is given up (macMaxCSMABackoffs), 4 by default.
+    #[serde(default = "backoffs")]
+    pub backoffs: Count<0, 5>,
+    /// Exponent of the first backoff (macMinBE), 3 by default: up to 2^3 - 1 periods of 320 us.
+    #[serde(default = "min_be")]
+    pub min_be: Count<0, 8>,
+    /// Largest exponent of backoffs (macMaxBE), 5 by default.
+    #[serde(default = "max_be")]
+    pub max_be: Count<3, 8>,
+    /// Frames that a mote holds at most, 64 by default.
+    #[serde(default = "queue")]
+    pub queue: Count<1, 10_000>,
+}
+
+/// A placement of a query's operators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Placed {
+    /// On the nodes, where the fewest bytes travel.
+    #[default]
+    Nodes,
+    /// At the sink, to which every measure is shipped.
+    Sink,
+}
+
+impl From<Placed> for Placement {
+    fn from(placed: Placed) -> Placement {
+        match placed {
+            Placed::Nodes => Placement::Nodes,
+            Placed::Sink => Placement::Sink,
+        }
+    }
+}
+
+fn period() -> Span {
+    Span::from_secs(1)
+}
+
+fn wait() -> Span {
+    Span::from_secs(1)
+}
+
+fn measure() -> Size {
+    Size::from_bytes(bentpipe_sensors::measure::MEASURE.into())
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn retries() -> Count<0, 7> {
+    Count::new(3)
+}
+
+fn backoffs() -> Count<0, 5> {
+    Count::new(4)
+}
+
+fn min_be() -> Count<0, 8> {
+    Count::new(3)
+}
+
+fn max_be() -> Count<3, 8> {
+    Count::new(5)
+}
+
+fn queue() -> Count<1, 10_000> {
+    Count::new(64)
+}
+
+/// The name of the sink among those of motes.
+const SINK: &str = "sink";
+/// The most motes, which share one channel.
+const MOST: usize = 100;
+
+impl Config {
+    /// The motes and their tree.
+    ///
+    /// # Panics
+    /// If the configuration has not passed its check.
+    pub fn network(&self) -> Network {
+        let index = |name: &str| self.motes.iter().position(|mote| mote == name).unwrap_or(self.motes.len());
+        let parents = self
+            .motes
+            .iter()
+            .map(|mote| self.parents.get(mote).map_or(self.motes.len(), |parent| index(parent)));
+        Network {
+            motes: self.motes.clone(),
+            parents: parents.collect(),
+            period: self.period,
+            wait: self.wait,
+        }
+    }
+
+    /// The plan of a query, or what is wrong with it.
+    pub fn plan(&self, query: &str) -> Result<Plan, String> {
+        let parsed = query::parse(query, &self.motes)?;
+        let plan = place(&parsed, &self.network(), self.placement.into());
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// The field that runs a query from `begin`, and the errors of its channel, or what is wrong with the query.
+    pub fn field(
+        &self,
+        query: &str,
+        begin: Time,
+        draws: &mut Stream,
+    ) -> Result<(Field, RadioErrors), String> {
+        let plan = self.plan(query)?;
+        let streams = Streams::new(draws.bits(), 0);
+        let motes = self.motes.iter().map(|mote| streams.stream(&format!("mote {mote}"))).collect();
+        let own = field::Streams { motes, medium: streams.stream("medium") };
+        let errors = RadioErrors::new(&self.error, self.motes.len() + 1, &streams);
+        Ok((Field::new(self.network(), plan, self.rules(), self.audible(), begin, own), errors))
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            min_be: self.min_be.value() as u32,
+            max_be: self.max_be.value() as u32,
+            backoffs: self.backoffs.value() as u32,
+            retries: self.retries.value() as u32,
+            acknowledged: self.acknowledged,
+            queue: self.queue.value() as usize,
+        }
+    }
+
+    /// Which node hears which, the sink last.
+    fn audible(&self) -> Vec<Vec<bool>> {
+        let names: Vec<&str> = self.motes.iter().map(String::as_str).chain([SINK]).collect();
+        let hears = |a: &&str, b: &&str| {
+            a != b && self.hears.get(*a).is_none_or(|heard| heard.iter().any(|name| name == b))
+        };
+        names.iter().map(|a| names.iter().map(|b| hears(a, b)).collect()).collect()
+    }
+
+    pub(super) fn check_keys(&self, problems: &mut Problems) {
+        let before = problems.count();
+        if !(1..=MOST).contains(&self.motes.len()) {
+            problems.add("motes", format!("{} motes; allowed: 1 to {MOST}", self.motes.len()));
+        }
+        for (place, mote) in self.motes.iter().enumerate() {
+            if mote.is_empty() || mote == SINK || mote == query::ALL || self.motes[..place].contains(mote) {
+                problems.add(
+                    "motes",
+                    format!("\"{mote}\" is not the name of a mote; allowed: different names other than {SINK} and {}", query::ALL),
+                );
+            }
+        }
+        let known = |name: &str| self.motes.iter().any(|mote| mote == name);
+        let names = || self.motes.join(", ");
+        for (mote, parent) in &self.parents {
+            if !known(mote) || !known(parent) {
+                problems.add(
+                    "parents",
+                    format!("{mote} = \"{parent}\" is not a pair of motes; allowed: {}", names()),
+                );
+            }
+        }
+        for (mote, heard) in &self.hears {
+            let unknown = |name: &String| !known(name) && name != SINK;
+            if let Some(name) = std::iter::once(mote).chain(heard).find(|name| unknown(name)) {
+                problems.add("hears", format!("\"{name}\" is not a mote; allowed: {}, {SINK}", names()));
+            }
+        }
+        if self.period < Span::from_millis(10) {
+            problems.add("period", format!("{} is too short; allowed: 10 ms or longer", self.period));
+        }
+        if self.min_be.value() > self.max_be.value() {
+            problems.add("min_be", "is greater than max_be; allowed: up to max_be");
+        }
+        if !(1..=1400).contains(&self.measure.bytes()) {
+            problems.add("measure", format!("{} is out of range; allowed: 1 B to 1400 B", self.measure));
+        }
+        problems.within("error", |problems| self.error.check(problems));
+        if problems.count() > before {
+            return;
+        }
+        for mote in &self.motes {
+            let mut at = mote;
+            for _ in 0..self.motes.len() {
+                at = self.parents.get(at).unwrap_or(at);
+            }
+            if self.parents.contains_key(at) {
+                return problems
+                    .add("parents", format!("{mote} reaches no sink; allowed: parents without a circle"));
+            }
+        }
+        if let Err(wrong) = self.plan(&self.query) {
+            problems.add("query", wrong);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Placing the operators of a query.
+
+use super::cost::{cost, selectivity, Power};
+use super::{partial_bytes, result_bytes, row_bytes, Kind, Network, Operator, Placement, Plan, WHOLE};
+use crate::query::{Column, Expression, Field, Query};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Places the operators of a query. A join comes to the node where the plan sends the fewest bytes.
+pub fn place(query: &Query, network: &Network, placement: Placement) -> Plan {
+    let sink = network.sink();
+    let plan = |join: usize| {
+        let mut builder = Builder { query, network, operators: Vec::new() };
+        match placement {
+            Placement::Sink => builder.shipped(),
+            Placement::Nodes => builder.placed(join),
+        }
+        Plan { query: query.clone(), placement, operators: builder.ordered() }
+    };
+    if placement == Placement::Sink || query.sources.len() < 2 {
+        return plan(sink);
+    }
+    let candidates = std::iter::once(sink).chain(0..sink).map(plan);
+    let bytes = |plan: &Plan| cost(plan, network, &Power::default()).bytes_per_s;
+    candidates.min_by(|a, b| bytes(a).total_cmp(&bytes(b))).unwrap_or_else(|| plan(sink))
+}
+
+struct Builder<'a> {
+    query: &'a Query,
+    network: &'a Network,
+    operators: Vec<Operator>,
+}
+
+impl Builder<'_> {
+    /// Adds an operator after others, each with the input where its tuples arrive.
+    fn add(&mut self, kind: Kind, node: usize, bytes: u32, rate: f64, inputs: &[(usize, usize)]) -> usize {
+        let place = self.operators.len();
+        let mut hops = 0;
+        for &(before, port) in inputs {
+            let operator = &mut self.operators[before];
+            operator.outputs.push((place, port));
+            let between = self.network.path(operator.node, node).len() as u32 - 1;
+            hops = hops.max(operator.hops + between);
+        }
+        self.operators.push(Operator { kind, node, outputs: Vec::new(), bytes, rate, hops });
+        place
+    }
+
+    /// The operators, each before its successors.
+    fn ordered(self) -> Vec<Operator> {
+        self.operators
+    }
+
+    fn rate(&self, place: usize) -> f64 {
+        self.operators[place].rate
+    }
+
+    /// Conditions on one stream alone, or on both.
+    fn conditions(&self, wanted: Option<usize>) -> Vec<Expression> {
+        let about = |condition: &&Expression| {
+            let mut columns = BTreeSet::new();
+            condition.columns(&mut columns);
+            let sources: BTreeSet<usize> = columns.iter().map(|column| column.source).collect();
+            match wanted {
+                // A condition on nothing holds or does not wherever it is.
+                Some(source) => sources == BTreeSet::from([source]) || (sources.is_empty() && source == 0),
+                None => sources.len() > 1,
+            }
+        };
+        self.query.conditions.iter().filter(about).cloned().collect()
+    }
+
+    /// The columns that are needed behind the conditions of single streams.
+    fn columns(&self) -> BTreeSet<Column> {
+        let mut columns = BTreeSet::new();
+        let aggregated = self.query.aggregates.iter().filter_map(|aggregate| aggregate.argument.as_ref());
+        let items = self.query.items.iter().map(|item| &item.expression);
+        let joined = self.conditions(None);
+        items.chain(aggregated).chain(&joined).for_each(|expression| expression.columns(&mut columns));
+        columns
+    }
+
+    /// Samples a mote once for all streams that have it.
+    fn samples(&mut self) -> BTreeMap<u16, usize> {
+        let motes: BTreeSet<u16> =
+            self.query.sources.iter().flat_map(|source| source.motes.clone()).collect();
+        let rate = 1.0 / self.network.period.as_secs_f64();
+        motes.into_iter().map(|mote| (mote, self.add(Kind::Sample, mote.into(), WHOLE, rate, &[]))).collect()
+    }
+
+    /// The condition on a stream, behind `inputs`; nothing is added if there is none.
+    fn select(&mut self, source: usize, node: usize, inputs: Vec<usize>) -> Vec<usize> {
+        let conditions = self.conditions(Some(source));
+        if conditions.is_empty() {
+            return inputs;
+        }
+        let share: f64 = conditions.iter().map(|condition| selectivity(condition, self.network)).product();
+        let bytes = inputs.first().map_or(0, |input| self.operators[*input].bytes);
+        let rate = inputs.iter().map(|input| self.rate(*input)).sum::<f64>() * share;
+        let inputs: Vec<(usize, usize)> = inputs.iter().map(|input| (*input, source)).collect();
+        vec![self.add(Kind::Select { source, conditions }, node, bytes, rate, &inputs)]
+    }
+
+    /// Everything at the sink.
+    fn shipped(&mut self) {
+        let sink = self.network.sink();
+        let samples = self.samples();
+        let streams = self.query.sources.iter().enumerate();
+        let streams: Vec<Vec<usize>> = streams
+            .map(|(source, stream)| {
+                let inputs = stream.motes.iter().map(|mote| samples[mote]).collect();
+                self.select(source, sink, inputs)
+            })
+            .collect();
+        let joined = self.join(sink, &streams);
+        self.finish(joined, sink);
+    }
+
+    /// Operators on the nodes, and a join at `at`.
+    fn placed(&mut self, at: usize) {
+        let samples = self.samples();
+        let columns = self.columns();
+        let mut streams = Vec::new();
+        for (source, stream) in self.query.sources.iter().enumerate() {
+            let needed: BTreeSet<Column> =
+                columns.iter().filter(|column| column.source == source).copied().collect();
+            let mut ends = Vec::new();
+            for mote in &stream.motes {
+                let node = usize::from(*mote);
+                let selected = self.select(source, node, vec![samples[mote]]);
+                for place in selected {
+                    let (rate, bytes) = (self.rate(place), row_bytes(1, &needed));
+                    let columns = needed.clone();
+                    ends.push(self.add(Kind::Project { columns }, node, bytes, rate, &[(place, source)]));
+                }
+            }
+            streams.push(ends);
+        }
+        if streams.len() > 1 {
+            let joined = self.join(at, &streams);
+            self.finish(joined, at);
+        } else if self.query.grouping.is_some() {
+            self.aggregated_on_the_way(&streams[0]);
+        } else {
+            self.computed_at_the_motes(&streams[0], &columns);
+        }
+    }
+
+    /// Joins two streams, or passes on a single one.
+    fn join(&mut self, node: usize, streams: &[Vec<usize>]) -> Vec<usize> {
+        let (Some(within), [left, right]) = (self.query.within, streams) else {
+            return streams.iter().flatten().copied().collect();
+        };
+        let conditions = self.conditions(None);
+        let [a, b] = [left, right].map(|ends| ends.iter().map(|end| self.rate(*end)).sum::<f64>());
+        let period = self.network.period.as_secs_f64();
+        let partners = 1.0 + 2.0 * (within.as_secs_f64() / period).floor();
+        // The bound in time is what the number of partners is about.
+        let others = conditions.iter().filter(|condition| !is_about_time(condition));
+        let share: f64 = others.map(|condition| selectivity(condition, self.network)).product();
+        let bytes = row_bytes(2, &self.columns());
+        let inputs: Vec<(usize, usize)> =
+            left.iter().map(|end| (*end, 0)).chain(right.iter().map(|end| (*end, 1))).collect();
+        vec![self.add(
+            Kind::Join { within, conditions },
+            node,
+            bytes,
+            a * b * period * partners * share,
+            &inputs,
+        )]
+    }
+
+    /// Aggregates, if the query does, and results, where `ends` are.
+    fn finish(&mut self, ends: Vec<usize>, node: usize) {
+        let mut ends = ends;
+        if self.query.grouping.is_some() {
+            let rate = self.groups_per_s(&ends);
+            let inputs: Vec<(usize, usize)> = ends.iter().map(|end| (*end, 0)).collect();
+            ends = vec![self.add(
+                Kind::Aggregate { last: true },
+                node,
+                partial_bytes(self.query),
+                rate,
+                &inputs,
+            )];
+        }
+        let rate = ends.iter().map(|end| self.rate(*end)).sum();
+        let inputs: Vec<(usize, usize)> = ends.iter().map(|end| (*end, 0)).collect();
+        let computed = self.add(Kind::Compute, node, result_bytes(self.query), rate, &inputs);
+        self.deliver(&[computed]);
+    }
+
+    fn deliver(&mut self, ends: &[usize]) {
+        let rate = ends.iter().map(|end| self.rate(*end)).sum();
+        let inputs: Vec<(usize, usize)> = ends.iter().map(|end| (*end, 0)).collect();
+        self.add(Kind::Deliver, self.network.sink(), 0, rate, &inputs);
+    }
+
+    /// Groups a second that come out of `inputs` at most: those of each window, and no more than go in.
+    fn groups_per_s(&self, inputs: &[usize]) -> f64 {
+        let Some(grouping) = &self.query.grouping else { return 0.0 };
+        let motes = match grouping.node {
+            Some(source) => self.query.sources[source].motes.len(),
+            None => 1,
+        };
+        let windows = grouping.size.as_secs_f64() / grouping.step.as_secs_f64();
+        let into: f64 = inputs.iter().map(|input| self.rate(*input)).sum();
+        (motes as f64 / grouping.step.as_secs_f64()).min(into * windows.ceil())
+    }
+
+    /// A partial aggregate at each mote, merged at each node on the way to the sink.
+    fn aggregated_on_the_way(&mut self, ends: &[usize]) {
+        let Some(grouping) = self.query.grouping else { return };
+        let sink = self.network.sink();
+        let mut inputs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut nodes = BTreeSet::from([sink]);
+        for &end in ends {
+            let node = self.operators[end].node;
+            inputs.entry(node).or_default().push(end);
+            nodes.extend(self.network.ascent(node));
+        }
+        // The nodes farthest from the sink come first.
+        let mut nodes: Vec<usize> = nodes.into_iter().collect();
+        nodes.sort_by_key(|node| (usize::MAX - self.network.ascent(*node).len(), *node));
+        let bytes = partial_bytes(self.query);
+        // Motes whose measures a node aggregates, which is the number of its groups if each mote is one.
+        let mut below: BTreeMap<usize, usize> = BTreeMap::new();
+        for node in nodes {
+            let from = inputs.remove(&node).unwrap_or_default();
+            let motes = from.iter().map(|place| below.get(place).copied().unwrap_or(1)).sum::<usize>();
+            let groups = if grouping.node.is_some() { motes as f64 } else { 1.0 };
+            let windows = (grouping.size.as_secs_f64() / grouping.step.as_secs_f64()).ceil();
+            let into: f64 = from
+                .iter()
+                .map(|place| match self.operators[*place].kind {
+                    Kind::Aggregate { .. } => self.rate(*place),
+                    _ => self.rate(*place) * windows,
+                })
+                .sum();
+            let rate = (groups / grouping.step.as_secs_f64()).min(into);
+            let ports: Vec<(usize, usize)> = from.iter().map(|place| (*place, 0)).collect();
+            let place = self.add(Kind::Aggregate { last: node == sink }, node, bytes, rate, &ports);
+            below.insert(place, motes);
+            match self.network.parents.get(node) {
+                Some(&parent) => inputs.entry(parent).or_default().push(place),
+                None => {
+                    let computed =
+                        self.add(Kind::Compute, sink, result_bytes(self.query), rate, &[(place, 0)]);
+                    self.deliver(&[computed]);
+                }
+            }
+        }
+    }
+
+    /// Results of single measures: at each mote if they are shorter than the columns that they need.
+    fn computed_at_the_motes(&mut self, ends: &[usize], columns: &BTreeSet<Column>) {
+        let bytes = result_bytes(self.query);
+        if bytes > row_bytes(1, columns) {
+            return self.finish(ends.to_vec(), self.network.sink());
+        }
+        let mut computed = Vec::new();
+        for &end in ends {
+            let (node, rate) = (self.operators[end].node, self.rate(end));
+            computed.push(self.add(Kind::Compute, node, bytes, rate, &[(end, 0)]));
+        }
+        self.deliver(&computed);
+    }
+}
+
+/// Whether a condition compares times only.
+fn is_about_time(condition: &Expression) -> bool {
+    let mut columns = BTreeSet::new();
+    condition.columns(&mut columns);
+    columns.iter().all(|column| column.field == Field::Time)
+}

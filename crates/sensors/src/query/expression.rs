@@ -1,0 +1,393 @@
+//! Expressions over the columns of measures, and the functions that aggregate them.
+
+use crate::measure::{Measure, Quantity, Value};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A column of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// The mote that sampled.
+    Node,
+    /// When it sampled, in seconds.
+    Time,
+    /// A sampled value.
+    Quantity(Quantity),
+}
+
+impl Field {
+    /// All columns, in the order of `*`.
+    pub fn all() -> impl Iterator<Item = Field> {
+        [Field::Node, Field::Time].into_iter().chain(Quantity::ALL.map(Field::Quantity))
+    }
+
+    /// The name of the column.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Node => "node",
+            Field::Time => "time",
+            Field::Quantity(quantity) => quantity.name(),
+        }
+    }
+}
+
+/// A column of one of the query's streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Column {
+    /// Index of the stream.
+    pub source: usize,
+    /// The column.
+    pub field: Field,
+}
+
+/// An operator between two numbers, motes, or truth values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their names say what they are")]
+pub enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    And,
+    Or,
+}
+
+impl Operator {
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Operator::Add => "+",
+            Operator::Subtract => "-",
+            Operator::Multiply => "*",
+            Operator::Divide => "/",
+            Operator::Equal => "=",
+            Operator::NotEqual => "<>",
+            Operator::Less => "<",
+            Operator::LessOrEqual => "<=",
+            Operator::Greater => ">",
+            Operator::GreaterOrEqual => ">=",
+            Operator::And => "AND",
+            Operator::Or => "OR",
+        }
+    }
+}
+
+/// What an expression yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A number.
+    Number,
+    /// A mote.
+    Mote,
+    /// Whether something holds.
+    Truth,
+}
+
+impl Kind {
+    /// What messages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Number => "a number",
+            Kind::Mote => "a mote",
+            Kind::Truth => "a condition",
+        }
+    }
+}
+
+/// A function of one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    /// The absolute value.
+    Abs,
+    /// The square root.
+    Sqrt,
+    /// The negative.
+    Negate,
+}
+
+/// An expression, whose kinds have been checked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    /// A number.
+    Number(f64),
+    /// A mote, by its index.
+    Mote(u16),
+    /// A column.
+    Column(Column),
+    /// An aggregate, by its place in the query.
+    Aggregate(usize),
+    /// When the window begins.
+    WindowStart,
+    /// The contrary of a condition.
+    Not(Box<Expression>),
+    /// A function of a number.
+    Scalar(Scalar, Box<Expression>),
+    /// Two operands.
+    Binary(Operator, Box<Expression>, Box<Expression>),
+}
+
+/// What expressions are evaluated for.
+#[derive(Clone, Copy, Default)]
+pub struct Scope<'a> {
+    /// A measure of each stream.
+    pub measures: &'a [Measure],
+    /// The values of the aggregates.
+    pub aggregates: &'a [f64],
+    /// When the window begins, in seconds.
+    pub window_start: f64,
+}
+
+impl Expression {
+    /// What it yields.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Expression::Mote(_) | Expression::Column(Column { field: Field::Node, .. }) => Kind::Mote,
+            Expression::Not(_) => Kind::Truth,
+            Expression::Binary(operator, ..) => match operator {
+                Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide => Kind::Number,
+                _ => Kind::Truth,
+            },
+            _ => Kind::Number,
+        }
+    }
+
+    /// Its value as a number: the index of a mote, 1 or 0 for a condition, NaN for what is unknown.
+    pub fn number(&self, scope: Scope<'_>) -> f64 {
+        match self {
+            Expression::Number(number) => *number,
+            Expression::Mote(mote) => f64::from(*mote),
+            Expression::Column(column) => {
+                let Some(measure) = scope.measures.get(column.source) else { return f64::NAN };
+                match column.field {
+                    Field::Node => f64::from(measure.mote),
+                    Field::Time => measure.time.as_secs_f64(),
+                    Field::Quantity(quantity) => f64::from(measure.values[quantity as usize]),
+                }
+            }
+            Expression::Aggregate(place) => scope.aggregates.get(*place).copied().unwrap_or(f64::NAN),
+            Expression::WindowStart => scope.window_start,
+            Expression::Not(inner) => f64::from(u8::from(!inner.holds(scope))),
+            Expression::Scalar(function, inner) => {
+                let number = inner.number(scope);
+                match function {
+                    Scalar::Abs => number.abs(),
+                    Scalar::Sqrt => number.sqrt(),
+                    Scalar::Negate => -number,
+                }
+            }
+            Expression::Binary(operator, left, right) => binary(*operator, left, right, scope),
+        }
+    }
+
+    /// Whether a condition holds; comparisons with what is unknown do not.
+    pub fn holds(&self, scope: Scope<'_>) -> bool {
+        self.number(scope) == 1.0
+    }
+
+    /// Its value as results show it.
+    pub fn value(&self, scope: Scope<'_>, motes: &[String]) -> Value {
+        let number = self.number(scope);
+        match self.kind() {
+            Kind::Number => Value::Number(number),
+            Kind::Truth => Value::Truth(number == 1.0),
+            Kind::Mote => motes
+                .get(number as usize)
+                .filter(|_| !number.is_nan())
+                .map_or(Value::Number(f64::NAN), |name| Value::Mote(name.clone())),
+        }
+    }
+
+    /// Adds the columns that it reads, those within aggregates excepted.
+    pub fn columns(&self, into: &mut BTreeSet<Column>) {
+        match self {
+            Expression::Column(column) => {
+                into.insert(*column);
+            }
+            Expression::Not(inner) | Expression::Scalar(_, inner) => inner.columns(into),
+            Expression::Binary(_, left, right) => {
+                left.columns(into);
+                right.columns(into);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn binary(operator: Operator, left: &Expression, right: &Expression, scope: Scope<'_>) -> f64 {
+    let truth = |holds: bool| f64::from(u8::from(holds));
+    match operator {
+        Operator::And => return truth(left.holds(scope) && right.holds(scope)),
+        Operator::Or => return truth(left.holds(scope) || right.holds(scope)),
+        _ => {}
+    }
+    let (left, right) = (left.number(scope), right.number(scope));
+    match operator {
+        Operator::Add => left + right,
+        Operator::Subtract => left - right,
+        Operator::Multiply => left * right,
+        Operator::Divide => left / right,
+        Operator::Equal => truth(left == right),
+        Operator::NotEqual => truth(left != right && !left.is_nan() && !right.is_nan()),
+        Operator::Less => truth(left < right),
+        Operator::LessOrEqual => truth(left <= right),
+        Operator::Greater => truth(left > right),
+        Operator::GreaterOrEqual => truth(left >= right),
+        Operator::And | Operator::Or => unreachable!("handled above"),
+    }
+}
+
+/// A function over the measures of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// Their number.
+    Count,
+    /// The sum.
+    Sum,
+    /// The mean.
+    Avg,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// The standard deviation of the population.
+    Stddev,
+}
+
+impl Function {
+    /// All functions.
+    pub const ALL: [Function; 6] =
+        [Function::Count, Function::Sum, Function::Avg, Function::Min, Function::Max, Function::Stddev];
+
+    /// The name of the function.
+    pub fn name(self) -> &'static str {
+        match self {
+            Function::Count => "count",
+            Function::Sum => "sum",
+            Function::Avg => "avg",
+            Function::Min => "min",
+            Function::Max => "max",
+            Function::Stddev => "stddev",
+        }
+    }
+
+    /// Bytes of its partial state in a message: counts take 2, values 4.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Function::Count => 2,
+            Function::Sum | Function::Min | Function::Max => 4,
+            Function::Avg => 6,
+            Function::Stddev => 10,
+        }
+    }
+}
+
+/// The partial state of an aggregate, which can be merged with that of other measures of the group.
+///
+/// It holds the number, the mean and the sum of squared deviations, which are merged without cancellation (T. F. Chan, G. H. Golub,
+/// R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    count: f64,
+    mean: f64,
+    squares: f64,
+    least: f64,
+    greatest: f64,
+}
+
+impl State {
+    /// The state of a single value.
+    pub fn of(value: f64) -> State {
+        State { count: 1.0, mean: value, squares: 0.0, least: value, greatest: value }
+    }
+
+    /// The state of both groups together.
+    pub fn merged(self, other: State) -> State {
+        let count = self.count + other.count;
+        let apart = other.mean - self.mean;
+        State {
+            count,
+            mean: self.mean + apart * other.count / count,
+            squares: self.squares + other.squares + apart * apart * self.count * other.count / count,
+            least: self.least.min(other.least),
+            greatest: self.greatest.max(other.greatest),
+        }
+    }
+
+    /// The value of a function.
+    pub fn value(&self, function: Function) -> f64 {
+        match function {
+            Function::Count => self.count,
+            Function::Sum => self.mean * self.count,
+            Function::Avg => self.mean,
+            Function::Min => self.least,
+            Function::Max => self.greatest,
+            Function::Stddev => (self.squares / self.count).sqrt(),
+        }
+    }
+}
+
+/// An expression as text, by the names of streams and motes.
+pub struct Written<'a> {
+    /// The expression.
+    pub expression: &'a Expression,
+    /// The names of the streams; empty if columns are written without.
+    pub sources: &'a [String],
+    /// The names of the motes.
+    pub motes: &'a [String],
+    /// The aggregates of the query.
+    pub aggregates: &'a [super::Aggregate],
+}
+
+impl<'a> Written<'a> {
+    fn with(&self, expression: &'a Expression) -> Written<'a> {
+        Written { expression, ..*self }
+    }
+
+    /// An operand, in parentheses if it has operands itself.
+    fn operand(&self, expression: &'a Expression) -> String {
+        let text = self.with(expression).to_string();
+        if matches!(expression, Expression::Binary(..)) {
+            format!("({text})")
+        } else {
+            text
+        }
+    }
+}
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.expression {
+            Expression::Number(number) => write!(out, "{number}"),
+            Expression::Mote(mote) => {
+                write!(out, "'{}'", self.motes.get(usize::from(*mote)).map_or("?", |name| name))
+            }
+            Expression::Column(column) => {
+                if let Some(source) = self.sources.get(column.source) {
+                    write!(out, "{source}.")?;
+                }
+                out.write_str(column.field.name())
+            }
+            Expression::Aggregate(place) => match self.aggregates.get(*place) {
+                Some(super::Aggregate { function, argument }) => match argument {
+                    Some(argument) => write!(out, "{}({})", function.name(), self.with(argument)),
+                    None => write!(out, "{}(*)", function.name()),
+                },
+                None => out.write_str("?"),
+            },
+            Expression::WindowStart => out.write_str("window_start"),
+            Expression::Not(inner) => write!(out, "NOT ({})", self.with(inner)),
+            Expression::Scalar(Scalar::Negate, inner) => write!(out, "-{}", self.operand(inner)),
+            Expression::Scalar(Scalar::Abs, inner) => write!(out, "abs({})", self.with(inner)),
+            Expression::Scalar(Scalar::Sqrt, inner) => write!(out, "sqrt({})", self.with(inner)),
+            Expression::Binary(operator, left, right) => {
+                write!(out, "{} {} {}", self.operand(left), operator.symbol(), self.operand(right))
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What the motes sense: signals that are invented, so that queries have something to select.
+//!
+//! Each quantity is a mean, a sine over the day with a phase of its own for each mote, and Gaussian noise drawn anew for each
+//! sample. Means and spans are of the order that landers on Mars have reported (temperature, illuminance, gravity); they are not a model of
+//! any place. Sound has bursts: a sample in twenty is 30 dB louder.
+
+use crate::measure::{Measure, Quantity};
+use bentpipe_core::{Span, Stream, Time};
+use std::f64::consts::TAU;
+
+/// The length of the day.
+pub const DAY: Span = Span::from_secs(88_775);
+
+/// Mean, amplitude over the day, and standard deviation of the noise.
+fn signal(quantity: Quantity) -> (f64, f64, f64) {
+    match quantity {
+        Quantity::Light => (20_000.0, 20_000.0, 500.0),
+        Quantity::Temperature => (-60.0, 30.0, 0.5),
+        Quantity::Acceleration => (3.72, 0.0, 0.02),
+        Quantity::Magnetism => (0.2, 0.05, 0.01),
+        Quantity::Audio => (35.0, 5.0, 3.0),
+    }
+}
+
+/// Samples all quantities at a mote.
+pub fn sample(mote: u16, time: Time, stream: &mut Stream) -> Measure {
+    let day = time.as_secs_f64() / DAY.as_secs_f64();
+    let values = Quantity::ALL.map(|quantity| {
+        let (mean, amplitude, deviation) = signal(quantity);
+        let phase = f64::from(mote) / 40.0;
+        let value = mean + amplitude * (TAU * (day + phase)).sin() + deviation * gaussian(stream);
+        match quantity {
+            Quantity::Light => value.max(0.0) as f32,
+            Quantity::Audio if stream.chance(0.05) => (value + 30.0) as f32,
+            _ => value as f32,
+        }
+    });
+    Measure { mote, time, values }
+}
+
+/// A standard normal value (G. E. P. Box and M. E. Muller, 1958).
+fn gaussian(stream: &mut Stream) -> f64 {
+    let (radius, angle) = (1.0 - stream.uniform(), stream.uniform());
+    (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()
+}

@@ -1,0 +1,256 @@
+"""Queries of sensor networks: their plans, and a sink that serves their results over TCP.
+
+::
+
+    from bentpipe import sensors
+
+    plan = sensors.explain("examples/mars-sensors.toml", query="SELECT light FROM motes WHERE audio > 40")
+    print(plan.cost.bytes_per_s, plan.shipped.bytes_per_s)
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from . import _native
+from .errors import InputError
+from .scenarios import override_texts, source_and_text
+
+if TYPE_CHECKING:
+    from .scenarios import Overrides, ScenarioLike
+
+
+@dataclass(frozen=True)
+class Node:
+    """A mote or the sink, and the node to which it sends what is for the sink."""
+
+    name: str
+    parent: str | None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator on a node, with the rows a second that it is expected to yield and its successors."""
+
+    id: int
+    kind: str
+    node: str
+    detail: str
+    rows_per_s: float
+    outputs: list[int]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A stream channel from an operator to the last node of ``path``."""
+
+    operator: int
+    path: list[str]
+    tuple_bytes: int
+    rows_per_s: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Expected frames and bytes a second on the motes' channel, and the mean power of the motes' transceivers."""
+
+    messages_per_s: float
+    bytes_per_s: float
+    power_w: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query's operators on nodes, the channels between them, its expected cost, and that of shipping everything."""
+
+    query: str
+    columns: list[str]
+    nodes: list[Node]
+    operators: list[Operator]
+    channels: list[Channel]
+    cost: Cost
+    shipped: Cost
+
+
+def explain(
+    source: ScenarioLike,
+    overrides: Overrides = (),
+    *,
+    flow: str | None = None,
+    query: str | None = None,
+    placement: str | None = None,
+) -> Plan:
+    """The plan of the query of a scenario's sensor network, or of another ``query`` over the same motes.
+
+    ``placement`` is ``"nodes"`` or ``"sink"``. Raises :class:`bentpipe.InputError` for a query that is refused, and
+    :class:`bentpipe.ScenarioError`.
+    """
+    file, text = source_and_text(source)
+    answer: dict[str, Any] = json.loads(
+        _native.explain_query(file, text, override_texts(overrides), flow, query, placement)
+    )
+    return Plan(
+        query=answer["query"],
+        columns=answer["columns"],
+        nodes=[Node(**node) for node in answer["nodes"]],
+        operators=[Operator(**operator) for operator in answer["operators"]],
+        channels=[Channel(**channel) for channel in answer["channels"]],
+        cost=Cost(**answer["cost"]),
+        shipped=Cost(**answer["shipped"]),
+    )
+
+
+#: Longest wait for anything, after which a server sees whether it is to stop.
+LOOK_S: Final = 0.1
+#: Time that a client has to take what is sent to it.
+PATIENCE_S: Final = 10.0
+#: Bytes of the longest command.
+LONGEST: Final = 10_000
+
+#: What a client can say.
+COMMANDS: Final = "a query (SELECT ...), stop, quit, or an empty line for the scenario's query"
+
+
+class Server:
+    """A sink that is a TCP server. Each client has motes of its own, which sense the same kind of signals.
+
+    A client sends commands, a line each: a query, or an empty line for the scenario's; ``stop`` ends the query,
+    ``quit`` the connection. Rows are lines of comma-separated values behind the time of their latest sample in seconds;
+    lines that begin with ``#`` are about them.
+    """
+
+    def __init__(
+        self,
+        source: ScenarioLike,
+        overrides: Overrides = (),
+        *,
+        flow: str | None = None,
+        address: tuple[str, int] = ("127.0.0.1", 7000),
+    ) -> None:
+        file, text = source_and_text(source)
+        self._made = (file, text, override_texts(overrides), flow)
+        self._sink()
+        self._socket = socket.create_server(address)
+        self._socket.settimeout(LOOK_S)
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self.clients = self.rows = 0
+
+    def _sink(self) -> _native.SensorSink:
+        return _native.SensorSink(*self._made)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The address and port on which it listens."""
+        host, port = self._socket.getsockname()[:2]
+        return host, port
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        """Serve until ``stopped()`` is true."""
+        threads: list[threading.Thread] = []
+        try:
+            while not stopped():
+                try:
+                    connection, _ = self._socket.accept()
+                except TimeoutError:
+                    continue
+                self.clients += 1
+                thread = threading.Thread(target=self._serve, args=(connection,))
+                thread.start()
+                threads = [one for one in threads if one.is_alive()] + [thread]
+        finally:
+            self._over.set()
+            self._socket.close()
+            for thread in threads:
+                thread.join()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection:
+            try:
+                _Session(connection, self._sink(), self._count).run(self._over.is_set)
+            except OSError:
+                # The client is gone, or has taken nothing for PATIENCE_S.
+                return
+
+    def _count(self, rows: int) -> None:
+        with self._lock:
+            self.rows += rows
+
+
+class _Session:
+    """A client's connection."""
+
+    def __init__(
+        self, connection: socket.socket, sink: _native.SensorSink, count: Callable[[int], None]
+    ) -> None:
+        connection.settimeout(PATIENCE_S)
+        self._connection, self._sink, self._count = connection, sink, count
+        self._begun = time.monotonic_ns()
+        self._text = b""
+        self._ended = False
+
+    def _now(self) -> int:
+        return time.monotonic_ns() - self._begun
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        self._say(f"a sink with motes; allowed: {COMMANDS}")
+        while not (stopped() or self._ended):
+            wake = self._sink.next_wake()
+            wait = LOOK_S if wake is None else min(LOOK_S, max(0.0, (wake - self._now()) / 1e9))
+            readable, _, _ = select.select([self._connection], [], [], wait)
+            if readable:
+                self._read()
+            rows = self._sink.wake(self._now())
+            if rows:
+                lines = (f"{sampled / 1e9:g},{','.join(values)}\n" for sampled, values in rows)
+                self._connection.sendall("".join(lines).encode())
+                self._count(len(rows))
+
+    def _read(self) -> None:
+        block = self._connection.recv(4096)
+        if not block:
+            # A client such as nc may have sent all its commands and still read.
+            if self._text:
+                self._command(self._text)
+            self._text = b""
+            self._ended = self._sink.next_wake() is None or not self._still_there()
+            time.sleep(LOOK_S)
+            return
+        self._text += block
+        while b"\n" in self._text:
+            line, self._text = self._text.split(b"\n", 1)
+            self._command(line)
+        if len(self._text) > LONGEST:
+            self._say(f"error: a line of more than {LONGEST} bytes; allowed: {COMMANDS}")
+            self._ended = True
+
+    def _still_there(self) -> bool:
+        """Whether the client that has closed its direction still takes what comes."""
+        error: int = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return error == 0
+
+    def _command(self, line: bytes) -> None:
+        command = line.decode(errors="replace").strip().rstrip(";").strip()
+        if command.lower() == "quit":
+            self._ended = True
+        elif command.lower() == "stop":
+            frames, size = self._sink.counts()
+            self._sink.end()
+            self._say(f"stopped after {frames} frames with {size} bytes between the motes")
+        else:
+            try:
+                columns = self._sink.begin(self._now(), command or self._sink.query())
+            except InputError as error:
+                self._say(f"error: {error}")
+            else:
+                self._say(",".join(["sampled_s", *columns]))
+
+    def _say(self, text: str) -> None:
+        self._connection.sendall(f"# {text}\n".encode())
