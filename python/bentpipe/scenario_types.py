@@ -3128,8 +3128,19 @@ class MinstrelRateAdaptation(TypedDict):
     """Fraction of the frames that try another rate; 0.1 by default (Linux)."""
 
 
+class MinstrelHtRateAdaptation(TypedDict):
+    """RateAdaptation of the kind `minstrel-ht`. Minstrel-HT: Linux' present rate control, which chooses rates
+    by the throughput that was observed and tests few others."""
+
+    interval: NotRequired[Span]
+    """Length of the periods after which rates are judged; 50 ms by default (Linux)."""
+    kind: Literal["minstrel-ht"]
+    sampling: NotRequired[Span]
+    """Time between two frames that test another rate; 20 ms by default (Linux)."""
+
+
 #: The rate adaptation: at which rate a sender transmits its next frame to a receiver.
-RateAdaptation: TypeAlias = 'FixedRateAdaptation | ArfRateAdaptation | AarfRateAdaptation | LdArfRateAdaptation | OnoeRateAdaptation | CaraRateAdaptation | MinstrelRateAdaptation | Literal["fixed", "arf", "aarf", "ld-arf", "onoe", "cara", "minstrel"]'
+RateAdaptation: TypeAlias = 'FixedRateAdaptation | ArfRateAdaptation | AarfRateAdaptation | LdArfRateAdaptation | OnoeRateAdaptation | CaraRateAdaptation | MinstrelRateAdaptation | MinstrelHtRateAdaptation | Literal["fixed", "arf", "aarf", "ld-arf", "onoe", "cara", "minstrel", "minstrel-ht"]'
 
 #: The frequency band in which a network transmits.
 WifiBand: TypeAlias = 'Literal["5 GHz", "2.4 GHz"]'

@@ -93,4 +93,9 @@ ROWS: Final[tuple[Row, ...]] = (
         'adaptation={kind="minstrel",interval="50 ms",ewma=0.8,look_around=0.2}',
         "adapts",
     ),
+    _wifi(
+        "adaptation.minstrel-ht adaptation.minstrel-ht.interval adaptation.minstrel-ht.sampling",
+        'adaptation={kind="minstrel-ht",interval="100 ms",sampling="10 ms"}',
+        "adapts",
+    ),
 )

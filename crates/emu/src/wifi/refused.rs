@@ -32,7 +32,7 @@ pub enum Refused {
     },
     /// The kernel's Wi-Fi has a rate control of its own.
     #[error(
-        "network \"{network}\" has the rate adaptation \"{adaptation}\", which the kernel's Wi-Fi does not know; allowed: \"minstrel\" \
+        "network \"{network}\" has the rate adaptation \"{adaptation}\", which the kernel's Wi-Fi does not know; allowed: \"minstrel-ht\" \
          or \"fixed\" for all stations, or stack = \"model\""
     )]
     Adaptation {
@@ -108,7 +108,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Refused> {
             return Err(Refused::Aggregates { network: name.clone() });
         }
         let known = |adaptation: &adaptation::Config| {
-            matches!(adaptation, adaptation::Config::Minstrel(_) | adaptation::Config::Fixed(_))
+            matches!(adaptation, adaptation::Config::MinstrelHt(_) | adaptation::Config::Fixed(_))
         };
         let members = config.members();
         let other = members.iter().map(|member| member.adaptation);

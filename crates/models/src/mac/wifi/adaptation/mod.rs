@@ -9,6 +9,7 @@ pub mod cara;
 pub mod fixed;
 pub mod ld_arf;
 pub mod minstrel;
+pub mod minstrel_ht;
 pub mod onoe;
 
 use bentpipe_core::{kinds, Problems, Rate, Span, Stream, Time};
@@ -24,6 +25,7 @@ kinds! {
         "onoe" => Onoe(onoe::Config),
         "cara" => Cara(cara::Config),
         "minstrel" => Minstrel(minstrel::Config),
+        "minstrel-ht" => MinstrelHt(minstrel_ht::Config),
     }
 }
 
@@ -64,6 +66,8 @@ pub struct Speed {
     pub index: usize,
     /// Time on the air of a frame of 1200 bytes.
     pub airtime: Span,
+    /// Time from a frame's end to that of its acknowledgment at the lowest rate.
+    pub answer: Span,
 }
 
 /// What a sender does with its next transmission.
@@ -137,7 +141,8 @@ pub(super) mod testing {
     pub(crate) fn rates() -> Vec<Speed> {
         let rate = |index, kbit_s: u64| {
             let rate = Rate::from_bits_per_second(kbit_s * 1000);
-            Speed { rate, index, airtime: Span::from_micros(192) + rate.span_of(1200) }
+            let airtime = Span::from_micros(192) + rate.span_of(1200);
+            Speed { rate, index, airtime, answer: Span::from_micros(314) }
         };
         vec![rate(0, 1000), rate(1, 2000), rate(2, 5500), rate(3, 11_000)]
     }
