@@ -89,20 +89,35 @@ def test_frames_that_the_channel_loses_are_retransmitted_by_the_kernel(tmp_path:
     assert goodput(linux) == pytest.approx(goodput(model), rel=0.05)
 
 
+#: A channel that fades as somebody walks, of a mean SNR in dB.
+FADING = '{{ kind = "snr", snr_db = {snr}, fading = "rayleigh", speed = "0.5 m/s", wavelength = "0.058 m" }}'
+
+
+@guests
+def test_two_runs_are_identical(tmp_path: Path) -> None:
+    # Rate control draws lots, and beacons of both stations wait for random times.
+    file = write(tmp_path, '"minstrel-ht"', FADING.format(snr=12), seconds=1)
+    for name in ("one", "two"):
+        bp.emulate(file, out=tmp_path / name, clock="kernel")
+    for part in ("traces/wifi.parquet", "tables/wifi.parquet", "flows.parquet", "fidelity.json"):
+        one, two = (tmp_path / name / part for name in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes(), part
+
+
 @guests
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (
             'network.wlan.adaptation="arf"',
-            '"arf", which the kernel\'s Wi-Fi does not know; allowed: "minstrel"',
+            '"arf", which the kernel\'s Wi-Fi does not know; allowed: "minstrel-ht"',
         ),
         ('network.wlan.standard="802.11n"', "is of 802.11n, whose aggregates"),
         ('flow.down.endpoints="model"', "model endpoints, whose packets the kernel's Wi-Fi"),
     ],
 )
 def test_what_the_kernels_wifi_cannot_do_is_refused(tmp_path: Path, change: str, words: str) -> None:
-    file = write(tmp_path, '"minstrel"', seconds=1)
+    file = write(tmp_path, '"minstrel-ht"', seconds=1)
     with pytest.raises(InputError, match=words):
         bp.emulate(file, overrides=[change], out=tmp_path / "linux", clock="kernel")
     assert not (tmp_path / "linux").exists()
@@ -111,7 +126,7 @@ def test_what_the_kernels_wifi_cannot_do_is_refused(tmp_path: Path, change: str,
 def test_the_real_clock_refuses_where_the_kernel_has_no_radios(tmp_path: Path) -> None:
     if Path("/sys/module/mac80211_hwsim").exists():
         pytest.skip("this machine's kernel has simulated radios")
-    file = write(tmp_path, '"minstrel"', seconds=1)
+    file = write(tmp_path, '"minstrel-ht"', seconds=1)
     with pytest.raises(
         InputError, match=r"has no simulated radios \(mac80211_hwsim\); allowed: a kernel with them"
     ):

@@ -23,6 +23,9 @@ use std::process::Command;
 /// The ioctl that attaches a file to a TUN device (<linux/if_tun.h>).
 const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
 
+/// The ioctl that adds to the kernel's randomness (random(4)).
+const RNDADDENTROPY: libc::Ioctl = 0x4008_5203;
+
 fn check(result: libc::c_int) -> io::Result<()> {
     Errno::result(result).map(drop).map_err(io::Error::from)
 }
@@ -45,6 +48,17 @@ pub fn attach_tun(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: TUNSETIFF reads and writes an ifreq, which lives until the call returns.
     check(unsafe { libc::ioctl(tun.as_raw_fd(), TUNSETIFF, &mut request) })
+}
+
+/// Gives the kernel's random numbers a seed and lets them count as random, which needs CAP_SYS_ADMIN. `random` is an open /dev/urandom.
+pub fn seed_random(random: BorrowedFd<'_>, seed: &[u8; 32]) -> io::Result<()> {
+    // struct rand_pool_info: bits that count, bytes that follow, and those.
+    let mut pool = [0; 8 + 32];
+    pool[..4].copy_from_slice(&256_i32.to_ne_bytes());
+    pool[4..8].copy_from_slice(&32_i32.to_ne_bytes());
+    pool[8..].copy_from_slice(seed);
+    // SAFETY: RNDADDENTROPY reads two numbers and the bytes that they announce, which live until the call returns.
+    check(unsafe { libc::ioctl(random.as_raw_fd(), RNDADDENTROPY, pool.as_ptr()) })
 }
 
 /// Sets an interface's MTU and brings it up. `socket` is any IPv4 socket of its namespace.

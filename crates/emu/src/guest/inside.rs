@@ -9,6 +9,7 @@ use crate::emulate::{emulate_on, Error};
 use crate::error::{Doing, Error as Trouble};
 use crate::namespace::control_socket;
 use crate::sys;
+use bentpipe_core::Streams;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_runs::{OnlyProgress, Options};
 use nix::errno::Errno;
@@ -93,6 +94,10 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
         watched: false,
         pace: None,
     };
+    let (seed, run) = options.seeds(&scenario);
+    if let Err(error) = randomness(Streams::new(seed, run)) {
+        return failed(false, error.to_string());
+    }
     let mut told = 0.0;
     let mut progress = |fraction: f64| {
         if fraction - told >= 1.0 / STEPS {
@@ -110,6 +115,14 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
         Ok(_) => Said::Done,
         Err(error) => failed(matches!(error, Error::NotAllowed(_) | Error::Wifi(_)), error.to_string()),
     }
+}
+
+/// Seeds the kernel's random numbers by those of the run: it has no others (see `sys::confine`).
+fn randomness(streams: Streams) -> Result<(), Trouble> {
+    let mut stream = streams.stream("guest");
+    let seed = std::array::from_fn(|_| (stream.uniform() * 256.0) as u8);
+    let random = std::fs::File::open("/dev/urandom").doing("opening /dev/urandom")?;
+    sys::seed_random(random.as_fd(), &seed).doing("seeding the kernel's random numbers")
 }
 
 /// What a run needs to be there, and the one folder of the machine's to which it writes.

@@ -63,8 +63,37 @@ impl Confinement {
         write(&self.note.0, &self.note.1)?;
         // SAFETY: PR_SET_NO_NEW_PRIVS takes numbers and touches no memory.
         Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
-        fence::enter()
+        fence::enter()?;
+        without_randomness()
     }
+}
+
+/// Takes the machine's random numbers from this process and its children: `getrandom` says that there is none. A guest's kernel
+/// would mix them into its own (arch_get_random_longs of arch/um), and so would no two runs of one scenario be the same where the
+/// kernel draws lots. The system calls of a guest's programs are not concerned, since its kernel takes them before they are made.
+fn without_randomness() -> nix::Result<()> {
+    let code = |class: u32, operation: u32, source: u32| (class | operation | source) as u16;
+    let answer = |value| libc::sock_filter {
+        code: code(libc::BPF_RET, libc::BPF_K, 0),
+        jt: 0,
+        jf: 0,
+        k: value,
+    };
+    let mut program = [
+        // The number of the system call is the first word of what a filter sees (seccomp(2)).
+        libc::sock_filter { code: code(libc::BPF_LD, libc::BPF_W, libc::BPF_ABS), jt: 0, jf: 0, k: 0 },
+        libc::sock_filter {
+            code: code(libc::BPF_JMP, libc::BPF_JEQ, libc::BPF_K),
+            jt: 0,
+            jf: 1,
+            k: libc::SYS_getrandom as u32,
+        },
+        answer(libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        answer(libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: the call reads the filter and its program, which live until it returns.
+    Errno::result(unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter) }).map(drop)
 }
 
 /// Confines `command` after the fork and ends it with the thread that starts it.

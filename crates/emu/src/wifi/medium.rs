@@ -165,7 +165,8 @@ pub struct Medium {
     begun: bool,
     /// Beacons whose random delay goes on, with the time at which it ends.
     beacons: Vec<(Time, usize, Sent)>,
-    stream: Stream,
+    /// The random delays of each station's beacons.
+    delays: Vec<Stream>,
 }
 
 impl Medium {
@@ -216,7 +217,7 @@ impl Medium {
             streams,
             begun: false,
             beacons: Vec::new(),
-            stream: streams.stream(name),
+            delays: Vec::new(),
         };
         medium.renew();
         Ok(medium)
@@ -233,7 +234,8 @@ impl Medium {
         });
         self.above.errors = errors.collect();
         self.cell = cell(name, config, *streams);
-        self.stream = streams.stream(&format!("{name}.beacons"));
+        let delays = members.iter().map(|member| streams.stream(&format!("{name}.{}.beacons", member.name())));
+        self.delays = delays.collect();
         self.above.sent.clear();
         self.above.numbers.clear();
         self.above.trace.clear();
@@ -343,7 +345,7 @@ impl Medium {
             for (from, to, sent) in frames {
                 if sent.is_beacon() {
                     let slots = 2 * self.cell.rules().access[0].cw_min + 1;
-                    let slot = (self.stream.uniform() * f64::from(slots)) as u64;
+                    let slot = (self.delays[from].uniform() * f64::from(slots)) as u64;
                     self.beacons.push((now + self.phy.slot * slot, from, sent));
                 } else {
                     self.enqueue(now, from, to, sent);

@@ -10,7 +10,7 @@ pub mod medium;
 pub mod radio;
 pub mod refused;
 
-use crate::clock::{monotonic, sleep_until, Clock, Timing};
+use crate::clock::{monotonic, sleep_until, Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
 use crate::port::Port;
 use bentpipe_core::{Streams, Time};
@@ -151,7 +151,10 @@ impl Network {
         let zero = Arc::new(AtomicU64::new(u64::MAX));
         let told = (Arc::clone(&stop), Arc::clone(&zero));
         let thread = thread::Builder::new().name("medium".to_owned());
-        let thread = thread.spawn(move || medium.run(&told.0, &told.1));
+        let thread = thread.spawn(move || {
+            Scheduling::best();
+            medium.run(&told.0, &told.1)
+        });
         Ok(Network {
             name: name.to_owned(),
             radios,
