@@ -73,12 +73,8 @@ impl Confinement {
 /// kernel draws lots. The system calls of a guest's programs are not concerned, since its kernel takes them before they are made.
 fn without_randomness() -> nix::Result<()> {
     let code = |class: u32, operation: u32, source: u32| (class | operation | source) as u16;
-    let answer = |value| libc::sock_filter {
-        code: code(libc::BPF_RET, libc::BPF_K, 0),
-        jt: 0,
-        jf: 0,
-        k: value,
-    };
+    let answer =
+        |value| libc::sock_filter { code: code(libc::BPF_RET, libc::BPF_K, 0), jt: 0, jf: 0, k: value };
     let mut program = [
         // The number of the system call is the first word of what a filter sees (seccomp(2)).
         libc::sock_filter { code: code(libc::BPF_LD, libc::BPF_W, libc::BPF_ABS), jt: 0, jf: 0, k: 0 },

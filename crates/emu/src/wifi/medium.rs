@@ -234,7 +234,8 @@ impl Medium {
         });
         self.above.errors = errors.collect();
         self.cell = cell(name, config, *streams);
-        let delays = members.iter().map(|member| streams.stream(&format!("{name}.{}.beacons", member.name())));
+        let delays =
+            members.iter().map(|member| streams.stream(&format!("{name}.{}.beacons", member.name())));
         self.delays = delays.collect();
         self.above.sent.clear();
         self.above.numbers.clear();
