@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import os
-import select
+import selectors
 import socket
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from typing import Final
 from . import bulk, handshake, stamp
 from .handshake import Message
 from .serving import Loads
-from .sockets import Arrival, Clock, ahead, clock_error_s, opened, received
+from .sockets import Arrival, Clock, ahead, clock_error_s, opened, received, sibling
 
 #: Seconds without a probe after which a session ends.
 IDLE_S: Final = 60.0
@@ -34,6 +34,8 @@ class Session:
     replies: int = 0
     #: Replies that it may get at once; grows by the allowed rate.
     allowance: float = 0.0
+    #: Receives what the sender sends; None without a key, and where none could be made.
+    sock: socket.socket | None = None
 
 
 @dataclass
@@ -60,6 +62,7 @@ class _Reflector:
     sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
     loads: Loads | None = None
+    selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     error: int = stamp.UNSYNCHRONISED
 
     def answer(self, arrival: Arrival) -> None:
@@ -102,15 +105,32 @@ class _Reflector:
                     return
                 self.error = stamp.error_estimate(clock_error_s())
                 asked = now
-            select.select([self.sock], [], [], 0.25)
-            for _ in range(256):
-                try:
-                    got = received(self.sock)
-                except OSError:
-                    break
-                if got is None:
-                    break
-                self.answer(got)
+            waiting = [key.fileobj for key, _ in self.selector.select(0.25)]
+            # Those who have shown that they receive come first, and strangers have little of a round.
+            for sock in sorted(waiting, key=lambda one: one is self.sock):
+                assert isinstance(sock, socket.socket)
+                self._drain(sock, 64 if sock is self.sock else 256)
+
+    def _drain(self, sock: socket.socket, most: int) -> None:
+        for _ in range(most):
+            try:
+                got = received(sock)
+            except OSError:
+                return
+            if got is None:
+                return
+            self.answer(got)
+
+    def close(self) -> None:
+        """Closes the sockets of all sessions."""
+        for session in self.sessions.values():
+            self._leave(session)
+        self.selector.close()
+
+    def _leave(self, session: Session) -> None:
+        if session.sock is not None:
+            self.selector.unregister(session.sock)
+            session.sock.close()
 
     def _allowed(self, session: Session, now: float) -> bool:
         """Whether the session may get a reply now: the rate, and a second's worth at once."""
@@ -148,13 +168,18 @@ class _Reflector:
         if sender in self.sessions:
             return self.sessions[sender]
         for address in [one for one, session in self.sessions.items() if now - session.heard > IDLE_S]:
-            del self.sessions[address]
+            self._leave(self.sessions.pop(address))
         if len(self.sessions) >= MOST_SESSIONS:
             self.counts.ignored += 1
             return None
         self.counts.sessions += 1
         session = Session(self.counts.sessions % 65535 + 1, now, allowance=self.rate)
         self.sessions[sender] = session
+        if self.key is not None and isinstance(self.sock, socket.socket):
+            # A connected socket has a buffer of its own, which a flood from elsewhere does not fill.
+            with contextlib.suppress(OSError):
+                session.sock = sibling(self.sock, sender)
+                self.selector.register(session.sock, selectors.EVENT_READ)
         return session
 
     def _send(self, packet: bytes, receiver: tuple[object, ...]) -> None:
@@ -198,8 +223,10 @@ def reflect(
             reflector.loads = Loads(listener, sock, key, clock)
         try:
             ready()
+            reflector.selector.register(sock, selectors.EVENT_READ)
             reflector.run(keep_on)
         finally:
+            reflector.close()
             if reflector.loads is not None:
                 reflector.counts.transfers = reflector.loads.count
                 reflector.loads.close()

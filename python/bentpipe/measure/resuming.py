@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -64,7 +65,7 @@ def kept(folder: Path, host: str, seed: int, plan: Plan) -> Measured | None:
     if not file.is_file():
         return None
     try:
-        with np.load(file) as found:
+        with np.load(io.BytesIO(file.read_bytes())) as found:
             arrays = dict(found)
         about = json.loads(str(arrays["about"]))
         if about["of"] != _of(host, seed, plan):

@@ -275,7 +275,10 @@ class Loads:
 
     def _collect(self, asked: Request) -> None:
         said, _data = asked.channel.hear(asked.seconds + PATIENCE_S)
-        wanted, quiet = int(said.get("sent", 0)), float(said.get("quiet", 2.0))
+        wanted, quiet = said.get("sent", 0), said.get("quiet", 2.0)
+        if not isinstance(wanted, int) or not isinstance(quiet, int | float) or not 0 <= quiet <= MOST_S:
+            asked.channel.say({"error": f"sent = {wanted!r}, quiet = {quiet!r}; allowed: numbers"})
+            return
         arrivals = asked.transfer.arrivals
         count, since = -1, time.monotonic()
         until = self._until(since + MOST_S)
