@@ -230,7 +230,9 @@ def test_any_file_of_an_interrupted_measurement_is_read_or_refused(
 ) -> None:
     import tempfile
 
-    empty = measure.Measured(Plan(), *(np.arange(3) for _ in range(8)))
+    fields = np.zeros((8, 3), dtype=np.int64)
+    fields[2] = (0, 1, 2)
+    empty = measure.Measured(Plan(), *fields)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         resuming.keep(folder, "host", 1, empty)
