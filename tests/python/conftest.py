@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -14,6 +15,10 @@ from folders import SCENARIO, write_run
 from networks import bentpipe, machine
 
 __all__ = ["bentpipe", "machine"]
+
+# How long an input takes depends on what else the machine does, and is no property of the tested code.
+settings.register_profile("bentpipe", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("bentpipe")
 
 # Under nohup SIGHUP is ignored, and programs that tests start would inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

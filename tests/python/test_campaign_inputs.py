@@ -12,14 +12,13 @@ from bentpipe.campaign import plan
 from bentpipe.campaign.variants import drawn, variations
 from bentpipe.quantities import base_value
 from campaigns import SCENARIO, call, refused, write_scenario
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 PLAIN = SCENARIO[: SCENARIO.index("[campaign]")]
 
 
 @given(st.integers(1, 40), st.integers(0, 10), st.booleans())
-@settings(deadline=None)
 def test_a_latin_hypercube_has_one_value_in_every_part_of_every_range(
     count: int, seed: int, log: bool
 ) -> None:

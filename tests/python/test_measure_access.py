@@ -86,7 +86,7 @@ def test_superframe_response_and_category_are_found_again(tmp_path: Path) -> Non
     assert right >= 9
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.floats(0.02, 1.0), st.integers(0, 2**32))
 def test_a_period_is_found_within_one_percent_and_chance_has_none(length: float, seed: int) -> None:
     source = np.random.default_rng(seed)

@@ -25,7 +25,7 @@ from bentpipe.measure.load import KEYS
 from bentpipe.measure.plan import Plan, plan_of
 from bentpipe.measure.reflector import _Reflector
 from bentpipe.measure.sockets import Arrival
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from measuring import KEY, measure_path, path
 from networks import Bentpipe, needs, networks, until
@@ -199,7 +199,7 @@ MESSAGES = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200)
 @example([({"do": "udp", "direction": "up", "seconds": 0.01}, b""), ({"sent": None, "quiet": []}, b"")])
 @example(
     [({"do": "udp", "direction": "up", "seconds": 0.01}, b""), ({"sent": 1, "quiet": float("nan")}, b"")]
@@ -223,7 +223,6 @@ def test_any_request_of_a_client_is_answered_or_refused(messages: list[tuple[dic
             loads.close()
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 2000), st.integers(1, 255))
 def test_any_file_of_an_interrupted_measurement_is_read_or_refused(
     data: bytes, place: int, flip: int
