@@ -330,7 +330,7 @@ def through(queue: str, packets: int, count: int, gap: float, loss: float = 0.0)
     # The other clock is 3 s ahead.
     outcome.arrived["arrived"] = (arrived[numbers] * 1e9).astype(np.int64) + 4 * 10**9
     nothing = np.empty(0)
-    return Loaded(outcome, 0.0, 1.0, 0, nothing, nothing, nothing, nothing)
+    return Loaded(outcome, 0.0, 1.0, 0, *[nothing] * 5)
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.02])

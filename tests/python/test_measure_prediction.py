@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bentpipe import plots
 from bentpipe.cli import app
 from bentpipe.measure import predicting
 from bentpipe.measure.bulk import controls
@@ -139,6 +140,28 @@ def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, t
     assert sizes["tcp-up-reno-1", "goodput"] <= 5 and sizes["page-cubic-1", "completion time"] <= 15
     assert sizes["call-1", "delay p50"] <= 5
     assert float(np.median(list(sizes.values()))) <= 5
+    # All four instruments are in one figure: measured and simulated here, and what the equations say of both.
+    simulated = predicting.predicted(
+        predicting.scenario(open_run(tmp_path / "fit"), other)[0], tmp_path / "again"
+    )
+    figure = plots.flow({"measured": other, "simulated": simulated}, "tcp-up-reno-1")
+    titles = ["Throughput", "Round-trip time", "Congestion window"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == titles
+    for axes in figure.axes:
+        solid = [line for line in axes.lines if line.get_linestyle() == "-"]
+        assert [line.get_label() for line in solid] == ["measured", "simulated"]
+        assert len([line for line in axes.lines if line.get_linestyle() == "--"]) == 2
+        assert all(np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any() for line in axes.lines)
+    # Throughput is as much as has arrived, in traces that both have.
+    for run in (other, simulated):
+        flows = {row["flow"]: row["delivered_bytes"] for row in run.flows.to_dicts()}
+        assert run.trace("delivery", "tcp-up-reno-1")["delivered"].max() == flows["tcp-up-reno-1"]
+        assert run.trace("datagram", "call-1")["received"].max() == flows["call-1"]
+    words_of = ["compare", str(other.path), str(simulated.path), "--flow", "call-1", "--out", str(tmp_path)]
+    answer = CliRunner().invoke(app, words_of)
+    assert answer.exit_code == 0 and (tmp_path / "flow-call-1.png").stat().st_size > 10_000, answer.output
+    answer = CliRunner().invoke(app, [*words_of[:4], "call-2", *words_of[5:]])
+    assert answer.exit_code == 2 and "call-1" in answer.stderr
     # What cannot be predicted is refused with what is allowed.
     for extra in (["--model", "replay"], ["--predict", str(out)], ["--predict", str(other.path)] * 2):
         answer = CliRunner().invoke(app, [*map(str, words), *extra])

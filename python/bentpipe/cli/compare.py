@@ -37,6 +37,13 @@ def compare(
             show_default="figures/with-A in the folder of B",
         ),
     ] = None,
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Draw only this flow: throughput, RTT and window of all runs and the prediction in one figure.",
+        ),
+    ] = None,
     draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures with all runs.")] = True,
     json: Json = False,
 ) -> None:
@@ -52,7 +59,7 @@ def compare(
     names = _names([pairs[0].a, *(pair.b for pair in pairs)])
     runs = dict(zip(names, [pairs[0].a, *(pair.b for pair in pairs)], strict=True))
     folder = out or pairs[0].b.path / "figures" / f"with-{pairs[0].a.path.resolve().name}"
-    figures = _figures(runs, folder) if draw else []
+    figures = _figures(runs, folder, flow) if draw else []
     if json:
         further = {"further": [pair.as_dict() for pair in pairs[1:]]} if more else {}
         print_json(pairs[0].as_dict() | further | {"figures": figures})
@@ -108,14 +115,16 @@ def _names(runs: Sequence[Run]) -> list[str]:
     return next((names for names in choices if len(set(names)) == len(names)), choices[-1])
 
 
-def _figures(runs: Mapping[str, Run], out: Path) -> list[Path]:
+def _figures(runs: Mapping[str, Run], out: Path, flow: str | None) -> list[Path]:
     from bentpipe import plots
     from bentpipe.results import flow_results
 
+    if flow is not None:
+        return [plots.save(plots.flow(runs, flow), out / f"flow-{flow}.png")]
     figures = {"flows": plots.comparison({name: flow_results(run) for name, run in runs.items()})}
     for name, quantities, draw in (
         ("throughput", ("delivery", "datagram"), plots.throughput),
-        ("rtt", ("rtt",), plots.rtt),
+        ("rtt", ("rtt", "round_trip"), plots.rtt),
         ("window", ("cwnd",), plots.window),
         ("dama", ("dama",), plots.dama),
         ("efficiency", ("dama",), plots.efficiency),

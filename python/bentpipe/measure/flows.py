@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from .call import rated
+from .clock import Times
 from .inload import Loaded
 from .load import HEADERS, Load
 from .page import REQUEST
@@ -113,10 +115,56 @@ def _quantiles(name: str, values: np.ndarray[Any, Any], which: dict[str, float])
     return {f"{name}_{key}": float(value) for key, value in zip(which, found, strict=True)}
 
 
-def write_traces(folder: Path, loads: list[Loaded], zeros: tuple[int, int]) -> None:
-    """Writes the traces `tcp` and `load`. ``zeros`` are the zeros of this host's clock and the reflector's."""
+@dataclass(frozen=True)
+class Datagrams:
+    """Datagrams of a flow that arrived: when in seconds, numbers, one-way delays by the middle of their intervals, and
+    payloads in bytes."""
+
+    flow: str
+    time: Times
+    number: np.ndarray[Any, Any]
+    delay: Times
+    payload: np.ndarray[Any, Any]
+
+    @classmethod
+    def of(cls, one: Loaded) -> Datagrams:
+        """Those of a load, without those that follow a burst at another port."""
+        number = np.flatnonzero(np.isfinite(one.low) & (one.outcome.pattern["lane"][: len(one.low)] == 0))
+        payload = one.outcome.pattern["size"][number].astype(np.int64) - HEADERS
+        delay = one.delay[number]
+        return cls(one.name, one.time[number] + delay, number, delay, payload)
+
+    def frame(self) -> pl.DataFrame:
+        """As the trace `datagram` of the other instruments has them."""
+        import polars as pl
+
+        order = np.argsort(self.time, kind="stable")
+        payload = self.payload[order]
+        return pl.DataFrame(
+            {
+                "time": (self.time[order] * 1e9).astype(np.int64),
+                "flow": [self.flow] * len(order),
+                "number": self.number[order].astype(np.int64),
+                "delay": self.delay[order],
+                "payload": payload,
+                "received": np.cumsum(payload),
+            }
+        )
+
+
+def write_traces(folder: Path, loads: list[Loaded], zeros: tuple[int, int], probes: Datagrams) -> None:
+    """Writes the traces of loads and the datagrams of probes. ``zeros`` are the zeros of this host's clock and the
+    reflector's."""
     import polars as pl
 
+    arrived = [one.frame() for one in (probes, *map(Datagrams.of, loads)) if len(one.time)]
+    if arrived:
+        frame = pl.concat(arrived).with_columns(pl.col("flow").cast(pl.Categorical))
+        frame.write_parquet(folder / "datagram.parquet")
+    delivered = [_delivered(one) for one in loads if len(one.ends)]
+    if delivered:
+        frame = pl.concat(delivered).with_columns(pl.col("flow").cast(pl.Categorical))
+        frame.write_parquet(folder / "delivery.parquet")
     tcp = [_tcp(one, zeros) for one in loads if len(one.outcome.tcp)]
     if tcp:
         pl.concat(tcp).with_columns(pl.col("flow").cast(pl.Categorical)).write_parquet(folder / "tcp.parquet")
@@ -147,6 +195,14 @@ def _tcp(one: Loaded, zeros: tuple[int, int]) -> pl.DataFrame:
         column = pl.Series(values).fill_nan(None)
         columns[name] = column.cast(pl.UInt64) if name in WHOLE else column
     return pl.DataFrame(columns)
+
+
+def _delivered(one: Loaded) -> pl.DataFrame:
+    import polars as pl
+
+    total = np.cumsum(one.outcome.counted["bytes"])
+    time = (one.ends * 1e9).astype(np.int64)
+    return pl.DataFrame({"time": time, "flow": [one.name] * len(time), "delivered": total})
 
 
 def _transactions(one: Loaded) -> pl.DataFrame:

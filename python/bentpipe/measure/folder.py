@@ -111,7 +111,7 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
         pl.DataFrame(access, infer_schema_length=None).write_parquet(folder / "tables" / "scheduler.parquet")
     _traces(folder / "traces" / "probe.parquet", seen, said)
     if said.zeros is not None:
-        flows.write_traces(folder / "traces", said.loads, said.zeros)
+        flows.write_traces(folder / "traces", said.loads, said.zeros, _forward(seen, said))
     _json(
         folder / "provenance.json",
         {
@@ -235,7 +235,7 @@ def _traces(file: Path, seen: Measured, said: Summary) -> None:
         "train": seen.train,
         "replied": ok,
         "quiet": said.quiet,
-        "rtt": said.rtt,
+        "round_trip": said.rtt,
     }
     for name in ("forward_low", "forward_high", "backward_low", "backward_high"):
         values = np.full(count, np.nan)
@@ -243,6 +243,15 @@ def _traces(file: Path, seen: Measured, said: Summary) -> None:
             values[ok] = getattr(said.delays, name)
         columns[name] = values
     pl.DataFrame(columns).write_parquet(file)
+
+
+def _forward(seen: Measured, said: Summary) -> flows.Datagrams:
+    """Returns the probes that a reflector has answered, as the datagrams of a flow."""
+    ok = np.flatnonzero(seen.replied)
+    delay = np.full(len(ok), np.nan)
+    if said.delays is not None:
+        delay = (said.delays.forward_low + said.delays.forward_high) / 2
+    return flows.Datagrams(FLOW, said.time[ok] + delay, ok, delay, seen.size[ok] - HEADERS)
 
 
 def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:

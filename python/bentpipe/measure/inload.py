@@ -32,6 +32,8 @@ class Loaded:
     high: Times
     #: Round-trip times of the sparse probes that were sent meanwhile.
     probes: Times
+    #: Of a bulk transfer: when each bin of what arrived ends.
+    ends: Times
 
     @property
     def name(self) -> str:
@@ -61,7 +63,7 @@ def loaded(seen: Measured, rtt: Times, found: Delays, local: int, remote: int) -
 
 
 def _loaded(outcome: Outcome, probes: Times, rtt: Times, found: Delays, local: int, remote: int) -> Loaded:
-    begin = (outcome.begin - local) / 1e9
+    begin, ends = (outcome.begin - local) / 1e9, np.empty(0)
     sent_zero, arrived_zero = (local, remote) if outcome.is_up else (remote, local)
     last, delivered = begin, 0
     count = len(outcome.sent)
@@ -72,8 +74,8 @@ def _loaded(outcome: Outcome, probes: Times, rtt: Times, found: Delays, local: i
         return arrived - sum(found.bounds(arrived)) / 2 if outcome.is_up else arrived
 
     if len(outcome.counted):
-        ends = (outcome.counted["at"] - arrived_zero) / 1e9 + bulk.BIN_S
-        last = float(local_time(ends).max())
+        ends = local_time((outcome.counted["at"] - arrived_zero) / 1e9 + bulk.BIN_S)
+        last = float(ends.max())
         delivered = int(outcome.counted["bytes"].sum())
     pages = outcome.pages
     if len(pages):
@@ -98,4 +100,5 @@ def _loaded(outcome: Outcome, probes: Times, rtt: Times, found: Delays, local: i
             last = float(local_time(arrived).max())
             delivered = int(rows["size"].sum()) - 28 * len(rows)
     during = (probes >= begin) & (probes <= last)
-    return Loaded(outcome, begin, max(0.0, last - begin), delivered, time, low, high, rtt[during])
+    span = max(0.0, last - begin)
+    return Loaded(outcome, begin, span, delivered, time, low, high, rtt[during], ends)

@@ -79,16 +79,9 @@ def quantities(run: Run) -> dict[tuple[str, str], float]:
 
 
 def _delays(run: Run, flow: str) -> Any:
-    import polars as pl
-
-    load = (pl.col("delay_low") + pl.col("delay_high")) / 2
-    for trace, column in (("tcp", pl.col("rtt")), ("datagram", pl.col("delay")), ("load", load)):
-        if run.has_trace(trace):
-            rows = run.trace(trace, flow)
-            if trace == "load":
-                rows = rows.filter(pl.col("lane") == 0)
-            if len(values := rows.select(column.alias("d"))["d"].drop_nulls()):
-                return values.to_numpy()
+    for trace, column in (("tcp", "rtt"), ("datagram", "delay")):
+        if run.has_trace(trace) and len(values := run.trace(trace, flow)[column].drop_nulls()):
+            return values.to_numpy()
     return np.empty(0)
 
 

@@ -23,7 +23,7 @@ from .course import constellation_course
 from .distributions import cdf
 from .lines import MOST_LINES
 from .sensors import query_plan
-from .series import dama, efficiency, overview, queue, rtt, sent, side_by_side, throughput, window
+from .series import dama, efficiency, flow, overview, queue, rtt, sent, side_by_side, throughput, window
 from .style import COLOURS, save, styled, to_svg
 from .wifi import rates
 
@@ -43,6 +43,7 @@ __all__ = [
     "contact_plan",
     "dama",
     "efficiency",
+    "flow",
     "overview",
     "query_plan",
     "queue",

@@ -21,19 +21,24 @@ MOST_ROWS: Final = 60
 
 @figure_function
 def comparison(results: Mapping[str, Sequence[FlowResult]]) -> Figure:
-    """Draws goodput, round-trip time (mean, and a line to the 95th percentile) and efficiency of each flow of each run;
-    diamonds are predictions. If no run has an efficiency, that panel is omitted. With more than :data:`MOST_ROWS` flows
-    in all, each run has one row, the medians over its flows."""
+    """Draws goodput, round-trip time (mean, and a line to the 95th percentile) and efficiency of each flow in each run,
+    the runs of a flow one below the other; diamonds are predictions. If no run has an efficiency, that panel is
+    omitted. With more than :data:`MOST_ROWS` flows in all, each run has one row, the medians over its flows."""
     from matplotlib.figure import Figure
 
     whole = {name: len(flows) for name, flows in results.items()}
     if sum(whole.values()) > MOST_ROWS:
         results = {name: [_median(flows)] for name, flows in results.items() if flows}
-    rows = [
-        (name if whole[name] == 1 else f"{name}, {flow.flow}", flow)
-        for name, flows in results.items()
-        for flow in flows
-    ]
+    # The runs of a flow are neighbours.
+    flow_names = list(dict.fromkeys(flow.flow for flows in results.values() for flow in flows))
+    rows = sorted(
+        (
+            (name if whole[name] == 1 else f"{name}, {flow.flow}", flow)
+            for name, flows in results.items()
+            for flow in flows
+        ),
+        key=lambda row: flow_names.index(row[1].flow),
+    )
     panels = [_goodput, _rtt]
     if any(flow.efficiency is not None for _, flow in rows):
         panels.append(_efficiency)

@@ -41,16 +41,21 @@ class Line:
 
 
 def draw_lines(
-    axes: Axes, runs: Runs, *quantities: str, factor: float = 1.0, rate_bin_s: float | None = None
+    axes: Axes,
+    runs: Runs,
+    *quantities: str,
+    factor: float = 1.0,
+    rate_bin_s: float | None = None,
+    flow: str | None = None,
 ) -> list[tuple[str, list[Line]]]:
-    """Draw the quantities of all entities, times ``factor``; running totals of bytes as rates over bins of
-    ``rate_bin_s`` seconds (0: chosen).
+    """Draw the quantities of all entities, or of one flow, times ``factor``; running totals of bytes as rates over bins
+    of ``rate_bin_s`` seconds (0: chosen).
 
     Up to :data:`MOST_LINES` entities have a line each. For more, one line per run and group of flows shows the median
     over its entities, or over all entities if there are that many groups; shading shows the range from the 10th to the
     90th percentile and, lighter, from minimum to maximum. Returns the colour and meaning of each line.
     """
-    lines = list(_lines(runs, *quantities))
+    lines = list(_lines(runs, *quantities, flow=flow))
     if len(lines) > MOST_LINES:
         return _draw_quantiles(axes, lines, factor, rate_bin_s)
     drawn = []
@@ -111,12 +116,14 @@ def _draw_quantiles(
     return drawn
 
 
-def _lines(runs: Runs, *quantities: str) -> Iterator[Line]:
-    """Returns a line per entity, labelled by what distinguishes it from the others."""
+def _lines(runs: Runs, *quantities: str, flow: str | None = None) -> Iterator[Line]:
+    """Returns a line per entity, or per connection of one flow, labelled by what distinguishes it from the others."""
     for name, run in named_runs(runs):
         traces = [trace for quantity in quantities for trace in trace_of(run, quantity).items()]
         if traces and "delivery.delivered" in quantities:
             traces += _starved(run, {entity for entity, _ in traces})
+        if flow is not None:
+            traces = [one for one in traces if flow_of(one[0]) == flow]
         if "tcp.sent" in quantities:
             traces = [(one, (time_s, sent / segment_bytes(run, one))) for one, (time_s, sent) in traces]
         starts = dict(run.flows.select("flow", "start").iter_rows())

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from bentpipe.errors import InputError
+from bentpipe.errors import InputError, unknown
 from bentpipe.quantities import display_unit
 
 from .data import POINTS, FloatArray, bin_for, duration_s, quantiles, rate, spread, superframes, trace_of
-from .lines import Line, Runs, draw_lines, named_runs
+from .lines import Line, Runs, draw_lines, flow_of, named_runs
 from .style import PREDICTED, figure_function, grid, legend, legend_of_all, line, panels
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ Draw: TypeAlias = Callable[[Any, Any], None]
 
 #: Running totals of the bytes that reached the application, by transport.
 _VOLUMES = ("delivery.delivered", "datagram.received")
+
+#: Round-trip times: of TCP's acknowledgments, and of probes.
+_ROUND_TRIPS = ("rtt", "round_trip")
 
 
 @figure_function
@@ -106,6 +109,40 @@ def efficiency(runs: Runs, *, bin_s: float | None = None) -> Figure:
 
 
 @figure_function
+def flow(runs: Runs, name: str) -> Figure:
+    """Draws one flow of all runs in the same axes: its throughput, round-trip times and congestion window, as far as
+    they were recorded. Predictions are dashed. So all instruments are seen in one figure. Raises
+    :class:`bentpipe.InputError` if no run has such a flow or nothing of it was recorded."""
+    known = {one for _, run in named_runs(runs) for one in run.flow_names}
+    if name not in known:
+        raise unknown("flow", name, known)
+    drawn = [
+        draw
+        for draw, *quantities in (
+            (draw_throughput, *_VOLUMES),
+            (draw_rtt, *_ROUND_TRIPS),
+            (draw_window, "cwnd"),
+        )
+        if any(
+            flow_of(entity) == name
+            for _, run in named_runs(runs)
+            for quantity in quantities
+            for entity in trace_of(run, quantity)
+        )
+    ]
+    if not drawn:
+        raise InputError(f"nothing to draw: nothing of flow {name} was recorded")
+    figure, axes = panels([2.0] * len(drawn))
+    for one, draw in zip(axes, drawn, strict=True):
+        draw(one, runs, flow=name)
+    legend_of_all(figure, axes)
+    _finish(figure, axes[-1])
+    starts = [dict(run.flows.select("flow", "start").iter_rows()).get(name) for _, run in named_runs(runs)]
+    axes[-1].set_xlim(left=min((start for start in starts if start is not None), default=0.0))
+    return figure
+
+
+@figure_function
 def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt", "window"]) -> Figure:
     """Draws one small panel per run, all on one scale, each with its prediction."""
     figure, axes = grid(len(runs))
@@ -137,7 +174,7 @@ def overview(run: Run, *, predictions: bool = True) -> Figure:
     shown = _with_data(
         (partial(draw_throughput, predictions=predictions), *_VOLUMES),
         *([(draw_sent, "tcp.sent")] if few else []),
-        (partial(draw_rtt, predictions=predictions), "rtt"),
+        (partial(draw_rtt, predictions=predictions), *_ROUND_TRIPS),
         (partial(draw_window, predictions=predictions), "cwnd"),
         (draw_link_queue, "link.queue_packets"),
         (draw_terminal_queue, "dama.queue"),
@@ -153,11 +190,11 @@ def overview(run: Run, *, predictions: bool = True) -> Figure:
     return _finish(figure, axes[-1])
 
 
-def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True) -> None:
-    """Draw round-trip times into axes."""
+def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str | None = None) -> None:
+    """Draw round-trip times of all flows, or of one, into axes."""
     axes.set_title("Round-trip time")
     axes.set_ylabel("RTT (ms)")
-    for colour, lines in draw_lines(axes, runs, "rtt", factor=1e3):
+    for colour, lines in draw_lines(axes, runs, *_ROUND_TRIPS, factor=1e3, flow=flow):
         trips = [known.round_trip for line in lines if predictions and (known := line.prediction)]
         if trips:
             mean, least, greatest = (
@@ -170,11 +207,14 @@ def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True) -> None:
     legend(axes)
 
 
-def draw_throughput(axes: Axes, runs: Runs, *, bin_s: float | None = None, predictions: bool = True) -> None:
-    """Draw throughput into axes."""
+def draw_throughput(
+    axes: Axes, runs: Runs, *, bin_s: float | None = None, predictions: bool = True, flow: str | None = None
+) -> None:
+    """Draw throughput of all flows, or of one, into axes."""
     axes.set_title("Throughput")
     unit, size = display_unit("goodput", "bit/s")
-    for colour, lines in draw_lines(axes, runs, *_VOLUMES, factor=1 / size, rate_bin_s=bin_s or 0.0):
+    drawn = draw_lines(axes, runs, *_VOLUMES, factor=1 / size, rate_bin_s=bin_s or 0.0, flow=flow)
+    for colour, lines in drawn:
         if predictions:
             _draw_growth(axes, lines, colour, lambda curve: curve.goodput_bit_s / size)
     axes.set_ylabel(f"delivered in order ({unit})")
@@ -182,11 +222,11 @@ def draw_throughput(axes: Axes, runs: Runs, *, bin_s: float | None = None, predi
     legend(axes)
 
 
-def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True) -> None:
-    """Draw congestion windows into axes."""
+def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str | None = None) -> None:
+    """Draw congestion windows of all flows, or of one, into axes."""
     axes.set_title("Congestion window")
     axes.set_ylabel("cwnd (segments)")
-    drawn = draw_lines(axes, runs, "cwnd")
+    drawn = draw_lines(axes, runs, "cwnd", flow=flow)
     for colour, lines in drawn:
         if predictions:
             _draw_growth(axes, lines, colour, lambda curve: curve.window_segments)

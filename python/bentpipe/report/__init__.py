@@ -143,7 +143,7 @@ def _figures(
             figures.append(
                 (f"Throughput. Dashed: predicted.{about}", plots.side_by_side(traced, "throughput"))
             )
-        if any(run.has_trace("rtt") for run in traced.values()):
+        if any(run.has_trace(what) for run in traced.values() for what in ("rtt", "round_trip")):
             caption = (
                 "Round-trip time. Dashed: predicted mean; shaded: from the least to the greatest predicted."
                 + about
