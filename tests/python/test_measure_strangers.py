@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from bentpipe import measure
 from bentpipe.errors import InputError
-from bentpipe.measure import call, handshake, resuming, serving, stamp
+from bentpipe.measure import call, handshake, resuming, serving, stamp, transports
 from bentpipe.measure.channel import ChannelError
 from bentpipe.measure.datagrams import ARRIVED, PATTERN, Datagram, read_records
 from bentpipe.measure.load import KEYS
@@ -103,7 +103,7 @@ def test_a_flood_of_forged_packets_leaves_clients_served_and_strangers_without_a
 def test_any_bytes_are_a_packet_or_none(data: bytes) -> None:
     call.read(data, 160)
     handshake.Message.read(data, KEY)
-    Datagram.read(data)
+    Datagram.read(transports.unwrapped(data))
     for read in (stamp.Probe.read, stamp.Reply.read):
         for key in (KEY, None):
             with contextlib.suppress(stamp.NotStampError):
@@ -195,6 +195,7 @@ MESSAGES = st.fixed_dictionaries(
         "object": VALUES,
         "sent": VALUES,
         "quiet": VALUES,
+        "port": st.sampled_from([443]) | VALUES,
     },
 )
 

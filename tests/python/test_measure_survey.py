@@ -4,6 +4,7 @@ other host."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from bentpipe import measure
+from bentpipe.measure import transports
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
+from hypothesis import given
+from hypothesis import strategies as st
 from measuring import KEY, measure_path, path, reflecting
 from networks import Bentpipe, needs, networks, until
 
@@ -112,6 +116,108 @@ def test_a_middlebox_is_seen(bentpipe: Bentpipe, tmp_path: Path) -> None:
     assert seen[0xB8] == [0] and seen[0x03] == [0x01] and seen[0x28] == [0x28] and seen[0x02] == [0x02]
     # 1450 B do not fit 1460, so the largest of the sizes that are tried is 1420.
     assert {row["mtu"] for row in rows} == {1420}
+
+
+TRANSPORTS = """
+duration = "2 s"
+rate = 5
+train = 0
+[[load]]
+kind = "transports"
+duration = "500 ms"
+pause = "0 s"
+[[load]]
+kind = "transports"
+direction = "down"
+duration = "500 ms"
+pause = "0 s"
+[[load]]
+kind = "tcp"
+congestion = "cubic"
+duration = "2 s"
+pause = "500 ms"
+[[load]]
+kind = "tcp"
+direction = "down"
+congestion = "cubic"
+duration = "2 s"
+pause = "0 s"
+"""
+
+#: Towards the reflector QUIC is dropped on port 443 by its long header, and the rest of UDP there is held to 480
+#: kbit/s; from the reflector all large datagrams are held to 640 kbit/s. What nftables allows in a second may pass at
+#: once.
+CLASSIFIER = """
+table ip classifier {
+  chain arriving {
+    type filter hook input priority 0;
+    udp dport 443 @th,64,4 12 counter drop
+    udp dport 443 meta length > 1000 limit rate over 60000 bytes/second burst 8000 bytes counter drop
+    udp sport { 443, 8620 } meta length > 1000 limit rate over 80000 bytes/second burst 8000 bytes counter drop
+  }
+}
+"""
+
+
+@networks
+@needs("nft")
+def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    with path(bentpipe, tmp_path, PATH.replace("60 ms", "20 ms"), ahead_ns=0, fast_ppm=0):
+        (tmp_path / "rules").write_text(CLASSIFIER)
+        for host in ("user", "server"):
+            bentpipe("exec", host, "--", "nft", "-f", tmp_path / "rules")
+        said = measure_path(bentpipe, tmp_path, TRANSPORTS)
+    rows = {
+        (row["direction"], row["transport"], row["port"]): row
+        for row in pl.read_parquet(tmp_path / "run" / "tables" / "transports.parquet").to_dicts()
+    }
+    print(said)
+    verdicts = {key: row["verdict"] for key, row in rows.items()}
+    assert verdicts == {
+        ("up", "udp", None): "open",
+        ("up", "quic", None): "open",
+        ("up", "udp", 443): "shaped",
+        ("up", "quic", 443): "blocked",
+        ("up", "tcp", None): "open",
+        ("down", "udp", None): "shaped against TCP",
+        ("down", "quic", None): "shaped against TCP",
+        ("down", "udp", 443): "shaped against TCP",
+        # Nothing of it reaches the reflector, so it sends nothing.
+        ("down", "quic", 443): "not tried",
+        ("down", "tcp", None): "open",
+    }
+    # Bytes of IP packets a second, as the rules count them.
+    assert rows["up", "udp", 443]["rate"] == pytest.approx(480e3, rel=0.15)
+    assert rows["down", "udp", None]["rate"] == pytest.approx(640e3, rel=0.15)
+    assert rows["up", "udp", None]["rate"] == pytest.approx(5e6, rel=0.05)
+    assert "blocked: QUIC's Initial packets on port 443" in " ".join(said.split())
+
+
+def test_loopback_blocks_and_shapes_nothing() -> None:
+    load = {"kind": "transports", "duration": "100 ms", "pause": "0 s"}
+    loads = [load, load | {"direction": "down"}]
+    plan = plan_of({"duration": "1 s", "train": 0, "load": loads}, "plan.toml")
+    with reflecting(KEY) as (port, _):
+        said = summarise(measure.probe("127.0.0.1", port, plan, KEY))
+    # Port 443 needs privileges.
+    allowed = {"open", "not tried"} if os.geteuid() else {"open"}
+    assert [len(own) for own in said.ways] == [5, 5] and not said.notes
+    assert {way.verdict for own in said.ways for way in own} <= allowed
+
+
+@given(st.binary(max_size=60), st.integers(0, 2**32 - 1), st.integers(0, 89), st.integers(1, 255))
+def test_a_packet_that_looks_like_quic_is_read_as_it_was_written(
+    payload: bytes, number: int, place: int, flip: int
+) -> None:
+    packet = transports.initial(bytes(range(16)), number, payload)
+    # RFC 9000, section 17.2: long header, fixed bit, type Initial, version 1; sections 17.2.2 and 16: lengths.
+    assert packet[0] >> 4 == 0b1100 and packet[1:5] == b"\0\0\0\1" and packet[5] == packet[14] == 8
+    assert int.from_bytes(packet[24:26]) & 0x3FFF == len(packet) - 26
+    assert transports.unwrapped(packet) == payload
+    changed = bytearray(packet)
+    changed[place % len(changed)] ^= flip
+    for data in (bytes(changed), packet[:place]):
+        assert transports.unwrapped(data) in (data, data[30:])
 
 
 @pytest.mark.parametrize("answer", [{}, {"options": "many"}])

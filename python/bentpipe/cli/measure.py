@@ -120,6 +120,7 @@ def _document(run: Run) -> dict[str, object]:
 def _print(said: Summary) -> None:
     import numpy as np
 
+    from bentpipe.measure import transports
     from bentpipe.measure.survey import text
     from bentpipe.quantities import number, rate_text
 
@@ -165,6 +166,8 @@ def _print(said: Summary) -> None:
             )
     for seen in said.surveys:
         typer.echo(text(seen))
+    for tried in said.ways:
+        typer.echo(transports.text(tried))
     for reason in said.proxy:
         typer.echo(f"a proxy stands between the hosts: {reason}")
     for scheduler in said.access:

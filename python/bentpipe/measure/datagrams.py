@@ -28,7 +28,7 @@ MAGIC: Final = b"\xff\xff\xff\xffload"
 #: further lanes have numbers below it.
 HERE: Final = 0xFFFF_FFFF
 #: Most lanes of a load: its datagrams leave from a port of their own in each.
-LANES: Final = 2
+LANES: Final = 4
 _FIELDS: Final = struct.Struct("!8s16sIq")
 #: The smallest datagram, in bytes of payload.
 LEAST: Final = _FIELDS.size
@@ -99,19 +99,22 @@ def read_records(data: bytes, kind: np.dtype[Any]) -> Records | None:
 
 
 def send(
-    lanes: Sequence[Lane],
+    lanes: Sequence[Lane | None],
     form: Form,
     pattern: Records,
     clock: Callable[[], int],
     headers: int,
     keep_on: Callable[[], bool],
 ) -> NDArray[np.int64]:
-    """Sends datagrams of a form by a pattern. Returns the times at which they were sent; 0 for those that were not."""
+    """Sends datagrams of a form by a pattern, but for those of lanes that are None. Returns the times at which they
+    were sent; 0 for those that were not."""
     sent = np.zeros(len(pattern), dtype=np.int64)
     begin, asked = time.monotonic(), 0.0
     marked: dict[int, int] = {}
     before = 0
     for number, (at, size, tos, lane) in enumerate(pattern.tolist()):
+        if (way := lanes[lane]) is None:
+            continue
         if lane != before:
             # A burst may take longer than planned; what follows it in another lane keeps its distance.
             before, begin = lane, max(begin, time.monotonic() - at)
@@ -119,7 +122,7 @@ def send(
             if left > 0.05 and not keep_on():
                 return sent
             time.sleep(min(left, 0.1))
-        sock, address = lanes[lane]
+        sock, address = way
         if tos != marked.get(lane):
             sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
             if sock.family == socket.AF_INET6:

@@ -251,11 +251,11 @@ def _load(one: Loaded) -> pl.DataFrame:
 
 
 def flow(one: Loaded, known: list[str]) -> dict[str, Any] | None:
-    """Returns a load as a flow of a scenario; ``None`` for a survey, for the way back of a call, which belongs to the
-    call, and for a congestion control that scenarios do not have: ``known`` are those they have."""
+    """Returns a load as a flow of a scenario; ``None`` for a survey or transports, for the way back of a call, which
+    belongs to the call, and for a congestion control that scenarios do not have: ``known`` are those they have."""
     item, (source, destination) = one.outcome.item, ends(one)
     load = item.load
-    if load.kind == "survey" or (load.kind == "call" and not one.outcome.is_up):
+    if load.kind in ("survey", "transports") or (load.kind == "call" and not one.outcome.is_up):
         return None
     found = {"name": one.name, "from": source, "to": destination, "start": f"{one.begin:.3f} s"}
     if load.kind == "call":

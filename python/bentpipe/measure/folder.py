@@ -102,6 +102,9 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
             for mark in one.marks
         ]
         pl.DataFrame(marks, infer_schema_length=None).write_parquet(folder / "tables" / "survey.parquet")
+    if said.ways:
+        tried = [vars(way) | {"load": number} for number, own in enumerate(said.ways) for way in own]
+        pl.DataFrame(tried, infer_schema_length=None).write_parquet(folder / "tables" / "transports.parquet")
     if said.access:
         access = [
             {key: value for key, value in vars(one).items() if key != "wait"}

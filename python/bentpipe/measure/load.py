@@ -38,6 +38,10 @@ A plan names its loads one after the other::
     [[load]]
     kind = "survey"                 # which DSCP, ECN and sizes arrive, and whether a proxy stands between
 
+    [[load]]
+    kind = "transports"             # whether UDP or QUIC is blocked or shaped; a bulk transfer follows it
+    rate = "5 Mbit/s"               # of each way, for `duration` in each of two rounds
+
 Everything that is measured more than once is measured in blocks: each block has every load once, in an order drawn at
 random, so that what changes on the path meanwhile falls upon all of them alike.
 """
@@ -54,13 +58,15 @@ from numpy.typing import NDArray
 
 from .datagrams import LEAST, PATTERN, Records
 
-KINDS: Final = ("tcp", "udp", "burst", "impulses", "call", "page", "survey")
+KINDS: Final = ("tcp", "udp", "burst", "impulses", "call", "page", "survey", "transports")
 DIRECTIONS: Final = ("up", "down")
 #: Seconds without a load before the first one: the path is seen at rest.
 LEAD_S: Final = 2.0
 #: How many datagrams of another port follow a burst, and how many seconds lie between them.
 COMPANIONS: Final = 100
 COMPANION_S: Final = 0.004
+#: Seconds of the bulk transfer with which transports are compared.
+TCP_S: Final = 5.0
 #: Bytes of IPv4 and UDP headers.
 HEADERS: Final = 28
 
@@ -94,6 +100,10 @@ class Load:
             from .survey import pattern
 
             return pattern()
+        if self.kind == "transports":
+            from . import transports
+
+            return transports.pattern(self.duration, self.rate, self.size, source)
         if self.kind == "call":
             from . import call
 
@@ -140,6 +150,10 @@ class Item:
 
 def length(load: Load) -> float:
     """Returns how long a load takes, in seconds: for bursts and pages that depends on the path."""
+    if load.kind == "transports":
+        from .transports import GAP_S, ROUNDS, WAYS
+
+        return ROUNDS * len(WAYS) * (load.duration + GAP_S)
     return 0.0 if load.kind in ("burst", "page") else load.duration
 
 
@@ -156,6 +170,10 @@ def schedule(loads: Sequence[Load], here: Sequence[str], there: Sequence[str], s
                 continue
             if load.kind not in ("tcp", "page"):
                 turn.append((load, None))
+                # Transports are compared with TCP.
+                if load.kind == "transports" and not _has_tcp(loads, load.direction):
+                    beside = Load("tcp", load.direction, duration=TCP_S, pause=load.pause)
+                    turn.append((beside, (here if load.direction == "up" else there)[:1][0]))
                 continue
             own = there if load.kind == "page" or load.direction == "down" else here
             turn += [(load, name) for name in load.congestion or (own if load.kind == "tcp" else own[:1])]
@@ -167,6 +185,10 @@ def schedule(loads: Sequence[Load], here: Sequence[str], there: Sequence[str], s
             items.append(Item(f"{stem}-{counts[stem]}", at, load, congestion))
             at = items[-1].end
     return items
+
+
+def _has_tcp(loads: Sequence[Load], direction: str) -> bool:
+    return any(load.kind == "tcp" and load.direction == direction for load in loads)
 
 
 def load_of(table: Any, where: str) -> Load:
@@ -183,6 +205,7 @@ def load_of(table: Any, where: str) -> Load:
     from bentpipe.voice.emodel import codecs
 
     from .page import MOST
+    from .transports import LEAST as TRANSPORTS_LEAST
     from .values import choice, rate, size, span, whole
 
     if not isinstance(table, dict):
@@ -203,7 +226,8 @@ def load_of(table: Any, where: str) -> Load:
         elif key == "rate":
             values[key] = rate(named, value, where)
         elif key == "size":
-            values[key] = size(named, value, where, LEAST + HEADERS, 1500)
+            least = TRANSPORTS_LEAST if kind == "transports" else LEAST + HEADERS
+            values[key] = size(named, value, where, least, 1500)
         elif key == "blocks":
             values[key] = whole(named, value, where, 1, 1000)
         elif key == "packets":
@@ -234,6 +258,7 @@ KEYS: Final = {
     "call": ("kind", "blocks", "pause", "duration", "codec"),
     "page": ("kind", "blocks", "pause", "congestion", "pages", "objects", "object"),
     "survey": _ALL,
+    "transports": (*_ALL, "duration", "rate", "size"),
 }
 DEFAULTS: Final = {
     "tcp": Load("tcp"),
@@ -242,6 +267,7 @@ DEFAULTS: Final = {
     "call": Load("call", duration=30.0),
     "page": Load("page"),
     "survey": Load("survey", duration=2.0, size=200),
+    "transports": Load("transports", duration=1.0, rate=5e6, size=1250),
     # More than a constant rate of 64 kbit/s sends in the time that a request takes over GEO.
     "impulses": Load("impulses", duration=120.0, packets=40, size=600, every=6.0),
 }

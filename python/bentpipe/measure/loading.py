@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from . import bulk, call, datagrams, page
+from . import bulk, call, datagrams, page, transports
 from .channel import Channel, ChannelError
 from .datagrams import ARRIVED, HERE, Arrivals, Datagram, Records, read_records
 from .load import Item, length
@@ -104,6 +104,8 @@ class Loads:
         self.late = 0.0
         self._begin = time.monotonic()
         self._log = TcpLog() if any(item.load.kind == "tcp" for item in items) else None
+        #: Ports at which the reflector takes the datagrams of the present load; None is its own.
+        self._ports: set[int | None] = {None}
         self._thread = threading.Thread(target=self._run, name="loads", daemon=True)
         self._thread.start()
 
@@ -221,9 +223,21 @@ class Loads:
             request["codec"] = load.codec
         if load.kind == "page":
             request["object"] = load.object
+        if load.kind == "transports":
+            request["port"] = transports.PORT
         channel.say(request, data)
         answer, _ = channel.hear(PATIENCE_S)
+        self._ports = {None, answer.get("port")}
         return channel, bytes.fromhex(self._checked(answer)["name"])
+
+    def _destination(self, item: Item, lane: int) -> tuple[Any, ...] | None:
+        """Returns where the datagrams of a lane go; None if the reflector has not opened that port."""
+        if item.load.kind != "transports":
+            return self._address
+        _, port = transports.WAYS[lane]
+        if port not in self._ports:
+            return None
+        return self._address if port is None else (self._address[0], port, *self._address[2:])
 
     @staticmethod
     def _checked(answer: dict[str, Any]) -> dict[str, Any]:
@@ -269,13 +283,16 @@ class Loads:
     def _udp_up(self, outcome: Outcome) -> None:
         item = outcome.item
         outcome.pattern = item.load.pattern(self._source)
-        channel, name = self._asked(item)
+        channel, name = self._asked(item, seconds=max(item.load.duration, float(outcome.pattern["at"][-1])))
         with channel.sock, contextlib.ExitStack() as stack:
-            lanes = [(stack.enter_context(opened(self._family)), self._address) for _ in _lanes(outcome)]
+            lanes = [
+                None if where is None else (stack.enter_context(opened(self._family)), where)
+                for where in (self._destination(item, lane) for lane in _lanes(outcome))
+            ]
             outcome.begin = self._steady.now()
             outcome.sent = datagrams.send(
                 lanes,
-                _form(item, name),
+                _form(item, name, outcome.pattern),
                 outcome.pattern,
                 self._steady.now,
                 self._headers,
@@ -315,7 +332,8 @@ class Loads:
                 if not found.rows and now - asked > 0.2:
                     asked = now
                     for lane, sock in enumerate(socks):
-                        sock.sendto(Datagram(name, HERE - lane, 0).packed(0), self._address)
+                        if (where := self._destination(item, lane)) is not None:
+                            sock.sendto(_shown(item, name, lane), where)
                 ready, _, _ = select.select(
                     [*socks, *([channel.sock] if answer is None else [])], [], [], 0.1
                 )
@@ -338,7 +356,16 @@ def _parts(item: Item) -> list[Item]:
     return [item, replace(item, name=f"{item.name}.reverse", load=replace(item.load, direction="down"))]
 
 
-def _form(item: Item, name: bytes) -> datagrams.Form:
+def _shown(item: Item, name: bytes, lane: int) -> bytes:
+    """Returns the datagram that shows at which address a lane is received."""
+    packet = Datagram(name, HERE - lane, 0).packed(0)
+    is_quic = item.load.kind == "transports" and transports.WAYS[lane][0] == "quic"
+    return transports.initial(name, 0, packet.ljust(transports.LEAST, b"\0")) if is_quic else packet
+
+
+def _form(item: Item, name: bytes, pattern: Records) -> datagrams.Form:
+    if item.load.kind == "transports":
+        return transports.form(name, pattern["lane"])
     if item.load.kind != "call":
         return datagrams.plain(name)
     codec = call.codec_of(item.load.codec)
@@ -348,7 +375,7 @@ def _form(item: Item, name: bytes) -> datagrams.Form:
 def _number(item: Item, name: bytes, packet: bytes) -> int | None:
     """Returns the number of a datagram of a transfer; ``None`` for other bytes."""
     if item.load.kind != "call":
-        datagram = Datagram.read(packet)
+        datagram = Datagram.read(transports.unwrapped(packet))
         return datagram.number if datagram is not None and datagram.name == name else None
     found = call.read(packet, call.codec_of(item.load.codec).units)
     return found[1] if found is not None and found[0] == name[: call.SSRC] else None

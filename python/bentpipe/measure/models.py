@@ -35,6 +35,8 @@ TRUSTED: Final = 0.15
 LEAST_LOSSES: Final = 10
 #: Least datagrams of a load by which its losses are judged.
 LEAST_DATAGRAMS: Final = 200
+#: Kinds of loads by whose datagrams the error process is fitted.
+KINDS_FOR_LOSSES: Final = ("udp", "burst", "impulses", "call")
 #: Slots of the smallest assignment in which a fitted access network divides its constant rate.
 SLOTS: Final = 4
 
@@ -165,7 +167,9 @@ def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
         rows = run.trace("load")
         for (name,), part in rows.group_by(["flow"], maintain_order=True):
             lost = ~part.sort("sequence")["arrived"].to_numpy()
-            if f"-{direction}-" not in str(name) or name in overflowed or len(lost) < LEAST_DATAGRAMS:
+            if not str(name).startswith(KINDS_FOR_LOSSES) or f"-{direction}-" not in str(name):
+                continue
+            if name in overflowed or len(lost) < LEAST_DATAGRAMS:
                 continue
             said = f"{lost.sum()} of {len(lost)} datagrams of {name}"
             if lost.sum() < LEAST_LOSSES:

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import bulk, call, datagrams, page
+from . import bulk, call, datagrams, page, transports
 from .channel import MAGIC, NUMBER, Channel, ChannelError, exactly
 from .datagrams import HERE, LANES, PATTERN, Arrivals, Datagram, read_records
-from .sockets import Arrival, Clock, ahead, apart, sibling
+from .sockets import Arrival, Clock, ahead, apart, opened, received, sibling
 from .survey import handshake
 from .tcplog import TcpLog, as_array
 
@@ -29,6 +29,8 @@ MOST_CONNECTIONS: Final = 64
 GREETING_S: Final = 10.0
 #: Seconds in which what a request announces must begin.
 PATIENCE_S: Final = 30.0
+#: Seconds in which the ways of a load that tries several show themselves.
+SHOWN_S: Final = 3.0
 #: Seconds for which a transfer whose sender has ended may still arrive.
 GRACE_S: Final = 3.0
 
@@ -44,9 +46,13 @@ class Transfer:
     addresses: dict[int, tuple[object, ...]] = field(default_factory=dict)
     lanes: int = 1
     ended: bool = False
+    #: Whether it tries several ways, of which some may be blocked.
+    tried: bool = False
     arrivals: Arrivals = field(default_factory=Arrivals)
     #: Units by which the time stamps of a call advance; 0 for another load.
     units: int = 0
+    #: A second port at which it receives and sends datagrams; None without one.
+    further: socket.socket | None = None
     #: Size of the objects of a page, and what chooses the congestion control; 0 for another load.
     object: int = 0
     congestion: str | None = None
@@ -91,7 +97,7 @@ class Loads:
         """Takes a packet that is a datagram of a load. Returns whether it is one of a transfer that is known."""
         if arrival.packet[:1] == call.FIRST and self._calls:
             return self._speech(arrival)
-        found = Datagram.read(arrival.packet)
+        found = Datagram.read(transports.unwrapped(arrival.packet))
         transfer = self._transfers.get(found.name) if found is not None else None
         if found is None or transfer is None:
             return False
@@ -190,7 +196,8 @@ class Loads:
             if refusal is not None:
                 channel.say({"error": refusal})
                 return
-            channel.say({"name": name.hex(), "clock": self._clock()})
+            port = None if transfer.further is None else message["port"]
+            channel.say({"name": name.hex(), "clock": self._clock(), "port": port})
             serve(Request(channel, transfer, float(seconds), message, data, name))
             self.count += 1
         finally:
@@ -199,6 +206,20 @@ class Loads:
             self._calls.pop(name[: call.SSRC], None)
             if transfer.sock is not None:
                 bulk.reset(transfer.sock)
+            if transfer.further is not None:
+                transfer.further.close()
+
+    def _listen(self, transfer: Transfer) -> None:
+        """Takes the datagrams that arrive at the second port of a transfer, until it has ended."""
+        sock = transfer.further
+        assert sock is not None
+        while not (transfer.ended or self._ending.is_set()):
+            try:
+                if select.select([sock], [], [], 0.1)[0] and (got := received(sock)) is not None:
+                    self.datagram(got)
+            except (OSError, ValueError):
+                # It has been closed, or a client is gone.
+                continue
 
     def _prepare(self, transfer: Transfer, message: dict[str, Any], name: bytes) -> str | None:
         """Takes what a call or a page needs to know before it begins. Returns why it is refused, if it is."""
@@ -208,6 +229,19 @@ class Loads:
             except (KeyError, TypeError):
                 return f"codec = {codec!r}; it knows no such codec"
             self._calls[name[: call.SSRC]] = transfer
+        if message.get("port") is not None:
+            # Only the one of HTTP/3 may be asked for; a reflector without privileges cannot open it.
+            if message["port"] != transports.PORT:
+                return f"port = {message['port']!r}; allowed: {transports.PORT}"
+            transfer.tried = True
+            sock = opened(self._udp.family)
+            try:
+                sock.bind((self._udp.getsockname()[0], transports.PORT))
+            except OSError:
+                sock.close()
+            else:
+                transfer.further = sock
+                threading.Thread(target=self._listen, args=(transfer,), daemon=True).start()
         if message.get("do") == "page":
             size = message.get("object")
             if not isinstance(size, int) or not 0 < size <= page.MOST:
@@ -289,11 +323,18 @@ class Loads:
         asked.channel.say({}, arrivals.records().tobytes())
 
     @staticmethod
-    def _form(asked: Request) -> datagrams.Form:
+    def _form(asked: Request, pattern: datagrams.Records) -> datagrams.Form:
+        if asked.transfer.tried:
+            return transports.form(asked.name, pattern["lane"])
         if not asked.transfer.units:
             return datagrams.plain(asked.name)
         codec = call.codec_of(str(asked.message["codec"]))
         return lambda number, _now, _size: call.packed(asked.name, number, codec)
+
+    def _port(self, transfer: Transfer, lane: int) -> socket.socket:
+        """Returns the socket of the port from which a lane is sent."""
+        own = not transfer.tried or transports.WAYS[lane][1] is None or transfer.further is None
+        return self._udp if own else transfer.further or self._udp
 
     def _emit(self, asked: Request) -> None:
         pattern = read_records(asked.data, PATTERN)
@@ -307,13 +348,23 @@ class Loads:
             asked.channel.say({"error": "its pattern is none"})
             return
         asked.transfer.lanes = int(pattern["lane"].max()) + 1
+        if asked.transfer.tried:
+            # Ways that are blocked never show themselves.
+            asked.transfer.joined.wait(SHOWN_S)
+            if asked.transfer.addresses:
+                asked.transfer.joined.set()
         if not self._joined(asked):
             return
-        addresses = [asked.transfer.addresses[lane] for lane in range(asked.transfer.lanes)]
+        addresses = [asked.transfer.addresses.get(lane) for lane in range(asked.transfer.lanes)]
         until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
-        headers = 28 if "." in str(addresses[0][0]) else 48
+        headers = 28 if "." in str(next(one for one in addresses if one is not None)[0]) else 48
         # They fill buffers of their own and leave the replies to probes alone.
         with contextlib.ExitStack() as stack:
-            lanes = [(stack.enter_context(sibling(self._udp, one)), None) for one in addresses]
-            sent = datagrams.send(lanes, self._form(asked), pattern, self._clock, headers, until)
+            lanes = [
+                None
+                if one is None
+                else (stack.enter_context(sibling(self._port(asked.transfer, lane), one)), None)
+                for lane, one in enumerate(addresses)
+            ]
+            sent = datagrams.send(lanes, self._form(asked, pattern), pattern, self._clock, headers, until)
         asked.channel.say({}, sent.tobytes())

@@ -15,6 +15,7 @@ from .plan import TRAIN_BYTES
 from .probing import Measured
 from .queueing import Beside, Queue, bottlenecks
 from .survey import Survey, proxied, survey
+from .transports import Way, ways
 
 #: The quantile of the normal distribution for intervals of 95 %.
 Z: float = 1.959964
@@ -62,6 +63,8 @@ class Summary:
     #: What the path lets through in each direction, and why a proxy must stand on it, in sentences.
     surveys: list[Survey] = field(default_factory=list)
     proxy: list[str] = field(default_factory=list)
+    #: Whether UDP and QUIC pass, a list for each load that has tried them.
+    ways: list[list[Way]] = field(default_factory=list)
     #: What cannot be told apart or is uncertain, in sentences.
     notes: list[str] = field(default_factory=list)
 
@@ -129,6 +132,7 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
         queues=bottlenecks(loads, sides, _beside(seen)),
         surveys=[one for one in map(survey, loads) if one is not None],
         proxy=_proxy(said, least_s),
+        ways=[tried for one in loads if (tried := ways(one, loads))],
     )
 
 
