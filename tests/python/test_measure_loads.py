@@ -362,3 +362,33 @@ def test_what_does_not_fill_a_queue_says_only_that() -> None:
     # Losses at random are no policy.
     lossy = queue(through("tail", 10**6, 500, 1e-4, 0.05), 0.05)
     assert lossy is not None and not lossy.overflowed and lossy.policy is None
+
+
+@pytest.mark.parametrize("step_s", [0.012, -0.012])
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+def test_a_handover_within_a_load_changes_neither_policy_nor_depth_nor_rate(
+    step_s: float, loss: float
+) -> None:
+    one = through("tail", 60, 2500, 0.8e-3, loss)
+    rows = one.outcome.arrived
+    late = rows["arrived"] > rows["arrived"][len(rows) // 2]
+    rows["arrived"][late] += int(1e9 * step_s)
+    # On a shorter path nothing overtakes.
+    rows["arrived"] = np.maximum.accumulate(rows["arrived"])
+    assert_60_packets(one, loss)
+
+
+def test_a_host_that_holds_packets_up_changes_neither_policy_nor_depth_nor_rate() -> None:
+    one = through("tail", 60, 2500, 0.8e-3)
+    rows = one.outcome.arrived
+    for place in (700, 1300):
+        begin = rows["arrived"][place]
+        held = (rows["arrived"] >= begin) & (rows["arrived"] < begin + 15_000_000)
+        rows["arrived"][held] = begin + 15_000_000
+    assert_60_packets(one, 0.0)
+
+
+def assert_60_packets(one: Loaded, loss: float) -> None:
+    found = queue(one, loss)
+    assert found is not None and found.policy == "drop-tail"
+    assert found.rate == pytest.approx(8e6, rel=0.01) and found.packets == pytest.approx(60, rel=0.07)

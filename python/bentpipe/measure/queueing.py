@@ -3,7 +3,8 @@
 What arrives of a burst arrives at the bottleneck's rate. The longest wait, times the rate, is what the queue holds.
 Which numbers disappear tells the policy:
 
-- drop-tail: what arrives around a lost datagram has found a full queue, so its wait is the longest;
+- drop-tail: what arrives around a lost datagram has found a full queue, so its wait is the longest, and for most of
+  them the same to some packets;
 - drop-front: those in front disappear in long runs, and the last ones of a burst, a whole queue of them, all arrive
   (arXiv 2605.27717 found this on Starlink);
 - active queue management (AQM): single datagrams disappear while the queue is shorter than its longest;
@@ -24,8 +25,15 @@ from .inload import Loaded
 
 #: A wait is that of a full queue from this part of the longest on.
 FULL: Final = 0.85
-#: Part of the median by which gaps differ at most that are taken as equal.
-REGULAR: Final = 0.25
+#: Seconds within which packets catch up with those before them on a path that has become shorter.
+CATCHING_UP_S: Final = 0.025
+#: Least change of the delay, in seconds, that is taken for a handover; the time before and after it for which it holds,
+#: and the least datagrams in that time.
+LEAST_STEP_S: Final = 2.5e-3
+STEADY_S: Final = 0.1
+STEADY: Final = 8
+#: Least pairs of datagrams, sent one after the other and both arrived, that give the rate.
+LEAST_PAIRS: Final = 30
 #: Least number of losses from which a policy is told; fewer may be random.
 LEAST_LOSSES: Final = 5
 #: From the most to the least particular.
@@ -105,14 +113,14 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
         return None
     companions = np.flatnonzero((lane == 1) & (one.outcome.sent > 0))
     got = np.isfinite(arrived[main])
-    wait = arrived[main] - sent[main]
+    wait = _steadied(sent[main], arrived[main]) - sent[main]
     wait -= np.nanmin(wait)
     # What another queue lets pass between takes its part of the rate.
     other = [(arrived[companions], one.outcome.pattern["size"][companions])]
     if probes is not None:
         other.append(((probes.at - one.outcome.sent[0]) / 1e9, probes.size))
     between = (np.concatenate([at for at, _ in other]), np.concatenate([size for _, size in other]))
-    rate = _rate(sent[main], arrived[main], wait, load.size, random_loss, between)
+    rate = _rate(sent[main], arrived[main], wait, load.size, between)
     if rate is None:
         return Queue(one.name, load.direction, None, 0, 0, False, None, load.size)
     # The datagram with the longest wait has found a full queue and was its last byte.
@@ -123,15 +131,17 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
     expected = random_loss * len(got)
     overflowed = lost >= LEAST_LOSSES + expected + 3 * expected**0.5
     policy = (
-        "fair-queuing" if fair else _policy(got, wait, depth / load.size, random_loss) if overflowed else None
+        "fair-queuing"
+        if fair
+        else _policy(got, wait, depth, rate, load.size, random_loss)
+        if overflowed
+        else None
     )
     packets = round(depth / load.size)
     return Queue(one.name, load.direction, rate, depth, packets, overflowed, policy, load.size)
 
 
-def _rate(
-    sent: Times, arrived: Times, wait: Times, size: int, random_loss: float, between: tuple[Times, Any]
-) -> float | None:
+def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Times, Any]) -> float | None:
     """Returns the rate at which what waits arrives; ``None`` if too little has waited.
 
     ``between`` are arrivals of other packets and their sizes.
@@ -144,6 +154,10 @@ def _rate(
     # what all arrivals have in common.
     least = float(np.nanmin(arrived - sent))
     busy = sent[order][1:] + least < at[:-1]
+    # What is lost behind the bottleneck has taken its time there, what its queue drops has not. Between two that were
+    # sent one after the other nothing was lost.
+    whole = busy & (np.diff(order) == 1)
+    busy = whole if whole.sum() >= LEAST_PAIRS else busy
     gaps = np.diff(at)[busy]
     if len(gaps) < 8 or gaps.sum() <= 0:
         return None
@@ -151,14 +165,7 @@ def _rate(
     inside = np.isfinite(between[0]) & (place >= 0) & (place < len(busy))
     other = np.bincount(place[inside], weights=between[1][inside], minlength=len(busy))[busy]
     gaps = gaps - 8 * other * float(np.median(gaps)) / sending
-    middle = float(np.median(gaps))
-    count = float(len(gaps))
-    if random_loss and (abs(gaps / middle - 1) < REGULAR).mean() > 0.8:
-        # What was lost at random has taken its time at the bottleneck: such a gap is twice as long, or longer.
-        count = float(np.maximum(1, np.round(gaps / middle)).sum())
-    elif random_loss:
-        count /= 1 - min(0.5, random_loss)
-    rate = sending * count / float(gaps.sum())
+    rate = sending * len(gaps) / float(gaps.sum())
     # A host that is late gives packets in heaps; what matters is that the queue has grown beyond those.
     return rate if float(np.nanmax(wait)) > 3 * sending / rate else None
 
@@ -175,17 +182,85 @@ def _overtakes(sent: Times, arrived: Times, main: Any, companions: Any) -> float
     return float(np.mean(found)) if len(found) >= 3 else 0.0
 
 
-def _policy(got: Any, wait: Times, held: float, random_loss: float) -> str:
-    """Returns the policy of a queue that holds so many packets of the load and has overflowed."""
-    lost = np.flatnonzero(~got)
-    longest = float(np.nanmax(wait))
+def _steadied(sent: Times, arrived: Times) -> Times:
+    """Returns the arrivals of datagrams as they would be if the path had the same length throughout; NaN for those that
+    a busy host has held up.
+
+    Where something waits, arrivals are as far apart as the bottleneck takes for a packet. A handover makes all that
+    follows arrive later or earlier at once; what a host has held up is followed by what comes on time.
+    """
+    known = np.flatnonzero(np.isfinite(arrived))
+    if len(known) < 4 * STEADY:
+        return arrived
+    at, found = arrived[known], arrived.copy()
+    gaps = np.diff(at)
+    usual = float(np.median(gaps))
+    least = max(LEAST_STEP_S, 4 * usual)
+    # The second one of a pair was sent before the first one had left the bottleneck, and little between them is lost.
+    busy = sent[known][1:] + float(np.nanmin(arrived - sent)) + least < at[:-1]
+    even, wait = at - usual * np.arange(len(at)), at - sent[known]
+    # A longer path shows in one gap. On a shorter one packets catch up with those before them, one after the other.
+    later = [
+        (int(place), int(place) + 1)
+        for place in np.flatnonzero((gaps - usual > least) & busy & (np.diff(known) <= 2))
+    ]
+    order = np.maximum.accumulate(at)
+    end = np.searchsorted(order, at + CATCHING_UP_S) - 1
+    falls = even[end] - even
+    low = np.flatnonzero(falls < -least)
+    sooner = [
+        (int(own[falls[own].argmin()]), int(end[own[falls[own].argmin()]]))
+        for own in np.split(low, np.flatnonzero(np.diff(low) > 1) + 1)
+        if len(own)
+    ]
+    for place, first in sorted(later + sooner):
+        before = np.flatnonzero(at[: place + 1] > at[place] - STEADY_S)
+        after = np.flatnonzero(at[first:] < at[first] + STEADY_S) + first
+        if min(len(before), len(after)) < STEADY:
+            continue
+        level, jump = float(np.median(even[before])), float(even[first] - even[place])
+        change = float(np.median(even[after])) - level
+        # Losses at random behind the bottleneck have taken their time, which changes it a little.
+        if not 0.5 < change / jump < 2:
+            found[known[after[even[after] > level + least / 2]]] = np.nan
+        elif 0.7 < (shift := _change(at, wait, before, after)) / jump < 1.5:
+            found[known[place] + 1 :] -= shift
+            found[known[place] + 1 : known[first]] = np.nan
+        # Otherwise the bottleneck had nothing to send for that time, and its queue is as it was.
+    return found
+
+
+def _change(at: Times, wait: Times, before: Any, after: Any) -> float:
+    """Returns by how much the wait has changed between two groups of datagrams, beyond its trend in both."""
+
+    def trend(own: Any) -> float:
+        one, other = np.array_split(own, 2)
+        return float(
+            (np.median(wait[other]) - np.median(wait[one])) / (np.median(at[other]) - np.median(at[one]))
+        )
+
+    apart = float(np.median(at[after]) - np.median(at[before]))
+    change = float(np.median(wait[after]) - np.median(wait[before]))
+    return change - apart * (trend(before) + trend(after)) / 2
+
+
+def _policy(got: Any, wait: Times, depth: int, rate: float, size: int, random_loss: float) -> str:
+    """Returns the policy of a queue of so many bytes that has overflowed."""
+    lost, held = np.flatnonzero(~got), depth / size
+    longest = float(np.nanquantile(wait, 0.98))
     # The wait of what arrived last before each loss.
-    seen = np.flatnonzero(got)
+    seen = np.flatnonzero(np.isfinite(wait))
     place = np.searchsorted(seen, lost) - 1
     around = wait[seen[place[place >= 0]]]
-    full = float((around >= FULL * longest).mean()) if len(around) else 0.0
-    if full >= 0.5:
-        return "drop-tail"
+    # Mixed sizes leave up to a packet free, and hosts are late by some milliseconds.
+    near = min((1 - FULL) * longest, 4 * 8 * size / rate + 2e-3)
+    middle = float(np.median(around)) if len(around) else 0.0
+    same = int((np.abs(around - middle) <= near).sum())
+    # What is lost while the queue is far from full is lost at random, of which little more is known than its order.
+    early = random_loss * float((wait < FULL * longest).sum() + (around < FULL * longest).sum())
+    is_early = (around < FULL * longest).sum() > LEAST_LOSSES + 1.5 * early + 3 * early**0.5
+    if middle >= FULL * longest and same >= 0.5 * (len(lost) - random_loss * len(got)):
+        return "aqm" if is_early else "drop-tail"
     # Of the last ones no more are lost than at random.
     last = max(1, int(0.5 * held))
     expected = random_loss * last
