@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe import plots
 from bentpipe.jobs import Job, run_all
-from bentpipe.plots.style import figure_function
+from bentpipe.plots.style import figure_function, line
 from bentpipe.runs import Run
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
@@ -170,18 +170,18 @@ def compared(bundles: Mapping[str, Run], tcp: Mapping[str, Run]) -> Figure:
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    for name, run in bundles.items():
-        _draw(left, _times(run), f"{DELAYS_S[name]:g} s")
-    for name, run in tcp.items():
+    for number, (name, run) in enumerate(bundles.items()):
+        _draw(left, _times(run), f"{DELAYS_S[name]:g} s", _style(number))
+    for number, (name, run) in enumerate(tcp.items()):
         trace = run.trace("delivered")
         measures = (trace["delivered"] / MEASURE).to_list() if len(trace) else []
         times = trace["time"].to_list() if len(trace) else []
         label = f"{DELAYS_S[name]:g} s" if times else f"{DELAYS_S[name]:g} s: no connection"
-        right.plot(times, measures, label=label)
+        right.plot(times, measures, label=label, **_style(number))
     left.set(title="DTN/TCP: bundles over UDP", xlabel="time (s)", ylabel="measures received")
     right.set(title="TCP from the sink to Earth", xlabel="time (s)")
     for axes in (left, right):
-        axes.legend(title="one-way delay", fontsize="small")
+        axes.legend(title="one-way delay", fontsize="small", alignment="left")
     return figure
 
 
@@ -192,13 +192,18 @@ def interrupted(runs: Mapping[int, Run]) -> Figure:
 
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
-    for buffer, run in runs.items():
-        _draw(axes, _times(run), f"{buffer}")
+    for number, (buffer, run) in enumerate(runs.items()):
+        _draw(axes, _times(run), f"{buffer}", _style(number))
     axes.set(title="200 s one way, 10 measures a second", xlabel="time (s)", ylabel="measures received")
-    axes.legend(title="packets held", fontsize="small")
+    axes.legend(title="packets held", fontsize="small", alignment="left")
     return figure
 
 
-def _draw(axes: Axes, times: Sequence[float], label: str) -> None:
+def _style(number: int) -> dict[str, Any]:
+    """Colour and dashes of a curve: every second one is dashed, as those of the shortest delays lie over each other."""
+    return line(number) | {"linestyle": (0, (4, 4)) if number % 2 else "-"}
+
+
+def _draw(axes: Axes, times: Sequence[float], label: str, style: dict[str, Any]) -> None:
     """A step for each datagram."""
-    axes.step(times, range(1, len(times) + 1), where="post", label=label)
+    axes.step(times, range(1, len(times) + 1), where="post", label=label, **style)

@@ -375,7 +375,14 @@ def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[floa
         mean = np.array([one.mean() for one in of])
         spread = [mean - [one.min() for one in of], [one.max() for one in of] - mean]
         style = {"color": INK, "linewidth": 1.8} if letter == "e" else line(number)
-        axes.errorbar(np.array(fer)[order], mean, spread, capsize=2, label=f"({letter}) {name}", **style)
+        # Curves that lie over each other are told apart by marks and dashes; bars stand beside each other.
+        style |= {
+            "marker": "osD^v"[number],
+            "markersize": 4,
+            "linestyle": (0, (4, 4)) if letter == "c" else "-",
+        }
+        places = np.array(fer)[order] * 1.02 ** (number - 2)
+        axes.errorbar(places, mean, spread, capsize=2, label=f"({letter}) {name}", **style)
     axes.set_xscale("log")
     axes.set_xlabel("frame error rate of the trace")
     axes.set_ylabel("goodput (Mbit/s)")
@@ -394,7 +401,11 @@ def draw_adaptations(adapted: Mapping[str, Outcomes]) -> Figure:
     for number, (name, outcomes) in enumerate(adapted.items()):
         for axes, lengths in zip(both, (outcomes.bursts, outcomes.gaps), strict=True):
             values, part = survival(lengths)
-            axes.loglog(values, part, label=name, **line(number))
+            style = line(number)
+            if number == len(adapted) - 1:
+                # It lies over the one before it.
+                style["linestyle"] = (0, (4, 4))
+            axes.loglog(values, part, label=name, **style)
     for axes, label in zip(both, ("error burst (frames)", "success burst (frames)"), strict=True):
         axes.set_xlabel(label)
         axes.set_ylabel("part at least as long")
