@@ -38,6 +38,13 @@ TIME = (
     "\tdelta += 1;\n"
     "\t\t\ttime_travel_update_time_rel(TIMER_MULTIPLIER);\n"
 )
+USER = (
+    "void userspace(struct uml_pt_regs *regs, unsigned long *aux_fp_regs)\n{\n"
+    "\t\tif (put_fp_registers(pid, regs->fp)) {\n\t\tif (get_fp_registers(pid, regs->fp)) {\n"
+)
+STUB = "#include <skas.h>\n\tn = ptrace_setregs(pid, syscall_regs);\n"
+SWITCH = "\tto->thread.prev_sched = from;\n"
+SIGNAL = "\tif (test_thread_flag(TIF_SINGLESTEP) && (current->ptrace & PT_PTRACED))\n"
 
 CHILD = """
 import sys
@@ -56,6 +63,11 @@ def distribution(folder: Path) -> Path:
         "arch/um/Kconfig": KCONFIG,
         "arch/x86/um/user-offsets.c": OFFSETS,
         "arch/um/kernel/time.c": TIME,
+        "arch/um/os-Linux/skas/process.c": USER,
+        "arch/um/os-Linux/skas/mem.c": STUB,
+        "arch/um/kernel/process.c": SWITCH,
+        "arch/um/kernel/signal.c": SIGNAL,
+        "arch/um/include/shared/kern_util.h": "struct siginfo;\n",
     }.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)

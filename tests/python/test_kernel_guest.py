@@ -75,6 +75,48 @@ def test_root_in_a_guest_cannot_write_to_the_machine_nor_reach_it(tmp_path: Path
     assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
 
 
+#: Threads and a child with rounding modes of their own, which are state of the floating-point unit, exchange bytes and
+#: get a signal from each write to a pipe that nobody reads. Prints how often a mode was lost.
+ROUNDING = """
+import ctypes, os, signal, threading
+math = ctypes.CDLL("libm.so.6")
+lost, caught = [], []
+signal.signal(signal.SIGPIPE, lambda *_: caught.append(1))
+nobody, broken = os.pipe()
+os.close(nobody)
+def ping(mode, own, other):
+    math.fesetround(mode)
+    for _ in range(300):
+        os.write(other, b"x")
+        os.read(own, 1)
+        try:
+            os.write(broken, b"x")
+        except BrokenPipeError:
+            pass
+        if math.fegetround() != mode:
+            lost.append(mode)
+(a, b), (c, d) = os.pipe(), os.pipe()
+thread = threading.Thread(target=ping, args=(0x400, a, d))
+thread.start()
+ping(0xC00, c, b)
+thread.join()
+(a, b), (c, d) = os.pipe(), os.pipe()
+child = os.fork()
+ping(0x400 if child else 0xC00, *((a, d) if child else (c, b)))
+if not child:
+    os._exit(len(lost))
+lost += [0] * os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(len(lost), len(caught) >= 300)
+"""
+
+
+@guests
+def test_programs_keep_the_state_of_the_floating_point_unit(tmp_path: Path) -> None:
+    script = tmp_path / "rounding.py"
+    script.write_text(ROUNDING)
+    assert outcome(emulated(tmp_path, f"{sys.executable} -I {script}")) == (0, "0 True\n")
+
+
 def kernels() -> set[int]:
     """Returns the processes that run a guest's kernel, or a program in it."""
     found = set()
