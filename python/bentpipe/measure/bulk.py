@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 CHUNK: Final = 1 << 16
 #: Seconds of one entry of what arrived.
 BIN_S: Final = 0.05
-#: A list of what arrived: when each entry begins in nanoseconds, and its bytes.
+#: A list of what arrived: when the last bytes of each entry did, in nanoseconds, and its bytes.
 COUNTED: Final = np.dtype([("at", "<i8"), ("bytes", "<i8")])
 
 
@@ -59,14 +59,16 @@ class Received:
 
     bins: list[tuple[int, int]] = field(default_factory=list)
     total: int = 0
+    _bin: int = -1
 
     def add(self, now_ns: int, count: int) -> None:
         """Takes bytes that have arrived."""
-        begin = now_ns // int(BIN_S * 1e9) * int(BIN_S * 1e9)
-        if self.bins and self.bins[-1][0] == begin:
-            self.bins[-1] = (begin, self.bins[-1][1] + count)
+        own = now_ns // int(BIN_S * 1e9)
+        if self.bins and self._bin == own:
+            self.bins[-1] = (now_ns, self.bins[-1][1] + count)
         else:
-            self.bins.append((begin, count))
+            self.bins.append((now_ns, count))
+        self._bin = own
         self.total += count
 
     def counted(self) -> NDArray[np.void]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import bulk
 from .clock import Delays, Times
 from .loading import Outcome
 from .probing import Measured
@@ -32,7 +31,7 @@ class Loaded:
     high: Times
     #: Round-trip times of the sparse probes that were sent meanwhile.
     probes: Times
-    #: Of a bulk transfer: when each bin of what arrived ends.
+    #: Of a bulk transfer: when the last bytes of each bin arrived.
     ends: Times
 
     @property
@@ -74,7 +73,7 @@ def _loaded(outcome: Outcome, probes: Times, rtt: Times, found: Delays, local: i
         return arrived - sum(found.bounds(arrived)) / 2 if outcome.is_up else arrived
 
     if len(outcome.counted):
-        ends = local_time((outcome.counted["at"] - arrived_zero) / 1e9 + bulk.BIN_S)
+        ends = local_time((outcome.counted["at"] - arrived_zero) / 1e9)
         last = float(ends.max())
         delivered = int(outcome.counted["bytes"].sum())
     pages = outcome.pages

@@ -248,12 +248,13 @@ class Loads:
     def _tcp_up(self, outcome: Outcome) -> None:
         item = outcome.item
         channel, name = self._asked(item)
+        # A flow begins with its SYN, and ends its duration later, as flows of scenarios do.
+        outcome.begin, begin = self._steady.now(), time.monotonic()
         with channel.sock, connected(self._family, self._address, item.congestion) as sock:
             assert self._log is not None
             number = self._log.watch(sock)
-            outcome.begin = self._steady.now()
             sock.sendall(name)
-            outcome.trouble = bulk.send(sock, item.load.duration, self._go_on)
+            outcome.trouble = bulk.send(sock, item.load.duration - time.monotonic() + begin, self._go_on)
             self._log.unwatch(number)
             bulk.reset(sock)
             channel.say({"ended": True})
@@ -268,8 +269,10 @@ class Loads:
     def _tcp_down(self, outcome: Outcome) -> None:
         item = outcome.item
         channel, name = self._asked(item)
+        before = self._steady.now()
         with channel.sock, connected(self._family, self._address) as sock:
-            outcome.begin = self._steady.now()
+            # The reflector would have begun with a SYN when this host's SYN reached it.
+            outcome.begin = (before + self._steady.now()) // 2
             sock.sendall(name)
             got = bulk.receive(sock, self._steady.now, self._go_on)
             outcome.counted = got.counted()

@@ -19,7 +19,7 @@ from .channel import MAGIC, NUMBER, Channel, ChannelError, exactly
 from .datagrams import HERE, LANES, PATTERN, Arrivals, Datagram, read_records
 from .sockets import Arrival, Clock, ahead, apart, opened, received, sibling
 from .survey import handshake
-from .tcplog import TcpLog, as_array
+from .tcplog import TcpLog, as_array, round_trip
 
 #: The longest transfer that a reflector takes part in, in seconds.
 MOST_S: Final = 3600.0
@@ -296,7 +296,9 @@ class Loads:
         if self._log is None:
             self._log = TcpLog()
         number = self._log.watch(sock)
-        ended = bulk.send(sock, asked.seconds, self._until(time.monotonic() + asked.seconds))
+        # It would have begun with a SYN of its own, a round-trip time before its first data.
+        seconds = asked.seconds - (round_trip(sock) or 0.0)
+        ended = bulk.send(sock, seconds, self._until(time.monotonic() + seconds))
         self._log.unwatch(number)
         bulk.reset(sock)
         # The log is read in a thread of its own, some 50 ms behind.

@@ -76,6 +76,13 @@ def information(sock: socket.socket) -> list[float] | None:
     ]
 
 
+def round_trip(sock: socket.socket) -> float | None:
+    """Returns the smoothed round-trip time of a connection in seconds; ``None`` if it is not known."""
+    values = information(sock)
+    found = math.nan if values is None else values[COLUMNS.index("srtt")]
+    return None if math.isnan(found) else found
+
+
 class TcpLog:
     """The log of connections of this network namespace, in a thread of its own, until :meth:`close`."""
 
