@@ -13,6 +13,7 @@ from .reflect import PORT, Key, Port
 if TYPE_CHECKING:
     from bentpipe.measure.access import Access
     from bentpipe.measure.inload import Loaded
+    from bentpipe.measure.slots import Slots
     from bentpipe.measure.summary import Summary
     from bentpipe.runs import Run
 
@@ -170,6 +171,8 @@ def _print(said: Summary) -> None:
         typer.echo(transports.text(tried))
     for reason in said.proxy:
         typer.echo(f"a proxy stands between the hosts: {reason}")
+    if said.slots is not None:
+        typer.echo(_slots(said.slots))
     for scheduler in said.access:
         typer.echo(_scheduler(scheduler))
     for note in said.notes:
@@ -190,6 +193,15 @@ def _load_row(one: Loaded) -> list[str]:
         f"{1e3 * float(np.quantile(delay, 0.95) - delay.min()):.1f} ms" if len(delay) else "-",
         f"{1e3 * float(np.quantile(rtt, 0.95)):.1f} ms" if len(rtt) else "-",
     ]
+
+
+def _slots(one: Slots) -> str:
+    delays = [1e3 * level for _, level in one.levels]
+    kind = "no grid" if one.period is None else f"slots of {one.period:.3f} s"
+    return (
+        f"the path's length changed {len(one.steps)} times, in {kind}: round-trip times of {min(delays):.2f} to "
+        f"{max(delays):.2f} ms"
+    )
 
 
 def _scheduler(one: Access) -> str:

@@ -23,6 +23,8 @@ from .inload import Loaded
 PERIODS: Final = (5e-3, 2.0)
 #: Least length of the mean vector of onsets on the circle, 1 for identical phases, from which a period is taken as one.
 LEAST_RESULTANT: Final = 0.85
+#: Probability of a period of onsets that have none.
+LEAST_CHANCE: Final = 0.01
 #: Least impulses from which something is told.
 LEAST_IMPULSES: Final = 6
 #: How much more likely two rates must be than one, as the logarithm of the ratio, so that an impulse has an onset.
@@ -43,6 +45,8 @@ class Access:
     response: int | None
     #: Constant rate; 0 without one.
     cra: float
+    #: The highest rate at which an impulse has left after its onset; None if none had one.
+    rate: float | None
     #: "CRA", "RBDC" or "VBDC", or "CRA + RBDC" and "CRA + VBDC" with a constant rate; None if it cannot be told.
     category: str | None
 
@@ -75,8 +79,10 @@ class _Impulse:
         return found
 
 
-def access(one: Loaded) -> Access | None:
-    """Returns what a load of impulses says; ``None`` for another load or too few impulses."""
+def access(one: Loaded, probes_bit_s: float = 0.0) -> Access | None:
+    """Returns what a load of impulses says; ``None`` for another load or too few impulses. ``probes_bit_s`` is the rate
+    of the probes beside it, for which capacity is requested as well: a rate that they have asked for serves the impulse
+    before which they wait."""
     load = one.outcome.item.load
     impulses = _impulses(one)
     if load.kind != "impulses" or len(impulses) < LEAST_IMPULSES:
@@ -86,7 +92,7 @@ def access(one: Loaded) -> Access | None:
     done = np.maximum.accumulate([one.end for one in impulses])
     with_onset = [float(one.waits[at]) for one, at in zip(impulses, onsets, strict=True) if at is not None]
     if len(with_onset) < LEAST_IMPULSES:
-        return Access(load.direction, len(impulses), None, None, None, _slope(impulses), "CRA")
+        return Access(load.direction, len(impulses), None, None, None, _slope(impulses), None, "CRA")
     typical = float(np.median(with_onset))
     idle = np.array([np.inf, *(np.array([one.start for one in impulses])[1:] - done[:-1])])
     cold = [
@@ -103,6 +109,10 @@ def access(one: Loaded) -> Access | None:
     constant = 0.0
     if np.median([count for count, _ in slow]) >= 3:
         constant = 8 * load.size * sum(count for count, _ in slow) / sum(time for _, time in slow)
+    rate = max(
+        8 * load.size * (len(one.waits) - 1 - at) / max(1e-4, one.end - one.start - one.waits[at])
+        for one, at in cold
+    )
     warm = [one for one, quiet in zip(impulses, idle, strict=True) if 0 < quiet < 0.7 * typical]
     category = None
     if len(warm) >= 3:
@@ -110,16 +120,18 @@ def access(one: Loaded) -> Access | None:
             float(np.median([one.waits[-1] for one in group])) for group in (warm, [one for one, _ in cold])
         ]
         category = "RBDC" if last[0] < 0.5 * last[1] else "VBDC"
+        if category == "RBDC":
+            constant = max(0.0, constant - probes_bit_s)
         if constant > 0:
             category = f"CRA + {category}"
     if superframe is not None and waits.min() < superframe:
         # Nothing has come faster than by request, so the least delay holds the wait for capacity, and how much of it
         # that is cannot be told. Rates that are still assigned would have let second impulses pass at once.
         category = "VBDC" if (np.isfinite(idle) & (idle > 0) & (idle < 0.5)).sum() >= 3 else category
-        return Access(load.direction, len(impulses), superframe, None, None, constant, category)
+        return Access(load.direction, len(impulses), superframe, None, None, constant, rate, category)
     response = None if superframe is None else max(0, round(float(np.median(waits)) / superframe - 0.5))
     quantiles = (float(waits.min()), float(np.median(waits)), float(waits.max()))
-    return Access(load.direction, len(impulses), superframe, quantiles, response, constant, category)
+    return Access(load.direction, len(impulses), superframe, quantiles, response, constant, rate, category)
 
 
 def period(times: Times) -> float | None:
@@ -139,7 +151,10 @@ def period(times: Times) -> float | None:
     for begin in range(0, len(frequencies), 4096):
         part = frequencies[begin : begin + 4096]
         resultant[begin : begin + 4096] = np.abs(np.exp(2j * np.pi * np.outer(part, times)).mean(axis=1))
-    good = np.flatnonzero(resultant >= LEAST_RESULTANT)
+    # Few onsets are in step with one of many periods by chance: with probability exp(-n R^2) with each of those that
+    # span and frequency tell apart (Fisher, section 4.3).
+    chance = np.sqrt(np.log(np.maximum(frequencies * span, 1) / LEAST_CHANCE) / len(times))
+    good = np.flatnonzero(resultant >= np.maximum(LEAST_RESULTANT, chance))
     if not len(good):
         return None
     # The top of the first peak.

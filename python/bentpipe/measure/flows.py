@@ -36,7 +36,11 @@ def rows(one: Loaded, end: float) -> list[dict[str, Any]]:
     requests = row(one, end)
     asked = int(np.ceil(pages["bytes"] / one.outcome.item.load.object).sum()) * REQUEST if len(pages) else 0
     span = max(one.span, 1e-9)
+    # The server's flow begins with the first request, as in a simulation: one and a half round trips later.
+    later = 1.5 * float(np.nanmin(one.probes)) if np.isfinite(one.probes).any() else 0.0
     objects = requests | {"flow": f"{one.name}.reverse", "from": requests["to"], "to": requests["from"]}
+    objects["start"] = one.begin + later
+    objects["goodput"] = 8 * one.delivered / max(one.span - later, 1e-9)
     took = pages["took"][pages["complete"]] / 1e9
     requests |= {"delivered_bytes": asked, "goodput": 8 * asked / span, "transactions": len(took)}
     requests["broken_off"] = len(pages) - len(took)
@@ -283,7 +287,8 @@ def _source(load: Load) -> dict[str, Any]:
     # A burst leaves this host at once; 1 Gbit/s is more than what follows can take.
     rate = load.rate * payload / load.size if load.kind == "udp" else 1e9
     span = load.duration if load.kind == "udp" else 8 * payload * load.packets / rate
-    off = load.every if load.kind == "impulses" else 7 * 86400
+    # Impulses come in pairs.
+    off = load.every / 2 if load.kind == "impulses" else 7 * 86400
     return {
         "kind": "cbr",
         "rate": f"{rate:.0f} bit/s",

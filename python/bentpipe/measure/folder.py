@@ -102,6 +102,12 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
             for mark in one.marks
         ]
         pl.DataFrame(marks, infer_schema_length=None).write_parquet(folder / "tables" / "survey.parquet")
+    if said.slots is not None:
+        stairs = [
+            {"begin": begin, "round_trip": level, "period": said.slots.period}
+            for begin, level in said.slots.levels
+        ]
+        pl.DataFrame(stairs, infer_schema_length=None).write_parquet(folder / "tables" / "slots.parquet")
     if said.ways:
         tried = [vars(way) | {"load": number} for number, own in enumerate(said.ways) for way in own]
         pl.DataFrame(tried, infer_schema_length=None).write_parquet(folder / "tables" / "transports.parquet")
@@ -185,10 +191,14 @@ def _side(seen: Measured, said: Summary, direction: str) -> dict[str, Any]:
 
 
 def delay(seen: Measured, said: Summary) -> float:
-    """Returns half of the least round-trip time in seconds, without the time that a packet takes to be sent if the rate
-    is known."""
-    sending = 8 * seen.size / said.rate[0] if said.rate else np.zeros(len(seen.size))
-    ways = said.rtt / 2 - sending
+    """Returns half of the least round-trip time in seconds, without the time that a packet takes to be sent where a
+    rate is known."""
+    trains = said.rate[0] if said.rate else None
+    rates = [
+        one.rate if (one := together(said.queues, way)) is not None else trains for way in ("up", "down")
+    ]
+    sending = sum(8 * seen.size / rate for rate in rates if rate)
+    ways = (said.rtt - sending) / 2
     return max(0.0, float(np.nanmin(ways))) if np.isfinite(ways).any() else 0.0
 
 

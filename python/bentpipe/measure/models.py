@@ -37,6 +37,8 @@ LEAST_LOSSES: Final = 10
 LEAST_DATAGRAMS: Final = 200
 #: Kinds of loads by whose datagrams the error process is fitted.
 KINDS_FOR_LOSSES: Final = ("udp", "burst", "impulses", "call")
+#: Most slots of a frame of a scenario.
+MOST_SLOTS: Final = 4096
 #: Slots of the smallest assignment in which a fitted access network divides its constant rate.
 SLOTS: Final = 4
 
@@ -144,6 +146,8 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
         if error is not None:
             side["error"] = error
         notes.append(said)
+    if (handovers := _handovers(run, link)) is not None:
+        notes.append(handovers)
     network, said_of = _network(run, link)
     if said_of:
         notes.append(said_of)
@@ -184,6 +188,29 @@ def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
     return None, f"Losses {direction}: a probability, by the probes that were sent at rest."
 
 
+def _handovers(run: Run, link: dict[str, Any]) -> str | None:
+    """Gives both directions of a link the levels of the slots of a path that changes its length, repeated after the
+    last one. Returns what is to be said of it, if anything."""
+    if "slots" not in run.tables:
+        return None
+    rows = run.table("slots").to_dicts()
+    least, period = min(row["round_trip"] for row in rows), rows[0]["period"]
+    levels = [(row["begin"], base_value(link["delay"]) + (row["round_trip"] - least) / 2) for row in rows]
+    repeat: dict[str, Any] = {}
+    if period is not None:
+        # The first slot had begun before the measurement. Its first part follows the last one, so that the levels
+        # repeat in the same grid.
+        first = levels[1][0] % period or period
+        levels.append((levels[-1][0] + period, levels[0][1]))
+        repeat = {"repeat": f"{levels[-1][0] - first + period:.4f} s"}
+    samples = "".join(f"{begin:.4f},{delay:.6f}\n" for begin, delay in levels)
+    trace = {"samples": f"time,delay\n{samples}"} | repeat
+    link["trace"], link["return"]["trace"] = trace, dict(trace)
+    if period is None:
+        return f"Handovers: {len(rows)} levels of delay, in no grid; after the last one nothing changes."
+    return f"Handovers: slots of {period:.3f} s, {len(rows)} levels of delay, which are repeated."
+
+
 def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
     """Returns the access network of a run whose impulses have shown one."""
     import bentpipe
@@ -195,16 +222,19 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str
         return None, ""
     (row, *_) = rows
     superframe, rate = row["superframe"], base_value(link["rate"])
+    filled = "bottleneck" in run.tables and "up" in run.table("bottleneck")["direction"].to_list()
+    if not filled and row.get("rate"):
+        # No load has filled the return link: it has at least what an impulse was given.
+        rate = row["rate"]
     # Slots of whole bytes, of which the constant rate takes whole ones.
     smallest = row["cra"] or rate / 32
-    slot = max(16, round(smallest * superframe / 8 / SLOTS))
-    superframe = round(superframe, 6)
-    slot_rate = 8 * slot / superframe
-    slots = max(SLOTS, round(rate / slot_rate))
+    slot = max(16, round(smallest * superframe / 8 / SLOTS), int(rate * superframe / 8 / MOST_SLOTS) + 1)
+    slots = max(SLOTS, round(rate * superframe / (8 * slot)))
+    slot_rate = round(8 * slot / superframe)
     constant = SLOTS if row["cra"] else 0
     dama: dict[str, Any] = {
         "scheme": row["category"].rpartition(" ")[2].lower(),
-        "cra": f"{constant * slot_rate:.6f} bit/s",
+        "cra": f"{constant * slot_rate} bit/s",
     }
     if row["response"]:
         dama["response"] = row["response"]
@@ -215,10 +245,10 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str
         "gateway": "there",
         "forward": {"rate": link["return"]["rate"]},
         "return": {
-            "rate": f"{slots * slot_rate:.6f} bit/s",
-            "frame": f"{1e6 * superframe:.0f} us",
+            "rate": f"{slots * slot_rate} bit/s",
             "frames_per_superframe": 1,
             "slots_per_frame": slots,
+            "slot_bytes": slot,
             "dama": dama,
         },
     }

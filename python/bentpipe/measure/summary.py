@@ -14,6 +14,7 @@ from .inload import Loaded, loaded
 from .plan import TRAIN_BYTES
 from .probing import Measured
 from .queueing import Beside, Queue, bottlenecks
+from .slots import Slots, slots
 from .survey import Survey, proxied, survey
 from .transports import Way, ways
 
@@ -63,6 +64,8 @@ class Summary:
     #: What the path lets through in each direction, and why a proxy must stand on it, in sentences.
     surveys: list[Survey] = field(default_factory=list)
     proxy: list[str] = field(default_factory=list)
+    #: Handovers, if the length of the path has changed.
+    slots: Slots | None = None
     #: Whether UDP and QUIC pass, a list for each load that has tried them.
     ways: list[list[Way]] = field(default_factory=list)
     #: What cannot be told apart or is uncertain, in sentences.
@@ -111,7 +114,8 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
-    found_access = [one for one in map(access, loads) if one is not None]
+    probes = load_bit_s(seen)
+    found_access = [seen_access for one in loads if (seen_access := access(one, probes)) is not None]
     said = Summary(
         time,
         rtt,
@@ -129,6 +133,7 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     sides = {"up": losses.get("forward", 0.0), "down": losses.get("backward", 0.0)}
     return replace(
         said,
+        slots=slots(time, rtt, seen.size, said.quiet & (seen.train < 0)),
         queues=bottlenecks(loads, sides, _beside(seen)),
         surveys=[one for one in map(survey, loads) if one is not None],
         proxy=_proxy(said, least_s),

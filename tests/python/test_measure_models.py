@@ -1,0 +1,155 @@
+"""Known truth is found again in the models of a measured path: handovers, and the parameters of an access network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bentpipe as bp
+import numpy as np
+import pytest
+from bentpipe.cli import app
+from bentpipe.measure.slots import slots
+from bentpipe.quantities import base_value
+from bentpipe.runs import open_run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from measuring import measure_path, path
+from networks import Bentpipe, networks
+from typer.testing import CliRunner
+
+
+@settings(max_examples=30)
+@given(st.floats(4, 20), st.integers(0, 2**32), st.booleans())
+def test_slots_and_levels_are_found_again(length: float, seed: int, with_gap: bool) -> None:
+    source = np.random.default_rng(seed)
+    # A satellite may stay for another slot.
+    kept = source.random(12) < 0.2
+    changes = np.where(kept, 0.0, source.choice([-1, 1], 12) * source.uniform(3e-3, 9e-3, 12))
+    levels = 0.06 + 0.1 + np.cumsum(changes)
+    phase = float(source.uniform(0, length))
+    time = np.sort(source.uniform(0, 11 * length, int(20 * 11 * length)))
+    size = source.choice([140, 1400], len(time))
+    number = np.floor((time - phase) / length).astype(int) + 1
+    rtt = levels[number] + 16 * size / 10e6 + source.exponential(1e-4, len(time))
+    # A load that lasts for two slots hides what happens meanwhile.
+    quiet = ~((time > 4.3 * length) & (time < 6.1 * length)) if with_gap else np.ones(len(time), dtype=bool)
+    found = slots(time, rtt, size, quiet)
+    steps = np.flatnonzero(np.abs(changes[1:]) > 0) * length + phase
+    seen = [at for at in steps if at < time[-1] - 1 and not (with_gap and 4 * length < at < 6.4 * length)]
+    if len(seen) < 5:
+        return
+    assert found is not None and found.period is not None, (length, seed, with_gap, found, steps)
+    # Without changes at some slots a multiple may fit as well.
+    multiple = found.period / length
+    assert abs(multiple / max(1, round(multiple)) - 1) < 0.01
+    for begin, level in found.levels:
+        inside = (time >= begin) & (time < begin + length / 2) & quiet
+        if inside.sum() > 20 and len(np.unique(number[inside])) == 1:
+            truth = levels[number[inside][0]] + 16 * 140 / 10e6
+            assert level == pytest.approx(truth, abs=3e-4)
+
+
+def test_a_path_at_rest_has_no_slots() -> None:
+    source = np.random.default_rng(1)
+    time = np.sort(source.uniform(0, 120, 2400))
+    rtt = 0.5 + source.exponential(1e-3, len(time))
+    assert slots(time, rtt, np.full(len(time), 140), np.ones(len(time), dtype=bool)) is None
+
+
+#: One-way delays of the slots, in ms, and the length of a slot in seconds.
+LEVELS, SLOT_S = (30.0, 36.0, 33.0, 41.0), 3.0
+LEO = """
+name = "path"
+duration = "1 h"
+[[link]]
+name = "sat"
+from = "user"
+to = "server"
+rate = "20 Mbit/s"
+delay = "30 ms"
+trace = { samples = { file = "levels.csv" }, repeat = "12 s" }
+return = { rate = "20 Mbit/s", delay = "30 ms", trace = { samples = { file = "levels.csv" }, repeat = "12 s" } }
+"""
+
+
+@networks
+def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    rows = "".join(f"{number * SLOT_S},{level / 1e3}\n" for number, level in enumerate(LEVELS))
+    (tmp_path / "levels.csv").write_text(f"time,delay\n{rows}")
+    with path(bentpipe, tmp_path, LEO):
+        said = measure_path(bentpipe, tmp_path, 'duration = "14 s"\nrate = 60\ntrain = 5\n')
+    assert "in slots of 3.0" in " ".join(said.split()) or "in slots of 2.9" in " ".join(said.split())
+    run = open_run(tmp_path / "run")
+    table = run.table("slots")
+    assert table["period"].unique().to_list() == [pytest.approx(SLOT_S, rel=0.01)]
+    # Both ways; the smallest packets take 0.11 ms to be sent, and hosts some tenths.
+    for level in table["round_trip"]:
+        assert min(abs(level / 2 - one / 1e3) for one in LEVELS) < 1e-3
+    # The fit has the same slots, and repeats them in the same grid.
+    out = tmp_path / "fitted.toml"
+    answer = CliRunner().invoke(app, ["fit", str(run.path), "--model", "fitted", "--out", str(out)])
+    assert answer.exit_code == 0 and "Handovers: slots of" in out.read_text(), answer.output
+    again = bp.simulate(out, overrides={"duration": "60 s"}, out=tmp_path / "again")
+    trace = again.trace("datagram", "probes")
+    time, delay = trace["time"].to_numpy(), trace["delay"].to_numpy()
+    steps = time[1:][np.abs(np.diff(delay)) > 2e-3]
+    edges = table["begin"].to_list()[1:]
+    off = (steps - edges[0] + SLOT_S / 2) % SLOT_S - SLOT_S / 2
+    assert len(steps) >= 15 and np.abs(off).max() < 0.1 + 0.01 * 60 and delay.max() - delay.min() < 12.5e-3
+
+
+DVB_RCS = """
+name = "path"
+duration = "1 h"
+[network.sat]
+kind = "dvb-rcs"
+propagation = "250 ms"
+forward = {{ rate = "10 Mbit/s" }}
+terminals = ["user"]
+gateway = "server"
+[network.sat.return]
+rate = "2048 kbit/s"
+slots_per_frame = 32
+frame = "23.5 ms"
+frames_per_superframe = 4
+[network.sat.return.dama]
+scheme = "{scheme}"
+response = 11
+cra = "64 kbit/s"
+"""
+IMPULSES = """
+duration = "4 s"
+rate = 5
+train = 0
+[[load]]
+kind = "impulses"
+duration = "64 s"
+every = "3.6 s"
+packets = 40
+size = "600 B"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["rbdc", "vbdc"])
+@networks
+def test_an_access_network_is_in_the_fit_of_its_path(bentpipe: Bentpipe, tmp_path: Path, scheme: str) -> None:
+    """Impulses over an emulated DVB-RCS network, whose clocks are 3 s apart and skewed."""
+    with path(bentpipe, tmp_path, DVB_RCS.format(scheme=scheme)):
+        measure_path(bentpipe, tmp_path, IMPULSES)
+    out = tmp_path / "fitted.toml"
+    answer = CliRunner().invoke(app, ["fit", str(tmp_path / "run"), "--model", "fitted", "--out", str(out)])
+    assert answer.exit_code == 0, answer.output
+    network = bp.load(out).data["network"]["access"]
+    back = network["return"]
+    assert network["kind"] == "dvb-rcs" and back["dama"]["scheme"] == scheme
+    assert base_value(back["frame"]) * back["frames_per_superframe"] == pytest.approx(0.094, rel=0.01)
+    # A superframe more or less, as part of the first one may be another's; a rate at least as high as an impulse got.
+    assert abs(back["dama"]["response"] - 11) <= 1
+    assert base_value(back["dama"]["cra"]) == pytest.approx(64e3, rel=0.25)
+    assert base_value(back["rate"]) == pytest.approx(2.048e6, rel=0.1)
+    # The fitted network delays impulses as the measured one did.
+    run, again = open_run(tmp_path / "run"), bp.simulate(out, out=tmp_path / "again")
+    rows = [{row["flow"]: row for row in one.flows.to_dicts()}["impulses-up-1"] for one in (run, again)]
+    for quantity in ("delay_mean", "delay_p95"):
+        assert rows[1][quantity] == pytest.approx(rows[0][quantity], rel=0.15)
