@@ -97,7 +97,7 @@ def _steps(level: Times) -> NDArray[np.int64]:
             for part, rest in (np.split(own, [place]) for place in range(BESIDE // 2, len(own) - BESIDE // 2))
         ]
         found.append(first + BESIDE // 2 + int(np.argmin(off)))
-    return np.array(found, dtype=np.int64)
+    return np.unique(np.array(found, dtype=np.int64))
 
 
 def _least(level: Times) -> float:
