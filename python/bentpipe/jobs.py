@@ -39,13 +39,14 @@ def engine() -> str:
 @dataclass(frozen=True)
 class Job:
     """One run: a scenario with overrides and a seed, simulated on the clock ``virtual`` and emulated on the others.
-    ``name`` names its folder."""
+    ``name`` names its folder. ``allow_commands`` lets an emulation run the programs of the scenario."""
 
     name: str
     scenario: Path
     overrides: tuple[str, ...] = ()
     seed: int = 1
     clock: Literal["virtual"] | Clock = "virtual"
+    allow_commands: bool = False
 
     @property
     def key(self) -> str:
@@ -78,7 +79,7 @@ def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2
         if job.clock == "virtual":
             run = simulate(job.scenario, **said)
         else:
-            run = emulate(job.scenario, **said, clock=job.clock)
+            run = emulate(job.scenario, **said, clock=job.clock, allow_commands=job.allow_commands)
         if run.complete:
             note.write_text(key, encoding="utf-8")
         return run

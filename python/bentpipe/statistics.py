@@ -30,6 +30,15 @@ class Mean(NamedTuple):
             return 0.0
         return abs(self.half_width / self.value) if self.value else math.inf
 
+    def text(self, digits: int, size: float = 1.0) -> str:
+        """The mean and its half width in units of ``size``, or the mean alone if a single value gives no interval.
+
+        >>> Mean(1.25, 0.125).text(2), Mean(1.25e6, math.nan).text(2, 1e6)
+        ('1.25 ± 0.12', '1.25')
+        """
+        value = f"{self.value / size:.{digits}f}"
+        return value if math.isnan(self.half_width) else f"{value} ± {self.half_width / size:.{digits}f}"
+
 
 def student_quantile(probability: float, degrees: int) -> float:
     """Returns a quantile of Student's t distribution. Raises ``ValueError``.

@@ -125,7 +125,7 @@ def table_of_joining(sharing: Mapping[Case, Sharing]) -> Table:
     for congestion in CONGESTIONS:
         for scheme in SCHEMES:
             both = joining(sharing, congestion, scheme)
-            cells = [f"{one.value:.2f} ± {one.half_width:.2f}" for one in both]
+            cells = [one.text(2) for one in both]
             rows.append([congestion.capitalize(), scheme.upper(), *cells])
     about = (
         "Ten flows while they join (figures 16 and 17): least and greatest index of fairness, means over "

@@ -92,7 +92,7 @@ def table_of_pages(pages: Mapping[Bar, Mean]) -> Table:
         [
             congestion.capitalize(),
             scheme.upper(),
-            *(f"{value.value:.1f} ± {value.half_width:.1f}" for value in of),
+            *(value.text(1) for value in of),
         ]
         for congestion in CONGESTIONS
         for scheme in SCHEMES

@@ -56,9 +56,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
             heights[frames, height] = mean_of([volume_late_kbit(*one) for one in of])
             lengths[frames, height] = mean_of([length_s(*one) for one in of])
             cells = [heights[frames, height], lengths[frames, height]]
-            rows.append(
-                [str(frames), str(height), *(f"{one.value:.2f} ± {one.half_width:.2f}" for one in cells)]
-            )
+            rows.append([str(frames), str(height), *(one.text(2) for one in cells)])
     ours: dict[str, float | None] = {
         "impulse-height": round(heights[8, 1200].value / heights[8, 300].value, 4),
         "impulse-length-structure": round(lengths[8, 600].value - lengths[4, 600].value, 4),

@@ -101,9 +101,9 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         rows.append(
             [
                 system,
-                f"{500 * rtts[system].value:.0f} ± {500 * rtts[system].half_width:.0f}",
+                rtts[system].text(0, 1 / 500),
                 "520",
-                f"{doubling.value:.2f} ± {doubling.half_width:.2f}",
+                doubling.text(2),
             ]
         )
     table = Table(

@@ -212,7 +212,7 @@ def table_of(title: str, outcome: Outcome) -> Table:
 
         def both(quantity: str, paper: tuple[float, float], digits: int, of: Mapping[str, Mean] = of) -> str:
             mean, middle = of[quantity], of[f"{quantity}-median"]
-            ours = f"{mean.value:.{digits}f} ± {mean.half_width:.{digits}f}, {middle.value:.{digits}f}"
+            ours = f"{mean.text(digits)}, {middle.value:.{digits}f}"
             return f"{ours} ({paper[0]:g}, {paper[1]:g})"
 
         rows.append(

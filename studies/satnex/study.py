@@ -9,7 +9,7 @@ from typing import Final
 from bentpipe.errors import InputError, unknown
 from bentpipe.studies import Reproduction, read_published
 
-from . import eggs, eggs_dtn, eggs_mars_day, impulse, quickstart, startup, steady, voip, wichmo
+from . import eggs, eggs_dtn, eggs_mars_day, impulse, quickstart, startup, steady, voip, wichmo, wichmo_kernel
 
 HERE: Final = Path(__file__).parent
 
@@ -29,7 +29,11 @@ TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "votos-steady": steady.reproduce,
     "votos-steady-causes": steady.explain,
     "wichmo": wichmo.reproduce,
+    "wichmo-kernel": wichmo_kernel.reproduce,
 }
+
+#: The tests that take a folder of traces, and a number of replications.
+TRACED: Final = ("wichmo", "wichmo-kernel")
 
 
 def reproduce(
@@ -39,17 +43,19 @@ def reproduce(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Reproduce a test, or all, and judge every statement of it; replications and traces are those of ``wichmo``."""
+    """Reproduce a test, or all, and judge its statements; replications and traces are those of :data:`TRACED`."""
     more = {"replications": replications, "traces": traces}
     for option, given in more.items():
-        if given is not None and test != "wichmo":
-            raise InputError(f"only the test wichmo of the study satnex takes it: leave --{option} out")
+        if given is not None and test not in TRACED:
+            raise InputError(
+                f"only the tests {' and '.join(TRACED)} of the study satnex take it: leave --{option} out"
+            )
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))
     statements = read_published(HERE / "published.csv")
     parts = [
         TESTS[name](
-            [one for one in statements if one.test == name], out, json, **(more if name == "wichmo" else {})
+            [one for one in statements if one.test == name], out, json, **(more if name in TRACED else {})
         )
         for name in (TESTS if test is None else (test,))
     ]

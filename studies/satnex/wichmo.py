@@ -231,10 +231,7 @@ def beyond(position: Position, out: Path, json: bool, replications: int, duratio
     for name in BEYOND:
         of = [runs[job] for (other, _), job in jobs.items() if other == name]
         rates = [float(run.flows["goodput"][0]) / 1e6 for run in of]
-        mean = mean_of(rates)
-        rows.append(
-            [name, f"{mean.value:.3f} ± {mean.half_width:.3f}", f"{min(rates):.3f}", f"{max(rates):.3f}"]
-        )
+        rows.append([name, mean_of(rates).text(3), f"{min(rates):.3f}", f"{max(rates):.3f}"])
     title = f"Beyond the paper: goodput in Mbit/s over the trace of {position.name}, Linux' TCP"
     return Table(title, ["congestion control", "mean", "min", "max"], rows)
 

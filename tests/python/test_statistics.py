@@ -25,6 +25,12 @@ def test_the_relative_half_width_of_nothing_that_varies_is_zero() -> None:
     assert math.isinf(mean_of([-1.0, 1.0]).relative) and math.isnan(mean_of([3.0]).relative)
 
 
+def test_the_text_of_a_single_value_has_no_interval() -> None:
+    assert mean_of([2.5e6]).text(3, 1e6) == "2.500"
+    # Student's t is 12.706 for one degree of freedom, the deviation 0.5 s / sqrt(2), so the half width 0.25 * 12.706.
+    assert mean_of([1.0, 1.5]).text(2) == "1.25 ± 3.18"
+
+
 def correlated(seed: int, length: int, memory: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Returns an autoregressive process with mean 10."""
     from scipy.signal import lfilter

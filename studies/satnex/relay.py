@@ -1,0 +1,83 @@
+"""The programs of a connection that a relay at the ship splits, as commands of an emulation (`wichmo_kernel.py`).
+
+relay.py send HOST PORT CONGESTION          sends until it is ended
+relay.py relay PORT HOST PORT CONGESTION    accepts one connection and passes on what it receives by another
+relay.py receive PORT                       receives until it is ended, and prints how many bytes came
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from types import FrameType
+from typing import Final
+
+#: Bytes of data that the relay's sending socket holds, as the simulated proxy's `buffer = "1 MB"`. Linux reserves
+#: twice as much for its bookkeeping.
+BUFFER: Final = 1_000_000
+#: Bytes read or written at once.
+CHUNK: Final = 65_536
+
+
+def accept(port: int) -> socket.socket:
+    """The first connection to a port."""
+    with socket.create_server(("", port)) as listener:
+        return listener.accept()[0]
+
+
+def connect(host: str, port: int, congestion: str, buffer: int | None = None) -> socket.socket:
+    """A connection with a congestion control, and with a bound on what its sender holds."""
+    end = socket.socket()
+    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+    if buffer is not None:
+        # The kernel takes at most net.core.wmem_max without this privilege, which a guest's programs have.
+        end.setsockopt(socket.SOL_SOCKET, 32, buffer)  # SO_SNDBUFFORCE
+    end.connect((host, port))
+    return end
+
+
+def send(host: str, port: int, congestion: str) -> None:
+    """Sends without end."""
+    with connect(host, port, congestion) as end:
+        while True:
+            end.sendall(bytes(CHUNK))
+
+
+def relay(port: int, host: str, to: int, congestion: str) -> None:
+    """Passes on what one connection brings; what the other does not take yet stays with the sender."""
+    with accept(port) as first, connect(host, to, congestion, BUFFER) as second:
+        while data := first.recv(CHUNK):
+            second.sendall(data)
+
+
+def receive(port: int) -> None:
+    """Counts what arrives."""
+    count = 0
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        print(count, flush=True)
+        sys.exit()
+
+    signal.signal(signal.SIGTERM, stop)
+    with accept(port) as end:
+        while data := end.recv(CHUNK):
+            count += len(data)
+    signal.pause()
+
+
+def main(what: str, *given: str) -> None:
+    """Does what the first argument says."""
+    match what, given:
+        case "send", (host, port, congestion):
+            send(host, int(port), congestion)
+        case "relay", (port, host, to, congestion):
+            relay(int(port), host, int(to), congestion)
+        case "receive", (port,):
+            receive(int(port))
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
