@@ -39,6 +39,11 @@ pub trait Observer: Send {
     /// Called when the host of `node` has received a packet of `flow`.
     fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time);
 
+    /// Whether [`got`](Self::got) has something to do with a packet of `flow` for the host of `node`.
+    fn looks(&self, _node: NodeId, _flow: FlowId) -> bool {
+        true
+    }
+
     /// Called when the host of `node` has sent `packet`, which belongs to `flow`.
     fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]);
 }
@@ -49,6 +54,8 @@ struct Attachment {
     port: Box<dyn Port>,
     /// Whether it is a part of the network outside of the models, where no packet begins or ends.
     relays: bool,
+    /// Its packets come and go by the ring.
+    by_ring: bool,
     /// Packets that the host sent into the network.
     entered: u32,
     /// Packets for which the host had no room.
@@ -73,6 +80,7 @@ impl Attachment {
             host,
             relays: port.relays(),
             port,
+            by_ring: false,
             entered: 0,
             refused: 0,
             empty: Time::ZERO,
@@ -237,6 +245,17 @@ impl Bridge {
     fn work(&mut self, end: Option<Time>) -> io::Result<()> {
         self.looked = self.clock.now();
         self.wait.begin(self.looked);
+        if self.clock.timing() == Timing::Virtual {
+            let files = self.attachments.iter().map(|at| (at.port.fd(), at.port.is_file_of_packets()));
+            if self.wait.by_ring(files, (self.event.as_fd(), REQUEST)) {
+                self.attachments.iter_mut().for_each(|at| at.by_ring = at.port.is_file_of_packets());
+            }
+        }
+        self.turn_after_turn(end)?;
+        self.wait.end()
+    }
+
+    fn turn_after_turn(&mut self, end: Option<Time>) -> io::Result<()> {
         loop {
             if let Some(end) = end.filter(|end| *end <= self.clock.now()) {
                 self.network.step(end);
@@ -249,6 +268,7 @@ impl Bridge {
             }
             let next = [self.network.next_wake(), end].into_iter().flatten().min();
             let ready = self.wait.wait(&self.clock, now, next)?;
+            self.take_written();
             if ready.slept {
                 self.looked = ready.now;
             }
@@ -294,6 +314,26 @@ impl Bridge {
         Ok(())
     }
 
+    /// Notes that a host may have answered at once what it got.
+    #[inline]
+    fn will_answer(&mut self, number: usize) {
+        if !std::mem::replace(&mut self.attachments[number].answers, true) {
+            self.answering.push(number);
+        }
+    }
+
+    /// Takes back the buffers of packets that the ring has written.
+    #[inline]
+    fn take_written(&mut self) {
+        let Some(ring) = self.wait.ring() else { return };
+        while let Some(buffer) = ring.take_written() {
+            self.pool.put(buffer);
+        }
+        while let Some(number) = ring.take_refused() {
+            self.attachments[number].refused += 1;
+        }
+    }
+
     /// Takes what hosts have answered at once to what they got. Where time stands still that saves waiting for it, and asking
     /// what time it is then: a kernel's TCP answers before the packet's write returns.
     fn take_answers(&mut self) -> io::Result<()> {
@@ -312,7 +352,12 @@ impl Bridge {
         }
         attachment.backlogged = true;
         for _ in 0..TURN {
-            let Some(size) = self.attachments[number].port.read(&mut self.inbox)? else {
+            let attachment = &mut self.attachments[number];
+            let read = match self.wait.ring().filter(|_| attachment.by_ring) {
+                Some(ring) => ring.read(number, &mut self.inbox)?,
+                None => attachment.port.read(&mut self.inbox)?,
+            };
+            let Some(size) = read else {
                 let attachment = &mut self.attachments[number];
                 (attachment.backlogged, attachment.empty) = (false, self.clock.now());
                 break;
@@ -407,13 +452,26 @@ impl Bridge {
                     number = outlet;
                 }
             }
-            if self.clock.timing() == Timing::Virtual && !self.attachments[number].answers {
-                self.attachments[number].answers = true;
-                self.answering.push(number);
-            }
             let attachment = &mut self.attachments[number];
             frame::mark(bytes, packet.dscp, packet.ecn);
+            if let Some(ring) = self.wait.ring().filter(|_| attachment.by_ring) {
+                let now = self.clock.now();
+                attachment.lateness.add(now.since(leaving.due));
+                streams::look(&mut self.streams, now, packet.birth, bytes);
+                let node = attachment.host.node;
+                ring.write(number, buffer, packet.size as usize)?;
+                if let Some(observer) = self.observer.as_mut().filter(|at| at.looks(node, packet.flow)) {
+                    ring.flush()?;
+                    observer.got(&mut self.network, node, packet.flow, now);
+                    self.will_answer(number);
+                }
+                continue;
+            }
             let taken = attachment.port.write(bytes)?;
+            if self.clock.timing() == Timing::Virtual {
+                self.will_answer(number);
+            }
+            let attachment = &mut self.attachments[number];
             let now = self.clock.now();
             attachment.lateness.add(now.since(leaving.due));
             if attachment.relays {

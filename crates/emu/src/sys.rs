@@ -5,6 +5,7 @@ pub mod batch;
 pub mod confine;
 mod fence;
 pub mod packet;
+pub mod ring;
 pub mod socket;
 
 use nix::errno::Errno;

@@ -7,10 +7,12 @@
 //! thread leaves a sixteenth of its time, in pauses that hardly delay anything.
 //!
 //! In a guest in virtual time it is woken at the very moment and nobody else waits for a processor, so it does none of
-//! this: it sleeps until something is due.
+//! this: it sleeps until something is due. There a system call costs as much as the rest of a packet's way, so one call does
+//! all of a moment ([`Ring`]): it writes packets, waits, and reads those that come.
 
 use crate::clock::{cpu_time, sleep_until, Clock, Timing};
 use crate::lateness::Lateness;
+use crate::sys::ring::Ring;
 use bentpipe_core::{Span, Time};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -34,6 +36,9 @@ pub struct Wait {
     /// Nanoseconds of CLOCK_MONOTONIC at which the timer will expire.
     armed: Option<u64>,
     events: [EpollEvent; 64],
+    /// What waits in the place of `epoll` and `timer` in virtual time, and the numbers of the files that were ready.
+    ring: Option<Ring>,
+    came: Vec<u64>,
     /// Neither is there in virtual time.
     margin: Option<Margin>,
     rest: Option<Rest>,
@@ -66,6 +71,8 @@ impl Wait {
             timer,
             armed: None,
             events: [EpollEvent::empty(); 64],
+            ring: None,
+            came: Vec::new(),
             margin: (timing == Timing::Real).then(Margin::default),
             rest: (timing == Timing::Real).then(Rest::default),
             wakeups: Lateness::default(),
@@ -80,11 +87,36 @@ impl Wait {
         Ok(self.epoll.add(file, EpollEvent::new(EpollFlags::EPOLLIN, number))?)
     }
 
-    /// Called when the run begins.
+    /// Called when the run begins, by the thread that will wait.
     pub fn begin(&mut self, now: Time) {
         if let Some(rest) = &mut self.rest {
             *rest = Rest { checked: now, used: cpu_time(), owed: 0 };
         }
+    }
+
+    /// From now on waits with a ring for `files`, whose numbers follow each other, and for `event` under its number;
+    /// packets of those files that are marked come by the ring. Says whether the kernel has such rings.
+    pub fn by_ring<'a>(
+        &mut self,
+        files: impl Iterator<Item = (BorrowedFd<'a>, bool)>,
+        event: (BorrowedFd<'_>, u64),
+    ) -> bool {
+        self.ring = Ring::new().ok();
+        if let Some(ring) = &mut self.ring {
+            files.enumerate().for_each(|(number, (file, packets))| ring.watch(file, number as u64, packets));
+            ring.watch(event.0, event.1, false);
+        }
+        self.ring.is_some()
+    }
+
+    /// The ring, if there is one.
+    pub fn ring(&mut self) -> Option<&mut Ring> {
+        self.ring.as_mut()
+    }
+
+    /// Called when the run has ended, by the same thread: writes what is left, and closes the ring.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.ring.take().map_or(Ok(()), |mut ring| ring.flush())
     }
 
     /// Waits until a file is ready or until shortly before `next`; then returns at once, with or without events. It is
@@ -94,6 +126,9 @@ impl Wait {
     /// None that a running program can do anything about.
     #[inline]
     pub fn wait(&mut self, clock: &Clock, now: Time, next: Option<Time>) -> io::Result<Ready> {
+        if self.ring.is_some() {
+            return self.wait_by_ring(clock, now, next);
+        }
         if let Some(rest) = self.rest.as_mut().filter(|rest| rest.due(now)) {
             if let Some(pause) = rest.pause(now, cpu_time()) {
                 sleep_until(clock.monotonic_at(now) + pause);
@@ -125,9 +160,33 @@ impl Wait {
         Ok(Ready { count, slept: true, now })
     }
 
+    fn wait_by_ring(&mut self, clock: &Clock, now: Time, next: Option<Time>) -> io::Result<Ready> {
+        let ring = self.ring.as_mut().expect("it was asked for");
+        let sleeps = next.is_none_or(|next| next > now) && !ring.has_any();
+        let mut woken = now;
+        if sleeps {
+            let turn = ring.wait(next.map(|next| clock.monotonic_at(next)))?;
+            woken = match next {
+                Some(next) if turn.expired && !turn.came => clock.woken_at(next),
+                _ => clock.woken(),
+            };
+            if let Some(next) = next.filter(|next| *next <= woken) {
+                self.wakeups.add(woken.since(next));
+            }
+        } else {
+            ring.flush()?;
+        }
+        self.came.clear();
+        ring.take_ready(&mut self.came);
+        Ok(Ready { count: self.came.len(), slept: sleeps, now: woken })
+    }
+
     /// Number `index` of the files that are ready; `None` for the timer.
     #[inline]
     pub fn ready(&self, index: usize) -> Option<u64> {
+        if self.ring.is_some() {
+            return self.came.get(index).copied();
+        }
         Some(self.events[index].data()).filter(|number| *number != TIMER)
     }
 

@@ -114,6 +114,10 @@ impl Port for Tun {
         self.file.as_fd()
     }
 
+    fn is_file_of_packets(&self) -> bool {
+        true
+    }
+
     fn lost(&self) -> u64 {
         dropped_by_host(&self.counters, &self.name).unwrap_or(0)
     }

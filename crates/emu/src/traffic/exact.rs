@@ -132,6 +132,12 @@ impl Exact {
 }
 
 impl Observer for Exact {
+    fn looks(&self, node: NodeId, flow: FlowId) -> bool {
+        let inner = lock(&self.inner);
+        let sockets = inner.places.get(&(node, flow));
+        sockets.and_then(|sockets| inner.connections.get(sockets)).is_some_and(|asked| asked.sends)
+    }
+
     fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time) {
         lock(&self.inner).ask((node, flow), network, now, |asked| asked.sends);
     }

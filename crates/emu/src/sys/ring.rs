@@ -1,0 +1,412 @@
+//! All that a thread does with its files at a moment, in one system call (io_uring): packets that it writes, packets that come,
+//! and the wait for the next. A packet is read as it comes, into one of the ring's rooms.
+
+use io_uring::{cqueue, opcode, squeue, types, IoUring};
+use nix::errno::Errno;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+
+/// Places in the queue of what the kernel is to do. More are submitted in several calls.
+const PLACES: u32 = 256;
+/// Places in the queue of what it has done: every room and every write of a turn.
+const DONE: u32 = 4096;
+/// Bytes of a room, which holds the longest packet of an interface.
+const ROOM: usize = 9216;
+/// Rooms for packets that have come. If none is left, packets wait in the kernel.
+const ROOMS: u16 = 256;
+/// The group of the rooms.
+const GROUP: u16 = 0;
+
+/// What a number in an entry of the ring belongs to, in its upper bits.
+const KIND: u32 = 56;
+const READ: u64 = 0;
+const WRITE: u64 = 1;
+const POLL: u64 = 2;
+const TIMER: u64 = 3;
+/// What has nothing to say unless it failed.
+const QUIET: u64 = 4;
+/// The timer's new time.
+const ALARM: u64 = 5;
+
+/// A file that is watched.
+struct Watched {
+    file: RawFd,
+    /// Whether packets are read from it by the ring, which otherwise only says that something is there.
+    packets: bool,
+    /// The kernel has nothing to do with it at present.
+    idle: bool,
+    number: u64,
+    /// What has come: the room, and the length.
+    arrived: VecDeque<(u16, usize)>,
+}
+
+/// A packet that the kernel is writing.
+struct Held {
+    buffer: Box<[u8]>,
+    file: usize,
+}
+
+/// What ended a turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Turn {
+    /// The timer expired at the moment for which it was set.
+    pub expired: bool,
+    /// Something came.
+    pub came: bool,
+}
+
+/// A ring of the thread that made it.
+pub struct Ring {
+    ring: IoUring,
+    watched: Vec<Watched>,
+    rooms: Box<[u8]>,
+    held: Vec<Option<Held>>,
+    spare: Vec<usize>,
+    /// Writes whose end has not been seen.
+    writing: usize,
+    /// Buffers that have been written, and the files that had no room for them.
+    written: Vec<Box<[u8]>>,
+    refused: Vec<usize>,
+    /// Numbers of the files at which something is, for the next answer.
+    ready: Vec<u64>,
+    /// Nanoseconds of CLOCK_MONOTONIC at which the timer expires.
+    armed: Option<u64>,
+    /// The kernel reads it when it is told of the timer.
+    at: Box<types::Timespec>,
+}
+
+impl Ring {
+    /// A ring for this thread.
+    ///
+    /// # Errors
+    /// The kernel has no io_uring, or none that reads packets as they come (Linux 6.7).
+    pub fn new() -> io::Result<Ring> {
+        let ring: IoUring = IoUring::builder()
+            .setup_cqsize(DONE)
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .dontfork()
+            .build(PLACES)?;
+        let mut probe = io_uring::register::Probe::new();
+        ring.submitter().register_probe(&mut probe)?;
+        if !probe.is_supported(opcode::ReadMulti::CODE) {
+            return Err(io::Error::from(io::ErrorKind::Unsupported));
+        }
+        let mut ring = Ring {
+            ring,
+            watched: Vec::new(),
+            rooms: vec![0; ROOM * usize::from(ROOMS)].into_boxed_slice(),
+            held: Vec::new(),
+            spare: Vec::new(),
+            writing: 0,
+            written: Vec::new(),
+            refused: Vec::new(),
+            ready: Vec::new(),
+            armed: None,
+            at: Box::new(types::Timespec::new()),
+        };
+        ring.provide(0, ROOMS)?;
+        Ok(ring)
+    }
+
+    /// Watches a file, which must stay open as long as the ring, under a number. With `packets` the ring takes the packets
+    /// that come from it.
+    pub fn watch(&mut self, file: BorrowedFd<'_>, number: u64, packets: bool) {
+        let file = file.as_raw_fd();
+        self.watched.push(Watched { file, packets, idle: true, number, arrived: VecDeque::new() });
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
+        // SAFETY: what entries point to lives until they are done: rooms, timer and held packets belong to the ring, and they
+        // are not moved or freed while the kernel may use them.
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
+            self.enter(0)?;
+            self.gather()?;
+        }
+        Ok(())
+    }
+
+    /// Gives the kernel `count` rooms from number `first`.
+    fn provide(&mut self, first: u16, count: u16) -> io::Result<()> {
+        let place = &mut self.rooms[usize::from(first) * ROOM..][..usize::from(count) * ROOM];
+        let entry = opcode::ProvideBuffers::new(place.as_mut_ptr(), ROOM as i32, count, GROUP, first);
+        self.push(&entry.build().flags(squeue::Flags::SKIP_SUCCESS).user_data(QUIET << KIND))
+    }
+
+    /// Writes the first `size` bytes of a packet at the next turn to file number `file` of those that are watched.
+    pub fn write(&mut self, file: usize, buffer: Box<[u8]>, size: usize) -> io::Result<()> {
+        let slot = self.spare.pop().unwrap_or_else(|| {
+            self.held.push(None);
+            self.held.len() - 1
+        });
+        let to = types::Fd(self.watched[file].file);
+        let entry = opcode::Write::new(to, buffer.as_ptr(), size as u32).build();
+        self.held[slot] = Some(Held { buffer, file });
+        self.writing += 1;
+        self.push(&entry.user_data(WRITE << KIND | slot as u64))
+    }
+
+    /// Copies the next packet that has come from file number `file` of those that are watched.
+    pub fn read(&mut self, file: usize, into: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some((room, size)) = self.watched[file].arrived.pop_front() else { return Ok(None) };
+        into[..size].copy_from_slice(&self.rooms[usize::from(room) * ROOM..][..size]);
+        self.provide(room, 1)?;
+        Ok(Some(size))
+    }
+
+    /// Whether packets of any file wait to be [`read`](Self::read).
+    pub fn has_any(&self) -> bool {
+        self.watched.iter().any(|file| !file.arrived.is_empty())
+    }
+
+    /// Writes what there is to write and takes what comes because of it, without a wait.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.writing > 0 {
+            self.watch_all()?;
+        }
+        while self.writing > 0 {
+            self.enter(self.writing)?;
+            self.gather()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what there is to write, and waits until something comes or until `alarm`, in nanoseconds of CLOCK_MONOTONIC.
+    pub fn wait(&mut self, alarm: Option<u64>) -> io::Result<Turn> {
+        self.watch_all()?;
+        self.arm(alarm)?;
+        loop {
+            // The end of each write counts.
+            self.enter(self.writing + 1)?;
+            let expired = self.gather()?;
+            let came = !self.ready.is_empty() || self.has_any();
+            if self.writing == 0 && (expired || came || self.armed != alarm) {
+                return Ok(Turn { expired, came });
+            }
+        }
+    }
+
+    /// Numbers of the files at which something is, since they were last asked for.
+    pub fn take_ready(&mut self, into: &mut Vec<u64>) {
+        into.append(&mut self.ready);
+        into.extend(self.watched.iter().filter(|file| !file.arrived.is_empty()).map(|file| file.number));
+    }
+
+    /// Takes a buffer that has been written.
+    pub fn take_written(&mut self) -> Option<Box<[u8]>> {
+        self.written.pop()
+    }
+
+    /// Takes the number among the watched files of one that had no room for a packet.
+    pub fn take_refused(&mut self) -> Option<usize> {
+        self.refused.pop()
+    }
+
+    /// Has the kernel watch the files that it does not watch.
+    fn watch_all(&mut self) -> io::Result<()> {
+        for index in 0..self.watched.len() {
+            let Watched { file, packets, idle, .. } = self.watched[index];
+            if !idle {
+                continue;
+            }
+            let entry = if packets {
+                opcode::ReadMulti::new(types::Fd(file), 0, GROUP)
+                    .build()
+                    .user_data(READ << KIND | index as u64)
+            } else {
+                let poll = opcode::PollAdd::new(types::Fd(file), libc::POLLIN as u32);
+                poll.build().user_data(POLL << KIND | index as u64)
+            };
+            self.watched[index].idle = false;
+            self.push(&entry)?;
+        }
+        Ok(())
+    }
+
+    fn arm(&mut self, alarm: Option<u64>) -> io::Result<()> {
+        if alarm == self.armed {
+            return Ok(());
+        }
+        const SECOND: u64 = 1_000_000_000;
+        let before = std::mem::replace(&mut self.armed, alarm);
+        let timer = TIMER << KIND;
+        let entry = match alarm {
+            Some(at) => {
+                *self.at = types::Timespec::new().sec(at / SECOND).nsec((at % SECOND) as u32);
+                let absolute = types::TimeoutFlags::ABS;
+                if before.is_some() {
+                    let entry =
+                        opcode::TimeoutUpdate::new(timer, &raw const *self.at).flags(absolute).build();
+                    entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(ALARM << KIND)
+                } else {
+                    opcode::Timeout::new(&raw const *self.at).flags(absolute).build().user_data(timer)
+                }
+            }
+            None => {
+                let entry = opcode::TimeoutRemove::new(timer).build();
+                entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(QUIET << KIND)
+            }
+        };
+        self.push(&entry)
+    }
+
+    /// One call to the kernel, which waits for `least` that are done.
+    fn enter(&mut self, least: usize) -> io::Result<()> {
+        /// IORING_ENTER_GETEVENTS: take what has come, also without a wait.
+        const GETEVENTS: u32 = 1;
+        let count = {
+            let mut queue = self.ring.submission();
+            queue.sync();
+            queue.len() as u32
+        };
+        // SAFETY: there is no argument for the kernel to read, and what entries point to lives (see `push`).
+        let entered =
+            unsafe { self.ring.submitter().enter::<libc::sigset_t>(count, least as u32, GETEVENTS, None) };
+        match entered {
+            Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what is done; returns whether the timer expired at the moment for which it is set.
+    fn gather(&mut self) -> io::Result<bool> {
+        let (mut expired, mut missed) = (false, false);
+        let Ring { ring, watched, held, spare, writing, written, refused, ready, .. } = self;
+        for entry in ring.completion() {
+            let (kind, number) = (entry.user_data() >> KIND, entry.user_data() & ((1 << KIND) - 1));
+            let result = entry.result();
+            match kind {
+                READ => {
+                    let file = &mut watched[number as usize];
+                    if !cqueue::more(entry.flags()) {
+                        file.idle = true;
+                    }
+                    match (result, cqueue::buffer_select(entry.flags())) {
+                        (1.., Some(room)) => file.arrived.push_back((room, result as usize)),
+                        // No room was left, or a signal came.
+                        (0.., _) => {}
+                        _ if [libc::ENOBUFS, libc::EAGAIN, libc::EINTR].contains(&-result) => {}
+                        _ => return Err(io::Error::from_raw_os_error(-result)),
+                    }
+                }
+                WRITE => {
+                    let Some(Held { buffer, file }) = held[number as usize].take() else { continue };
+                    spare.push(number as usize);
+                    *writing -= 1;
+                    written.push(buffer);
+                    match Errno::from_raw(-result) {
+                        _ if result >= 0 => {}
+                        Errno::EAGAIN | Errno::ENOBUFS | Errno::ENOMEM | Errno::EINVAL => refused.push(file),
+                        error => return Err(error.into()),
+                    }
+                }
+                POLL => {
+                    let file = &mut watched[number as usize];
+                    file.idle = true;
+                    ready.push(file.number);
+                }
+                TIMER => expired |= result == -libc::ETIME,
+                // It expired before it could get another time.
+                ALARM => missed = true,
+                _ => {}
+            }
+        }
+        if expired || missed {
+            self.armed = None;
+        }
+        Ok(expired && !missed)
+    }
+}
+
+impl Drop for Ring {
+    /// Ends what the kernel still does with the ring's memory.
+    fn drop(&mut self) {
+        let _ = self.ring.submitter().register_sync_cancel(None, types::CancelBuilder::any());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::monotonic;
+    use nix::sys::socket::{socketpair, AddressFamily, SockFlag, SockType};
+    use nix::unistd::{read, write};
+    use std::os::fd::AsFd;
+
+    /// A ring, and the other ends of two files whose packets it takes and which it polls.
+    fn with_ring(test: impl FnOnce(&mut Ring, &std::os::fd::OwnedFd, &std::os::fd::OwnedFd)) {
+        let mut ring = match Ring::new() {
+            Ok(ring) => ring,
+            Err(error) => {
+                return bentpipe_testing::skipped(format!("this kernel has no such io_uring: {error}"))
+            }
+        };
+        let pair = || {
+            let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+            socketpair(AddressFamily::Unix, SockType::Datagram, None, flags).expect("there are files")
+        };
+        let ((ours, theirs), (polled, other)) = (pair(), pair());
+        ring.watch(ours.as_fd(), 7, true);
+        ring.watch(polled.as_fd(), 8, false);
+        test(&mut ring, &theirs, &other);
+        drop(ring);
+    }
+
+    fn ready(ring: &mut Ring) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        ring.take_ready(&mut numbers);
+        numbers
+    }
+
+    #[test]
+    fn packets_come_and_go_in_order_and_more_than_there_are_rooms() {
+        with_ring(|ring, theirs, _| {
+            let mut room = [0; ROOM];
+            for packet in 0..3_u8 {
+                ring.write(0, vec![packet; 2048].into_boxed_slice(), 100 + usize::from(packet)).unwrap();
+            }
+            ring.flush().unwrap();
+            for packet in 0..3_u8 {
+                assert_eq!(read(theirs, &mut room).unwrap(), 100 + usize::from(packet));
+                assert_eq!(room[0], packet);
+                assert_eq!(ring.take_written().map(|buffer| buffer.len()), Some(2048));
+            }
+            let (mut sent, mut taken) = (0_u32, 0_u32);
+            while taken < 3 * u32::from(ROOMS) {
+                while write(theirs, &sent.to_ne_bytes()).is_ok() {
+                    sent += 1;
+                }
+                assert!(ring.wait(None).unwrap().came);
+                assert_eq!(ready(ring), [7]);
+                while let Some(size) = ring.read(0, &mut room).unwrap() {
+                    assert_eq!(room[..size], taken.to_ne_bytes());
+                    taken += 1;
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn it_waits_for_the_time_for_packets_and_for_files() {
+        with_ring(|ring, theirs, other| {
+            let at = monotonic() + 3_000_000;
+            let turn = ring.wait(Some(at)).unwrap();
+            assert!(turn.expired && !turn.came && monotonic() >= at);
+            // The alarm is set later, then sooner, and is not there at all.
+            write(other, b"x").unwrap();
+            let turn = ring.wait(Some(at + 1_000_000_000_000)).unwrap();
+            assert!(turn.came && !turn.expired);
+            assert_eq!(ready(ring), [8]);
+            // Nobody has read it, so it is still there.
+            assert!(ring.wait(Some(at + 500_000_000_000)).unwrap().came);
+            assert_eq!(ready(ring), [8]);
+            write(theirs, b"yes").unwrap();
+            assert!(ring.wait(None).unwrap().came);
+            let mut numbers = ready(ring);
+            numbers.sort_unstable();
+            assert_eq!(numbers, [7, 8]);
+            assert_eq!(ring.read(0, &mut [0; ROOM]).unwrap(), Some(3));
+        });
+    }
+}
