@@ -19,7 +19,7 @@ from bentpipe import measure
 from bentpipe.cli import app
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import InputError
-from bentpipe.measure import clock, handshake, stamp
+from bentpipe.measure import accuracy, clock, handshake, stamp
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.probing import Measured
 from bentpipe.measure.summary import summarise
@@ -272,12 +272,45 @@ def test_the_doctor_says_what_limits_measurements() -> None:
     answer = CliRunner().invoke(app, ["doctor", "--measure", "--json"])
     assert answer.exit_code == 0, answer.output
     found = {one["what"]: one for one in json.loads(answer.output)["findings"]}
-    assert {"clock", "time stamps", "receive buffer", "congestion controls", "log of TCP"} <= set(found)
+    assert {
+        "clock",
+        "time stamps",
+        "stamps at 1 Gbit/s",
+        "receive buffer",
+        "congestion controls",
+        "log of TCP",
+    } <= set(found)
     # What is limited has a remedy, but for hardware that is there and not used.
     assert all(
         one["remedy"] for one in found.values() if one["status"] == "limited" and "yet" not in one["found"]
     )
     assert max(map(len, CliRunner().invoke(app, ["doctor", "--measure"]).output.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("error_s", "bit_s", "status", "said"),
+    [
+        (20e-6, 1e9, "ok", "99th percentile 20 us; the program reads 60 us later"),
+        (51e-6, 1e9, "limited", "99th percentile 51 us, above 50 us; the program reads 60 us later"),
+        (20e-6, 3e8, "limited", "the load reached only 300 Mbit/s"),
+    ],
+)
+def test_stamps_under_load_that_are_too_wrong_are_said(
+    error_s: float, bit_s: float, status: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stamps = accuracy.Stamps(np.full(1000, error_s), np.full(1000, 60e-6), bit_s)
+    monkeypatch.setattr(accuracy, "stamp_errors", lambda **_: stamps)
+    found = {one["what"]: one for one in accuracy.examine()}["stamps at 1 Gbit/s"]
+    assert said in found["found"]
+    assert found["status"] == status and (found["remedy"] is None) == (status == "ok")
+
+
+@pytest.mark.alone
+def test_stamps_at_a_gigabit_are_those_of_the_kernel_and_earlier_than_the_program() -> None:
+    stamps = accuracy.stamp_errors(count=400, bit_s=accuracy.LOAD_BIT_S)
+    assert stamps is not None and stamps.bit_s > 0
+    # What a program reads comes after its stamp, however busy the machine is.
+    assert (stamps.program > 0).all() and np.median(stamps.kernel) < np.median(stamps.program)
 
 
 @needs("systemd-analyze")

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import fcntl
+import select
 import socket
 import struct
+import threading
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from bentpipe.quantities import rate_text
+
 from . import bulk
-from .sockets import clock_error_s, opened, received
+from .clock import Times
+from .sockets import clock_error_s, departures, opened, received
 
 #: Programs that hold a clock to others, as the kernel names them (15 characters at most).
 SYNCHRONISERS: Final = ("chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys", "openntpd")
@@ -21,7 +29,13 @@ SYNCHRONISERS: Final = ("chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys"
 GOAL_S: Final = 50e-6
 #: Datagrams with which time stamps are tried.
 TRIALS: Final = 2000
+#: Load at which they are tried as well, in bit/s; the part of it that counts as reached; and the seconds for which.
+LOAD_BIT_S: Final = 1e9
+REACHED: Final = 0.9
+LOADED_S: Final = 1.5
 
+#: SO_MAX_PACING_RATE of <asm-generic/socket.h>, in bytes a second.
+_SO_MAX_PACING_RATE: Final = 47
 _SIOCETHTOOL: Final = 0x8946
 _GET_TS_INFO: Final = 0x41
 _HARDWARE: Final = 1 << 2 | 1 << 0 | 1 << 6
@@ -29,7 +43,7 @@ _HARDWARE: Final = 1 << 2 | 1 << 0 | 1 << 6
 
 def examine() -> list[dict[str, Any]]:
     """Returns findings, each with status, what it is about, what was found, and the remedy."""
-    return [_clock(), *_interfaces(), _stamps(), _buffers(), _controls(), _log()]
+    return [_clock(), *_interfaces(), _stamps(), _stamps(LOAD_BIT_S), _buffers(), _controls(), _log()]
 
 
 def _finding(what: str, status: str, found: str, remedy: str | None = None) -> dict[str, Any]:
@@ -92,36 +106,99 @@ def _stamping(name: str) -> int | None:
     return int(struct.unpack_from("=I", answer, 4)[0])
 
 
-def stamp_errors(count: int = TRIALS) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """Returns the times in seconds from handing a datagram to the kernel to the stamp of its arrival over loopback: all
-    of it is error. None without stamps of the kernel."""
-    with opened(socket.AF_INET) as there, opened(socket.AF_INET) as here:
+@dataclass(frozen=True)
+class Stamps:
+    """Errors of time stamps over loopback, in seconds: of the kernel's, from the stamp of the departure to that of the
+    arrival, and how much later the program has read the packet. ``bit_s`` is the load that ran beside them."""
+
+    kernel: Times
+    program: Times
+    bit_s: float
+
+    def high(self) -> float:
+        """The 99th percentile of the errors of the kernel's stamps."""
+        return float(np.quantile(self.kernel, 0.99))
+
+
+def stamp_errors(count: int = TRIALS, bit_s: float = 0.0) -> Stamps | None:
+    """Returns what the stamps of datagrams over loopback are wrong by, while a transfer over TCP at so many bit/s runs
+    beside them in the same program, as loads of measurements do. None without stamps of the kernel."""
+    sent, arrived, read = (np.zeros(count, dtype=np.int64) for _ in range(3))
+    with opened(socket.AF_INET) as there, opened(socket.AF_INET, departing=True) as here, _load(bit_s) as got:
         there.bind(("127.0.0.1", 0))
         here.connect(there.getsockname())
-        errors = []
-        for _ in range(count):
-            before = time.time_ns()
+        begin, before = time.monotonic(), got.total
+        for number in range(count):
             here.send(bytes(100))
-            end = time.monotonic() + 1
-            while (got := received(there)) is None and time.monotonic() < end:
-                pass
-            # The kernel begins to stamp a moment after the first socket has asked for it.
-            if got is not None and got.stamp is not None:
-                errors.append((got.stamp - before) / 1e9)
-    return np.array(errors) if len(errors) > count / 2 else None
+            if select.select([there], [], [], 1.0)[0] and (packet := received(there)) is not None:
+                read[number], arrived[number] = time.time_ns(), packet.stamp or 0
+            if bit_s:
+                time.sleep(LOADED_S / count)
+            for own, stamp in departures(here):
+                sent[own] = stamp
+        rate = 8 * (got.total - before) / (time.monotonic() - begin)
+        for own, stamp in departures(here):
+            sent[own] = stamp
+    # The kernel begins to stamp a moment after the first socket has asked for it.
+    good = (sent > 0) & (arrived > 0)
+    if good.sum() < count / 2:
+        return None
+    kernel, program = (arrived - sent)[good] / 1e9, (read - arrived)[good] / 1e9
+    return Stamps(np.abs(kernel), program, rate)
 
 
-def _stamps() -> dict[str, Any]:
-    errors = stamp_errors()
+@contextlib.contextmanager
+def _load(bit_s: float) -> Iterator[bulk.Received]:
+    """A transfer over TCP and loopback at a rate, by the code of measurements; yields what has arrived of it."""
+    found = bulk.Received()
+    if not bit_s:
+        yield found
+        return
+    ending = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as here:
+        here.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, struct.pack("=Q", int(bit_s / 8)))
+        here.connect(listener.getsockname())
+        there, _ = listener.accept()
+
+        def keep_on() -> bool:
+            return not ending.is_set()
+
+        threads = [
+            threading.Thread(target=bulk.send, args=(here, 60.0, keep_on)),
+            threading.Thread(
+                target=bulk.receive, args=(there, time.time_ns, keep_on), kwargs={"found": found}
+            ),
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            # Slow start is over.
+            time.sleep(0.2)
+            yield found
+        finally:
+            ending.set()
+            for thread in threads:
+                thread.join()
+            there.close()
+
+
+def _stamps(bit_s: float = 0.0) -> dict[str, Any]:
+    about = f"stamps at {rate_text(bit_s)}" if bit_s else "time stamps"
+    errors = stamp_errors(bit_s=bit_s)
     if errors is None:
-        return _finding(
-            "time stamps", "limited", "the kernel gives none, so those of the program are used", "Linux"
-        )
-    middle, high = (1e6 * float(value) for value in np.quantile(errors, (0.5, 0.99)))
+        return _finding(about, "limited", "the kernel gives none, so those of the program are used", "Linux")
+    middle, late = (1e6 * float(np.median(values)) for values in (errors.kernel, errors.program))
+    high, latest = (1e6 * float(np.quantile(values, 0.99)) for values in (errors.kernel, errors.program))
     said = f"of the kernel, over loopback median {middle:.0f} us, 99th percentile {high:.0f} us"
-    if high / 1e6 > GOAL_S:
-        return _finding("time stamps", "limited", said, "leave the machine alone while it measures")
-    return _finding("time stamps", "ok", said)
+    is_wrong = high / 1e6 > GOAL_S
+    if is_wrong:
+        said += f", above {1e6 * GOAL_S:.0f} us"
+    if bit_s:
+        said += f"; the program reads {late:.0f} us later, 99th percentile {latest:.0f} us"
+    remedy = "leave the machine alone while it measures"
+    if is_slow := errors.bit_s < REACHED * bit_s:
+        said += f"; the load reached only {rate_text(errors.bit_s)}"
+    return _finding(about, "limited", said, remedy) if is_wrong or is_slow else _finding(about, "ok", said)
 
 
 def _buffers() -> dict[str, Any]:

@@ -77,13 +77,11 @@ class Received:
 
 
 def receive(
-    sock: socket.socket, clock: Callable[[], int], keep_on: Callable[[], bool], first: int = 0
+    sock: socket.socket, clock: Callable[[], int], keep_on: Callable[[], bool], found: Received | None = None
 ) -> Received:
-    """Reads until the other end closes or resets the connection, or ``keep_on`` returns false. ``first`` bytes have
-    been read before."""
-    found, room = Received(), bytearray(CHUNK)
-    if first:
-        found.add(clock(), first)
+    """Reads until the other end closes or resets the connection, or ``keep_on`` returns false. What arrives is added to
+    ``found``, if that is given."""
+    found, room = found or Received(), bytearray(CHUNK)
     sock.settimeout(0.25)
     while keep_on():
         try:
