@@ -108,7 +108,10 @@ def access(one: Loaded, probes_bit_s: float = 0.0) -> Access | None:
     slow = [(at, float(one.waits[at])) for one, at in cold]
     constant = 0.0
     if np.median([count for count, _ in slow]) >= 3:
-        constant = 8 * load.size * sum(count for count, _ in slow) / sum(time for _, time in slow)
+        # Some may still be served by the rates of those before them.
+        constant = (
+            8 * load.size * float(np.quantile([count / time for count, time in slow if time > 0], 0.25))
+        )
     rate = max(
         8 * load.size * (len(one.waits) - 1 - at) / max(1e-4, one.end - one.start - one.waits[at])
         for one, at in cold

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import select
 import socket
 import threading
@@ -22,6 +23,8 @@ from .sockets import Steady, opened, received
 from .survey import handshake
 from .tcplog import COLUMNS, TcpLog, as_array
 
+#: The name of a transfer: sixteen bytes as hexadecimal digits.
+NAME: Final = re.compile(r"[0-9a-f]{32}")
 #: Seconds that the reflector has to answer.
 PATIENCE_S: Final = 15.0
 #: Seconds without a datagram after which no more is expected.
@@ -225,10 +228,17 @@ class Loads:
             request["object"] = load.object
         if load.kind == "transports":
             request["port"] = transports.PORT
-        channel.say(request, data)
-        answer, _ = channel.hear(PATIENCE_S)
-        self._ports = {None, answer.get("port")}
-        return channel, bytes.fromhex(self._checked(answer)["name"])
+        try:
+            channel.say(request, data)
+            answer = self._checked(channel.hear(PATIENCE_S)[0])
+            name, port = answer.get("name"), answer.get("port")
+            if not isinstance(name, str) or not NAME.fullmatch(name):
+                raise ChannelError("an answer that cannot be read")
+        except BaseException:
+            channel.sock.close()
+            raise
+        self._ports = {None, port if isinstance(port, int) else None}
+        return channel, bytes.fromhex(name)
 
     def _destination(self, item: Item, lane: int) -> tuple[Any, ...] | None:
         """Returns where the datagrams of a lane go; None if the reflector has not opened that port."""
@@ -281,7 +291,8 @@ class Loads:
             rows = _records(data, np.dtype("<f8"))
             if len(rows) % (1 + len(COLUMNS)) == 0:
                 outcome.tcp = rows.reshape(-1, 1 + len(COLUMNS))
-            outcome.trouble = answer.get("ended")
+            ended = answer.get("ended")
+            outcome.trouble = None if ended is None else str(ended)
 
     def _udp_up(self, outcome: Outcome) -> None:
         item = outcome.item

@@ -111,7 +111,8 @@ def probe(
         if not plan.loads or key is None:
             return sender.run(seed, advance)
         try:
-            there = loading.ask(family, address, key).get("congestion", [])
+            said = loading.ask(family, address, key).get("congestion", [])
+            there = [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
         except ChannelError as error:
             raise InputError(
                 f"{host} answers probes, but takes part in no load: {error}. Loads need its TCP port {port}"
