@@ -15,13 +15,14 @@ from bentpipe import measure
 from bentpipe.errors import InputError
 from bentpipe.measure import fitting, loading, models, predicting
 from bentpipe.measure.bulk import COUNTED
-from bentpipe.measure.channel import ChannelError
+from bentpipe.measure.channel import Channel, ChannelError
 from bentpipe.measure.folder import write
 from bentpipe.measure.load import Item, Load
 from bentpipe.measure.loading import Outcome
 from bentpipe.measure.plan import PLANS, Plan, read_plan
 from bentpipe.measure.sockets import Steady
 from bentpipe.measure.summary import summarise
+from bentpipe.measure.tcplog import TcpLog
 from bentpipe.runs import open_run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -159,7 +160,7 @@ def test_any_answer_of_a_reflector_ends_a_load_with_a_reason(
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
         for name in ("PATIENCE_S", "REPORT_S", "QUIET_S"):
             patch.setattr(loading, name, 0.02)
-        patch.setattr(loading.Channel, "opened", line.opened)
+        patch.setattr(Channel, "opened", line.opened)
         patch.setattr("bentpipe.measure.page.PATIENCE_S", 0.02)
         for name in ("survey.GAP_S", "transports.GAP_S", "load.COMPANION_S"):
             patch.setattr(f"bentpipe.measure.{name}", 1e-4)
@@ -167,7 +168,7 @@ def test_any_answer_of_a_reflector_ends_a_load_with_a_reason(
         loads = loading.Loads(socket.AF_INET, address, KEY, [], 1, Steady())
         load = Load(kind, direction, duration=0.02, packets=3, pages=1, rate=1e7)
         outcome = Outcome(Item("one", 0.0, load, "reno"))
-        loads._log = loading.TcpLog()
+        loads._log = TcpLog()
         try:
             loads._outcome(outcome)
         finally:
