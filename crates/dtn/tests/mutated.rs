@@ -1,12 +1,16 @@
 //! What parsers do with inputs that are nearly right: valid ones with pieces removed, repeated, exchanged and overwritten. The bodies are those of the
-//! fuzz targets `contacts` and `ltp`. `BENTPIPE_MUTATIONS` sets the number of inputs of each.
+//! fuzz targets `contacts`, `ltp`, `tcpcl` and `streams`. `BENTPIPE_MUTATIONS` sets the number of inputs of each.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
+use bentpipe_dtn::convergence::stream::{Head, Reader};
+use bentpipe_dtn::convergence::tcpcl::{self, Event, Session};
+use bentpipe_dtn::convergence::{mtcp, stcp};
 use bentpipe_dtn::ltp::engine::Engine;
 use bentpipe_dtn::ltp::segment::Segment;
 use bentpipe_dtn::ltp::{Config, Constant};
 use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Search};
+use bytes::Bytes;
 use serde_json::Value;
 
 /// Numbers of a linear congruential generator (Knuth, MMIX).
@@ -107,4 +111,98 @@ fn ltp_segments() {
         while engine.next_event().is_some() {}
     }
     assert!(read > inputs() / 20, "{read} segments of {} inputs", inputs());
+}
+
+/// Lets a session do what it can; returns what it writes, and how many bundles it received and how often it ended.
+fn act(session: &mut Session, now: Time) -> (Vec<u8>, [u64; 2]) {
+    let mut counts = [0; 2];
+    while let Some(event) = session.next_event() {
+        match event {
+            Event::Received { transfer, bundle } => {
+                assert!(bundle.len() <= 1000);
+                session.accept(transfer, bundle.len() as u64);
+                counts[0] += 1;
+            }
+            Event::Ended(_) => counts[1] += 1,
+            _ => {}
+        }
+    }
+    (session.write(now, 1 << 16), counts)
+}
+
+#[test]
+fn tcpcl_sessions() {
+    let config =
+        |node: &str| tcpcl::Config { node: node.to_owned(), keepalive: 10, segment: 300, transfer: 1000 };
+    // What one side writes to another in a session with five bundles.
+    let (mut left, mut right) =
+        (Session::new(config("dtn://a/"), Time::ZERO), Session::new(config("dtn://b/"), Time::ZERO));
+    let mut seed = Vec::new();
+    for turn in 0..20 {
+        let (written, answer) = (act(&mut left, Time::ZERO).0, act(&mut right, Time::ZERO).0);
+        seed.extend_from_slice(&written);
+        right.read(Time::ZERO, &written);
+        left.read(Time::ZERO, &answer);
+        if turn % 4 == 2 {
+            left.send(Bytes::from(vec![7; 20 + 200 * turn / 4]));
+        }
+    }
+    left.close();
+    seed.extend(act(&mut left, Time::ZERO).0);
+    let (mut random, mut received) = (Random(3), 0);
+    for _ in 0..inputs() {
+        let input = mutated(&mut random, &[seed.clone()]);
+        let mut session = Session::new(config("dtn://c/"), Time::ZERO);
+        session.send(Bytes::from(vec![9; 500]));
+        let (mut now, mut ended) = (Time::ZERO, 0);
+        for piece in input.chunks(1 + random.below(700)) {
+            session.read(now, piece);
+            let [bundles, ends] = act(&mut session, now).1;
+            (received, ended) = (received + bundles, ended + ends);
+            now += Span::from_secs(1);
+            if session.next_wake().is_some_and(|at| at <= now) {
+                session.wake(now);
+            }
+        }
+        session.disconnected();
+        ended += act(&mut session, now).1[1];
+        assert_eq!(ended, 1, "{input:?}");
+    }
+    assert!(received > inputs() / 5, "{received} bundles of {} inputs", inputs());
+}
+
+#[test]
+fn streams_of_bundles() {
+    /// The bundles of a connection, and whether it can be read to its end.
+    fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, head: Head) -> (Vec<Vec<u8>>, bool) {
+        let (mut reader, mut found) = (Reader::new(4096, head), Vec::new());
+        for piece in pieces {
+            reader.read(piece);
+            loop {
+                match reader.next_bundle() {
+                    Ok(Some(bundle)) => found.push(bundle.to_vec()),
+                    Ok(None) => break,
+                    Err(_) => return (found, false),
+                }
+            }
+        }
+        (found, true)
+    }
+    for (head, write) in [
+        (mtcp::head as Head, mtcp::write as fn(&[u8], &mut Vec<u8>) -> bool),
+        (stcp::head as Head, stcp::write as fn(&[u8], &mut Vec<u8>) -> bool),
+    ] {
+        let mut seed = Vec::new();
+        for length in [0, 1, 23, 24, 300, 4000] {
+            assert!(write(&vec![b'x'; length], &mut seed));
+        }
+        let (mut random, mut whole) = (Random(4), 0);
+        for _ in 0..inputs() / 4 {
+            let input = mutated(&mut random, &[seed.clone()]);
+            let once = bundles([&input[..]].into_iter(), head);
+            assert_eq!(once, bundles(input.chunks(1 + random.below(50)), head));
+            whole += u64::from(once.1);
+        }
+        assert!(whole > inputs() / 40, "{whole} of {} inputs", inputs() / 4);
+    }
 }

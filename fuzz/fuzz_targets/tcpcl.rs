@@ -1,0 +1,51 @@
+//! Any bytes, read by both sides of a TCPCL session, before and after it is established: nothing panics, what is received is no longer than allowed, and
+//! both answer until they end.
+#![no_main]
+
+use bentpipe_core::{Span, Time};
+use bentpipe_dtn::convergence::tcpcl::{Config, Event, Session};
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+
+const LONGEST: u64 = 1000;
+
+fn config(node: &str) -> Config {
+    Config { node: node.to_owned(), keepalive: 10, segment: 300, transfer: LONGEST }
+}
+
+/// Lets a session do what it can; returns what it writes.
+fn act(session: &mut Session, now: Time) -> Vec<u8> {
+    while let Some(event) = session.next_event() {
+        if let Event::Received { transfer, bundle } = event {
+            assert!(bundle.len() as u64 <= LONGEST);
+            session.accept(transfer, bundle.len() as u64);
+        }
+    }
+    session.write(now, 1 << 16)
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let mut now = Time::ZERO;
+    let [mut one, mut other] = [Session::new(config("dtn://a/"), now), Session::new(config("dtn://b/"), now)];
+    if first & 1 == 1 {
+        // The handshake, and a bundle on its way.
+        for _ in 0..3 {
+            let written = [act(&mut one, now), act(&mut other, now)];
+            other.read(now, &written[0]);
+            one.read(now, &written[1]);
+        }
+        assert!(one.is_established() && other.is_established());
+        one.send(Bytes::from(vec![7; 100]));
+    }
+    for piece in rest.chunks(1 + usize::from(first >> 1)) {
+        one.read(now, piece);
+        act(&mut one, now);
+        now += Span::from_secs(1);
+        if one.next_wake().is_some_and(|at| at <= now) {
+            one.wake(now);
+        }
+    }
+    one.disconnected();
+    act(&mut one, now);
+});
