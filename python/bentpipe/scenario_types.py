@@ -18,6 +18,7 @@ __all__ = [
     "Angle",
     "Antenna",
     "App",
+    "Arq",
     "Asks",
     "Assignment",
     "AtmCategory",
@@ -902,8 +903,8 @@ class BulkApp(TypedDict):
 
 
 class BundlesApp(TypedDict):
-    """App of the kind `bundles`. Bundles at a rate or within a window, each of which the destination reports,
-    as DTNperf sends them."""
+    """App of the kind `bundles`. Bundles at a rate, within a window or at given times, each of which the
+    destination reports, as DTNperf sends them."""
 
     bundles: NotRequired[int]
     """Number of bundles to send. If unset, bundles are sent until the end of the run."""
@@ -911,16 +912,21 @@ class BundlesApp(TypedDict):
     payload: NotRequired[Size]
     """Payload of a bundle, 50 kB by default, as of DTNperf; at least 20 B."""
     rate: NotRequired[Rate]
-    """Rate of the payload, at which bundles are sent whatever has been reported. Must be given if `window` is
-    not."""
+    """Rate of the payload, at which bundles are sent whatever has been reported. One of `window`, `rate` and
+    `series` must be given."""
     report: NotRequired[Size]
     """Size of a report, 40 B by default: the length of a status report of the bundle protocol (RFC 9171,
-    section 6.1.1) with one status. 0 B sends none, which needs a `rate`."""
+    section 6.1.1) with one status. 0 B sends none, which needs a `rate` or a `series`."""
+    series: NotRequired[str | dict[str, object]]
+    """The bundles to send: a table, comma-separated or a Parquet file, with `time` in seconds from the start
+    of the flow and `payload` in bytes, which holds instead of the key `payload`. One of `window`, `rate` and
+    `series` must be given."""
     timeout: NotRequired[Span]
     """Time after which a bundle without a report counts as overdue, and gives up its place in the window; one
     day by default."""
     window: NotRequired[int]
-    """Bundles that may be on their way without a report. Must be given if `rate` is not."""
+    """Bundles that may be on their way without a report. One of `window`, `rate` and `series` must be
+    given."""
 
 
 class CbrApp(TypedDict):
@@ -1670,6 +1676,19 @@ class Acm(TypedDict):
     of EN 302 307-2)."""
 
 
+class Arq(TypedDict):
+    """Retransmission of lost frames: go-back-n by COP-1 (CCSDS 232.1-B) in frames of Proximity-1, in both
+    directions. Packets arrive whole and in order; each takes 12 bytes more, and the link carries reports."""
+
+    timer: NotRequired[Span]
+    """Time from the end of a frame without an acknowledgment to its retransmission (T1_Initial). If unset,
+    the delays of both directions and the time of the longest frame so far and of a report in the other
+    direction, as they are when the frame is sent."""
+    window: NotRequired[int]
+    """Frames that may be on their way without an acknowledgment (FOP_Sliding_Window_Width), 1 to 127; 127 by
+    default."""
+
+
 class Outage(TypedDict):
     """An interval in which a link fails during its contacts."""
 
@@ -2283,6 +2302,7 @@ LinkPair = TypedDict(
     "LinkPair",
     {
         "acm": "NotRequired[Acm]",
+        "arq": "NotRequired[Arq]",
         "contacts": "NotRequired[Contacts]",
         "count": "NotRequired[int]",
         "delay": "Span",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as text
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -25,14 +26,19 @@ DELAYS_S: Final = {"125ms": 0.125, "1280ms": 1.28, "10s": 10.0, "50s": 50.0, "20
 SENDING_S: Final = 600
 #: Time that remains for the last measures beyond the delay.
 REST_S: Final = 10
-#: Measures a second of all nodes: one to three nodes with 10 or 20 each.
-RATES: Final = (10, 20, 30, 40, 60)
+#: Motes that measure, and the measures that each takes a second.
+NETWORKS: Final = tuple((motes, rate) for motes in (1, 2, 3) for rate in (10, 20))
 #: Packets that the emulator of the long-haul link holds, those on their way included.
 BUFFERS: Final = (250, 500, 1000, 1500, 2000)
 #: The size whose interruptions are stated and drawn.
 STATED: Final = 1000
-#: The rate of the figures, in measures a second.
-DRAWN: Final = 10
+#: The network of the figures: one mote, whose measures a second the emulator gets, too.
+DRAWN: Final = (1, 10)
+EMULATED: Final = 10
+#: One-way delay of the proximity link, as in eggs-sensors.toml.
+PROXIMITY_S: Final = 0.04
+#: The direction of eggs-sensors.toml in which measures travel.
+REVERSE: Final = "measures.reverse"
 #: Bytes of a measure.
 MEASURE: Final = 25
 #: Payload of a datagram on the long-haul link, as in eggs-dtn.toml: a measure, 28 bytes of UDP and IP, 54 of a bundle.
@@ -40,38 +46,48 @@ BUNDLE: Final = 107
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate bundles and TCP at each delay and rate."""
-    keys = [(name, rate) for name in DELAYS_S for rate in RATES]
-    bundles = {key: _bundles(*key) for key in keys}
-    tcp = {key: _tcp(*key) for key in keys}
+    """Simulate the measures of motes as bundles and over TCP, at each delay."""
+    legs = {network: _sensors("orbiter", 0.0, network) for network in NETWORKS}
+    keys = [(name, network) for name in DELAYS_S for network in NETWORKS]
+    with bar("eggs-dtn: motes", shown=not json) as progress:
+        measured = run_all(list(legs.values()), out / "runs", progress)
+    series = {network: _series(measured[leg], out / "series", network) for network, leg in legs.items()}
+    bundles = {key: _bundles(*key, series[key[1]]) for key in keys}
+    tcp = {(name, network): _sensors(name, DELAYS_S[name], network) for name, network in keys}
     with bar("eggs-dtn", shown=not json) as progress:
         done = run_all([*bundles.values(), *tcp.values()], out / "runs", progress)
     ours: dict[str, float | None] = {}
     rows = []
     for name, delay in DELAYS_S.items():
-        received = {rate: len(_times(done[bundles[name, rate]])) for rate in RATES}
-        delivered = {rate: _delivered(done[tcp[name, rate]]) for rate in RATES}
-        gap = max(_gap_s(done[bundles[name, rate]]) for rate in RATES)
+        received = {network: len(_times(done[bundles[name, network]])) for network in NETWORKS}
+        delivered = {network: _delivered(done[tcp[name, network]], delay) for network in NETWORKS}
+        gap = max(_gap_s(done[bundles[name, network]]) for network in NETWORKS)
         ours[f"eggs-dtn-{name}"] = min(received.values())
         ours[f"eggs-dtn-gap-{name}"] = gap
-        shares = [
-            f"{min(of):.3f} to {max(of):.3f}"
-            for of in (
-                [count[rate] / (SENDING_S * rate) for rate in RATES] for count in (received, delivered)
-            )
-        ]
-        rows.append([f"{delay:g} s", *shares, f"{gap:.2f}"])
+        for motes in (1, 2, 3):
+            of = [network for network in NETWORKS if network[0] == motes]
+            shares = [
+                " / ".join(f"{count[network] / (SENDING_S * network[0] * network[1]):.3f}" for network in of)
+                for count in (received, delivered)
+            ]
+            silence = max(_gap_s(done[bundles[name, network]]) for network in of)
+            rows.append([f"{delay:g} s", str(motes), *shares, f"{silence:.2f}"])
     table = Table(
-        "Share of the measures sent in 600 s that was received by a delay and 10 s later, 10 to 60 a second",
-        ["delay", "DTN/TCP", "TCP", "silence of DTN/TCP (s)"],
+        "Share of the measures of 600 s received by a delay and 10 s later, at 10 / 20 a second from each mote",
+        ["delay", "motes", "DTN/TCP", "TCP", "silence (s)"],
         rows,
+    )
+    air = Table(
+        "The motes' channel (IEEE 802.15.4) and TCP on the proximity link, in 600 s",
+        ["motes", "each (1/s)", "taken", "air losses", "at orbiter", "energy (J)"],
+        [_air(network, measured[leg], series[network]) for network, leg in legs.items()],
     )
     figure = compared(
         {name: done[bundles[name, DRAWN]] for name in DELAYS_S},
         {name: done[tcp[name, DRAWN]] for name in DELAYS_S},
     )
     return Reproduction(
-        judge(statements, ours), figures=_save(figure, out, "figure-20-received"), tables=[table]
+        judge(statements, ours), figures=_save(figure, out, "figure-20-received"), tables=[table, air]
     )
 
 
@@ -87,9 +103,9 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
         [
             f"{DELAYS_S[name]:g} s",
             str(buffer),
-            f"{len(_times(done[job])) / (SENDING_S * DRAWN):.3f}",
+            f"{len(_times(done[job])) / (SENDING_S * EMULATED):.3f}",
             f"{_gap_s(done[job]):.1f}",
-            f"{max(DELAYS_S[name] - buffer / DRAWN, 0):.0f}",
+            f"{max(DELAYS_S[name] - buffer / EMULATED, 0):.0f}",
         ]
         for (name, buffer), job in jobs.items()
     ]
@@ -108,41 +124,79 @@ def _save(figure: Figure, out: Path, name: str) -> list[Path]:
     return [plots.save(figure, out / "figures" / f"{name}.{ending}") for ending in ("png", "svg", "pdf")]
 
 
-def _duration(name: str) -> str:
-    return f"duration={SENDING_S + DELAYS_S[name] + REST_S} s"
+def _sensors(to: str, delay: float, network: tuple[int, int]) -> Job:
+    """The measures of motes over TCP: to the orbiter, or to the Earth at a long-haul delay."""
+    motes, rate = network
+    client = "orbiter" if to == "orbiter" else "earth"
+    changes = (
+        f"duration={_begin_s(delay) + SENDING_S + delay + REST_S} s",
+        f"link.long-haul.delay={delay} s",
+        f"flow.measures.from={client}",
+        f"flow.measures.app.motes={text.dumps([f'm{number}' for number in range(1, motes + 1)])}",
+        f"flow.measures.app.period={1000 // rate} ms",
+    )
+    return Job(f"eggs-sensors-{to}-{motes}-{rate}", HERE / "eggs-sensors.toml", changes)
 
 
-def _bundles(name: str, rate: int) -> Job:
+def _begin_s(delay: float) -> float:
+    """When motes begin: the handshake and the query have crossed both links, which takes three times their delay."""
+    return 3 * (PROXIMITY_S + delay)
+
+
+def _series(run: Run, folder: Path, network: tuple[int, int]) -> tuple[Path, int]:
+    """Writes when TCP has brought each measure of the first 600 s to the orbiter; returns the file and their number."""
+    trace = run.trace("delivered", REVERSE)
+    end = _begin_s(0.0) + SENDING_S + PROXIMITY_S
+    lines, before = ["time,payload"], 0
+    for time, delivered in zip(trace["time"].to_list(), trace["delivered"].to_list(), strict=True):
+        if time > end:
+            break
+        measures = delivered // MEASURE - before
+        # Measures of one segment become bundles one after the other.
+        lines += [f"{time + number * 1e-9:.9f},{MEASURE}" for number in range(measures)]
+        before += measures
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{network[0]}-motes-{network[1]}.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file.resolve(), before
+
+
+def _air(network: tuple[int, int], run: Run, series: tuple[Path, int]) -> list[str]:
+    """A row about what happened before the orbiter."""
+    motes, rate = network
+    flow = run.flows.row(0, named=True)
+    lost = flow["sensor_messages_lost"] / flow["sensor_messages"]
+    taken = SENDING_S * motes * rate
+    return [
+        str(motes),
+        str(rate),
+        str(taken),
+        f"{100 * lost:.2f} %",
+        str(series[1]),
+        f"{flow['sensor_energy']:.2f}",
+    ]
+
+
+def _bundles(name: str, network: tuple[int, int], series: tuple[Path, int]) -> Job:
     contacts = "".join(
         f"{pair},0,100000,64000,{DELAYS_S[name]}\\n" for pair in ("orbiter,earth", "earth,orbiter")
     )
+    file = text.dumps(str(series[0]))
     changes = (
-        _duration(name),
+        f"duration={_begin_s(0.0) + SENDING_S + DELAYS_S[name] + REST_S} s",
         f'network.long-haul.plan="src,dst,start,end,rate_bps,owlt_s\\n{contacts}"',
-        f"flow.measures.app.bundles={SENDING_S * rate}",
-        *(f'flow.{flow}.app.rate="{rate * MEASURE * 8} bit/s"' for flow in ("sink", "measures")),
+        f"flow.measures.app.series={{file={file}}}",
     )
-    return Job(f"eggs-dtn-{name}-{rate}", HERE / "eggs-dtn.toml", changes)
-
-
-def _tcp(name: str, rate: int) -> Job:
-    changes = (
-        _duration(name),
-        f'link.long-haul.delay="{DELAYS_S[name]} s"',
-        f'flow.measures.app.rate="{rate * MEASURE * 8} bit/s"',
-        f"flow.measures.app.on={SENDING_S} s",
-        "flow.measures.app.off=1 d",
-    )
-    return Job(f"eggs-full-tcp-{name}-{rate}", HERE / "eggs-tcp.toml", changes)
+    return Job(f"eggs-dtn-{name}-{network[0]}-{network[1]}", HERE / "eggs-dtn.toml", changes)
 
 
 def _emulator(name: str, buffer: int) -> Job:
     changes = (
-        _duration(name),
+        f"duration={SENDING_S + DELAYS_S[name] + REST_S} s",
         f'link.long-haul.delay="{DELAYS_S[name]} s"',
         f"link.long-haul.holds={buffer}",
-        f"flow.measures.app.bundles={SENDING_S * DRAWN}",
-        f'flow.measures.app.rate="{DRAWN * BUNDLE * 8} bit/s"',
+        f"flow.measures.app.bundles={SENDING_S * EMULATED}",
+        f'flow.measures.app.rate="{EMULATED * BUNDLE * 8} bit/s"',
     )
     return Job(f"eggs-emulator-{name}-{buffer}", HERE / "eggs-emulator.toml", changes)
 
@@ -158,14 +212,20 @@ def _gap_s(run: Run) -> float:
     return max(later - earlier for earlier, later in pairwise(times))
 
 
-def _delivered(run: Run) -> float:
-    """Measures that TCP delivered."""
-    return float(run.flows["delivered_bytes"][0]) / MEASURE
+def _delivered(run: Run, delay: float) -> float:
+    """Measures of the first 600 s that TCP delivered."""
+    delivered = run.trace("delivered", REVERSE)["delivered"]
+    if not len(delivered):
+        return 0.0
+    rows = run.flows["sensor_rows"][0]
+    # The sink goes on at the same rate for the delay and the rest.
+    share = SENDING_S / (SENDING_S + delay + REST_S)
+    return min(float(delivered[-1]) / MEASURE, float(rows) * share)
 
 
 @figure_function
 def compared(bundles: Mapping[str, Run], tcp: Mapping[str, Run]) -> Figure:
-    """Figure 20 for each delay, and the same measures over TCP from end to end."""
+    """Figure 20 for each delay with one mote, and the same measures over TCP from end to end."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")
@@ -173,7 +233,7 @@ def compared(bundles: Mapping[str, Run], tcp: Mapping[str, Run]) -> Figure:
     for number, (name, run) in enumerate(bundles.items()):
         _draw(left, _times(run), f"{DELAYS_S[name]:g} s", _style(number))
     for number, (name, run) in enumerate(tcp.items()):
-        trace = run.trace("delivered")
+        trace = run.trace("delivered", REVERSE)
         measures = (trace["delivered"] / MEASURE).to_list() if len(trace) else []
         times = trace["time"].to_list() if len(trace) else []
         label = f"{DELAYS_S[name]:g} s" if times else f"{DELAYS_S[name]:g} s: no connection"

@@ -24,6 +24,17 @@ RATE: Final = 10
 MEASURE: Final = 25
 #: Bytes of a block of measures.
 BLOCK: Final = 500
+#: Power of the transmitter from one node to another while it transmits, in watts: what UHF radios of rovers and
+#: orbiters radiate (8.5 W), and an orbiter's X-band amplifier (100 W). Assumed, in the order of what missions to Mars
+#: have; stations on the Earth do not count.
+POWER_W: Final = {"rover.orbiter": 8.5, "orbiter.rover": 8.5, "orbiter.earth": 100.0, "earth.orbiter": 0.0}
+#: The links of eggs-mars-day.toml and eggs-mars-day-split.toml in these directions, with their rates in bit/s.
+LINKS: Final = {
+    "rover.orbiter": ("proximity", 256_000),
+    "orbiter.rover": ("proximity.return", 256_000),
+    "orbiter.earth": ("long-haul", 64_000),
+    "earth.orbiter": ("long-haul.return", 64_000),
+}
 
 #: The ways by which measures reach the Earth.
 JOBS: Final = {
@@ -54,12 +65,16 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
                 f"{100 * blocks * BLOCK / (DAY_S * RATE * MEASURE):.1f} %",
                 f"{delays[blocks // 2] / 3600:.1f}" if delays else "-",
                 f"{delays[-1] / 3600:.1f}" if delays else "-",
-                f"{_sent(done[job]) / (blocks * BLOCK):.2f}" if delays else "-",
+                f"{sum(sent for sent, _ in _sent(done[job]).values()) / (blocks * BLOCK):.2f}"
+                if delays
+                else "-",
+                f"{_energy_j(done[job]) / 1000:.1f}",
+                f"{1000 * _energy_j(done[job]) * MEASURE / (blocks * BLOCK):.0f}" if delays else "-",
             ]
         )
     table = Table(
-        "A Martian day: 10 measures a second, delivered by 5.3 h after its end",
-        ["transport", "delivered", "median delay (h)", "longest (h)", "sent per delivered byte"],
+        "A Martian day: 10 measures a second, delivered by 5.3 h after its end; energy of the transmitters",
+        ["transport", "delivered", "p50 (h)", "max (h)", "sent/byte", "kJ", "mJ each"],
         rows,
     )
     figure = day(arrivals)
@@ -85,12 +100,19 @@ def _arrivals(run: Run) -> Arrivals:
     return arrivals
 
 
-def _sent(run: Run) -> float:
-    """Bytes that the transmitters of rover, orbiter and Earth have sent, acknowledgments and reports included."""
+def _sent(run: Run) -> dict[str, tuple[float, float]]:
+    """Bytes that were sent from one node to another, acknowledgments and reports included, and for how many seconds."""
     tables = run.summary["tables"]
-    if "bundles" in tables:
-        return float(tables["bundles"][0]["sent_bytes"])
-    return float(sum(link["bytes"] for link in tables["link"]))
+    if "bundle_hops" in tables:
+        hops = {row["hop"].partition(".")[2]: row for row in tables["bundle_hops"]}
+        return {hop: (float(row["hop_bytes"]), float(row["hop_transmitting"])) for hop, row in hops.items()}
+    links = {row["link"]: float(row["bytes"]) for row in tables["link"]}
+    return {hop: (links[link], 8 * links[link] / rate) for hop, (link, rate) in LINKS.items()}
+
+
+def _energy_j(run: Run) -> float:
+    """Energy of the transmitters on Mars and around it."""
+    return sum(POWER_W[hop] * seconds for hop, (_, seconds) in _sent(run).items())
 
 
 @figure_function

@@ -8,6 +8,7 @@ use crate::scenario::{Flow, LinkPair, Scenario};
 use crate::serving::served;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Stream, Streams, Table, Time};
 use bentpipe_models::app::End;
+use bentpipe_models::link::arq::{self, Arq};
 use bentpipe_models::link::{self, Link};
 use bentpipe_models::net::access::{self, Access};
 use bentpipe_models::net::edge::classify::{Known, Pattern};
@@ -210,10 +211,40 @@ fn add_link<'a>(builder: &mut Builder<'a>, pair: &'a LinkPair) {
     builder.begin(&pair.name);
     let (a, b) = (builder.node(&pair.from), builder.node(&pair.to));
     let ends = [(a, b), (b, a)];
+    if let Some(config) = &pair.arq {
+        return add_repeating(builder, pair, config, ends);
+    }
     for (Direction { name, config, link }, (from, to)) in directions(builder, pair).into_iter().zip(ends) {
         let stage = builder.stage(&name, Box::new(link));
         builder.edge(from, to, (stage, Port(0)), config.delay);
         builder.towards_node((stage, Port(0)), to);
+    }
+}
+
+/// Adds a link with retransmissions, both directions of which are one stage.
+fn add_repeating<'a>(
+    builder: &mut Builder<'a>,
+    pair: &'a LinkPair,
+    config: &arq::Config,
+    ends: [(NodeId, NodeId); 2],
+) {
+    let configs = [pair.forward(), pair.back()];
+    let parts = directions(builder, pair);
+    let streams = parts.each_ref().map(|part| builder.stream(&format!("{}.arq", part.name)));
+    let names = parts.each_ref().map(|part| part.name.clone());
+    let stage = Arq::new(
+        config,
+        parts.map(|part| part.link),
+        [&configs[0], &configs[1]],
+        [&names[0], &names[1]],
+        streams,
+    );
+    let stage = builder.stage(&pair.name, Box::new(stage));
+    for ((from, to), (port, config)) in ends.into_iter().zip([Port(0), Port(1)].into_iter().zip(&configs)) {
+        builder.edge(from, to, (stage, port), config.delay);
+        builder.towards_node((stage, port), to);
+        let crossed = Port(port.0 + 2);
+        builder.wire((stage, crossed), (stage, crossed));
     }
 }
 
@@ -231,6 +262,7 @@ fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
     ];
     both.map(|(name, config, ends)| {
         let (stream, probe) = (builder.stream(&name), builder.probe(&link::TRACE, &name));
+        let config = if pair.arq.is_some() { arq::below(&config) } else { config };
         let changes = config.acm.as_ref().and_then(|_| builder.probe(&link::acm::TRACE, &name));
         let mut link = Link::new(&name, &config, stream, probe).adapting(&config, ends, changes);
         if let Some(contacts) = &pair.contacts {

@@ -35,6 +35,7 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
     let others = [
         &link::REPORT,
         &link::acm::REPORT,
+        &link::arq::REPORT,
         &effect::REPORT,
         &terminal::REPORT,
         &ncc::REPORT,
@@ -44,6 +45,7 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
         &atm::leg::LEG,
         &wifi::counters::REPORT,
         &bundles::REPORT,
+        &bundles::HOPS,
         &bundles::FLOW,
         &edge::REPORT,
         &proxy::split::REPORT,

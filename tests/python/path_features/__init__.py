@@ -85,6 +85,7 @@ ELSEWHERE: Final[dict[str, str]] = {
     "link.error.trace.outcomes.file": "the same outcomes in a file",
     "link.contacts.when.plan.plan.file": "the same plan in a file",
     "network.bundles.plan.file": "the same plan in a file",
+    "flow.app.bundles.series.file": "the same series in a file",
     "flow.transport.tcp.congestion.file": "source that may do anything (test_prototypes.py)",
     "access.policy.signal.samples.file": "the same samples in a file",
     "network.constellation.routing.forwarding": "the paths of a file, which facts follow as a run does (View)",

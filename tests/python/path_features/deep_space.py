@@ -53,6 +53,18 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         "open in its contacts",
     ),
+    Row(
+        "link.arq link.arq.window link.arq.timer",
+        LINK,
+        ('link.w.arq={window=60,timer="1 s"}',),
+        "acknowledged (ARQ)",
+    ),
+    Row(
+        "flow.app.bundles.series",
+        LINK,
+        ('flow.f.app={kind="bundles",series="time,payload\\n0,1000\\n0.01,900"}', "flow.f.transport=udp"),
+        "this flow uses udp",
+    ),
     Row("link.holds link.return.holds", LINK, ("link.w.holds=40",), "it holds at most 40 packets"),
     Row(
         "link.framing.space link.framing.space.frame link.framing.space.frame.tm link.framing.space.frame.aos "

@@ -15,7 +15,7 @@ mod routing;
 mod storage;
 
 pub use config::{Config, Convergence, Discard, Routing};
-pub use outcome::{Bundle, Counters, Outcome, Reason};
+pub use outcome::{Bundle, Counters, Outcome, Reason, Sent};
 
 use crate::bundle::Header;
 use crate::contacts::{Node, Plan};
@@ -88,6 +88,8 @@ pub struct Network {
     timers: Option<Time>,
     outcomes: VecDeque<Outcome>,
     counters: Counters,
+    /// What each node has sent to which other.
+    sent: BTreeMap<(Node, Node), Sent>,
     errors: Errors,
 }
 
@@ -111,6 +113,7 @@ impl Network {
             timers: None,
             outcomes: VecDeque::new(),
             counters: Counters::default(),
+            sent: BTreeMap::new(),
             errors,
         };
         for index in 0..network.plan.contacts().len() as u32 {
@@ -129,6 +132,11 @@ impl Network {
     /// Counts so far.
     pub fn counters(&self) -> Counters {
         Counters { searches: self.router.searches(), ..self.counters }
+    }
+
+    /// What each node has sent to which other so far, in the order of nodes.
+    pub fn sent(&self) -> impl Iterator<Item = ([Node; 2], Sent)> + '_ {
+        self.sent.iter().map(|((from, to), sent)| ([*from, *to], *sent))
     }
 
     /// Bundles that are neither delivered nor dropped.
@@ -211,7 +219,7 @@ impl Network {
                 self.transmit(index);
             }
             Event::Closes(index) => self.closed(index),
-            Event::Sent(index) => self.sent(index),
+            Event::Sent(index) => self.has_sent(index),
             Event::Arrives(bundle, contact, hops) => self.arrived(bundle, contact, hops),
             Event::Segment(place, contact) => self.segment(place, contact),
             Event::Expires(bundle) => self.expire(bundle),
@@ -421,13 +429,15 @@ impl Network {
         let contact = self.plan.contacts()[index as usize];
         let sent = self.now + contact.rate.span_of(bytes);
         self.counters.sent_bytes += bytes;
+        let hop = self.sent.entry((contact.from, contact.to)).or_default();
+        (hop.bytes, hop.time) = (hop.bytes + bytes, hop.time + sent.since(self.now));
         self.counters.transmissions += 1;
         self.channels[index as usize].busy = Some(sent);
         self.schedule(sent, Event::Sent(index));
         sent
     }
 
-    fn sent(&mut self, index: u32) {
+    fn has_sent(&mut self, index: u32) {
         let channel = &mut self.channels[index as usize];
         // The end of what a closed contact was sending means nothing any more.
         if channel.busy == Some(self.now) {

@@ -54,6 +54,15 @@ pub enum Outcome {
     },
 }
 
+/// What a node has sent to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Bytes, headers, retransmissions and reports included.
+    pub bytes: u64,
+    /// Time for which it transmitted; what the end of a contact cut off counts in full.
+    pub time: Span,
+}
+
 /// Counts of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
     networks: BTreeMap<String, Network>,
-    /// The links of each access.
+    /// The links of each access; a link with retransmissions is one by itself, as both of its directions are one stage.
     accesses: Arc<BTreeMap<String, Vec<String>>>,
     /// The changeable keys of a link.
     link_keys: Arc<Vec<String>>,
@@ -77,9 +77,13 @@ impl Parts {
         Parts {
             links: scenario.link.iter().map(|link| (link.name.clone(), link.clone())).collect(),
             networks: scenario.network.iter().map(network).collect(),
-            accesses: Arc::new(
-                scenario.access.iter().map(|access| (access.name.clone(), access.links.clone())).collect(),
-            ),
+            accesses: {
+                let accesses =
+                    scenario.access.iter().map(|access| (access.name.clone(), access.links.clone()));
+                let repeating = scenario.link.iter().filter(|link| link.arq.is_some());
+                let alone = repeating.map(|link| (link.name.clone(), vec![link.name.clone()]));
+                Arc::new(accesses.chain(alone).collect())
+            },
             link_keys: Arc::new(keys::of::<LinkPair>()),
         }
     }

@@ -5,6 +5,7 @@ use crate::builder::Builder;
 use crate::scenario::{LinkPair, Scenario};
 use bentpipe_core::NodeId;
 use bentpipe_models::facts::{Course, Crossing, Hop as Medium, Queue, Traffic};
+use bentpipe_models::link::arq;
 use bentpipe_models::net::access;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -114,6 +115,16 @@ pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Mediu
         true => pair.forward().facts(&pair.name, pair.ends(), traffic),
         false => pair.back().facts(&LinkPair::back_name(&pair.name), pair.back_ends(), traffic),
     };
+    if pair.arq.is_some() {
+        // What is lost is retransmitted: the loss becomes delay.
+        let (bytes, loss) = (f64::from(traffic.bytes), std::mem::replace(&mut medium.loss, 0.0));
+        medium = medium.within(bytes / (bytes + f64::from(arq::overhead())));
+        let told = match loss > 0.0 {
+            true => format!("frames that are lost, {:.2} %, are retransmitted (ARQ), for which the prediction takes no time", 100.0 * loss),
+            false => "its frames are acknowledged (ARQ), for which the prediction takes no time".to_owned(),
+        };
+        medium.notes.push(told);
+    }
     if let Some(contacts) = &pair.contacts {
         let kind = contacts.when.kind();
         medium.notes.push(format!(

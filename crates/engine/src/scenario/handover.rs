@@ -103,6 +103,10 @@ impl Scenario {
                                 format!("\"{link}\" has contacts; allowed: links that are always open");
                             problems.add("links", message);
                         }
+                        let repeats = |pair: &&LinkPair| pair.name == *link && pair.arq.is_some();
+                        if self.link.iter().any(|pair| repeats(&pair)) {
+                            problems.add("links", format!("\"{link}\" has arq; allowed: links without"));
+                        }
                         if let Some(other) = taken.insert(link, &access.name) {
                             let message =
                                 format!("\"{link}\" already belongs to \"{other}\"; allowed: another link");

@@ -71,6 +71,10 @@ pub struct LinkPair {
     /// The intervals in which the link is open. If unset, it always is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contacts: Option<link::contacts::Config>,
+    /// Retransmission of lost frames by go-back-n, as of COP-1, in both directions: packets arrive whole and in order. `rate` is then that of
+    /// the frames, which are 12 bytes longer than their packets. If unset, what is lost stays lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<link::arq::Config>,
     /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
     /// symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset, all
     /// packets are sent at `rate`.
@@ -139,7 +143,7 @@ impl LinkPair {
             rate,
             delay,
             error,
-            traced: trace.is_some() || acm.is_some() || self.contacts.is_some(),
+            traced: trace.is_some() || acm.is_some() || self.contacts.is_some() || self.arq.is_some(),
         })
     }
 
@@ -164,6 +168,21 @@ impl bentpipe_scenario::Check for LinkPair {
         }
         if let Some(back) = &self.back {
             problems.within("return", |problems| back.check(self.back_ends(), problems));
+        }
+        if self.arq.is_some() {
+            for (which, link::Config { framing, acm, quick_start, reorder, .. }) in
+                [("", self.forward()), ("return.", self.back())]
+            {
+                let beside = [
+                    ("framing", framing != link::framing::Config::default()),
+                    ("acm", acm.is_some()),
+                    ("quick_start", quick_start.is_some()),
+                    ("reorder", reorder),
+                ];
+                if let Some((key, _)) = beside.into_iter().find(|(_, set)| *set) {
+                    return problems.add("arq", format!("stands beside {which}{key}; allowed: one of them"));
+                }
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod access;
 mod acm;
+mod arq;
 mod atm;
 mod bad_scenarios;
 mod bad_tcp;

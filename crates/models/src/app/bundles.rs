@@ -1,10 +1,11 @@
-//! Bundles from a source to a destination that reports each of them, as DTNperf sends them: at a rate, or within a window.
+//! Bundles from a source to a destination that reports each of them, as DTNperf sends them: at a rate, within a window, or at given times.
 //!
 //! Each bundle is one datagram, which a network of bundle agents ([`crate::net::bundles`]) carries as the payload of one bundle; over other
 //! networks it is a plain datagram. The destination answers each bundle with a report of `report` bytes, which names the bundle. Within a `window`
 //! of W bundles, the source keeps W bundles without a report on their way and sends the next one when a report arrives, or when
 //! `timeout` has passed for the oldest one, which then counts as overdue. At a `rate`, bundles leave at constant intervals whatever has been
-//! reported. A report that arrives after the timeout still counts as a report.
+//! reported. A report that arrives after the timeout still counts as a report. A `series` says when which bundle is sent: what a program that gets
+//! data from elsewhere makes of them, such as a proxy.
 //!
 //! ```toml
 //! app = { kind = "bundles", payload = "50 kB", window = 4, timeout = "1 h" }
@@ -15,6 +16,7 @@
 //! reports are administrative records of the bundle protocol; here they are datagrams of the application, of the size of such a record.
 
 use super::{Actions, App, Arrival, Demand, End, Event, Workload};
+use crate::link::series;
 use crate::packet::datagram::Written;
 use crate::LARGEST_DATAGRAM;
 use bentpipe_core::{Column, Count, Problems, Rate, Report, Sample, Size, Span, Stream, Table, Tables, Time};
@@ -22,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bundles at a rate or within a window, each of which the destination reports, as DTNperf sends them.
+/// Bundles at a rate, within a window or at given times, each of which the destination reports, as DTNperf sends them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "BundlesApp")]
@@ -30,17 +32,21 @@ pub struct Config {
     /// Payload of a bundle, 50 kB by default, as of DTNperf; at least 20 B.
     #[serde(default = "payload")]
     pub payload: Size,
-    /// Bundles that may be on their way without a report. Must be given if `rate` is not.
+    /// Bundles that may be on their way without a report. One of `window`, `rate` and `series` must be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Count<1, 65_536>>,
-    /// Rate of the payload, at which bundles are sent whatever has been reported. Must be given if `window` is not.
+    /// Rate of the payload, at which bundles are sent whatever has been reported. One of `window`, `rate` and `series` must be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// The bundles to send: a table, comma-separated or a Parquet file, with `time` in seconds from the start of the flow and `payload` in bytes,
+    /// which holds instead of the key `payload`. One of `window`, `rate` and `series` must be given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<series::Table>,
     /// Number of bundles to send. If unset, bundles are sent until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundles: Option<Count<1, 4_294_967_295>>,
     /// Size of a report, 40 B by default: the length of a status report of the bundle protocol (RFC 9171, section 6.1.1) with one status. 0 B sends
-    /// none, which needs a `rate`.
+    /// none, which needs a `rate` or a `series`.
     #[serde(default = "report")]
     pub report: Size,
     /// Time after which a bundle without a report counts as overdue, and gives up its place in the window; one day by default.
@@ -98,6 +104,7 @@ impl Workload for Config {
             End::Source => Box::new(Source {
                 config: self.clone(),
                 sent: 0,
+                begin: Time::ZERO,
                 next: Time::ZERO,
                 waiting: BTreeMap::new(),
                 order: VecDeque::new(),
@@ -116,6 +123,13 @@ impl Workload for Config {
     }
 
     fn demand(&self) -> Option<Demand> {
+        if let Some((series, sizes)) =
+            self.series.as_ref().and_then(|series| Some((series, series.column("payload")?)))
+        {
+            let (bytes, last) = (sizes.iter().sum::<f64>(), *series.times().last()?);
+            let rate_bit_s = 8.0 * bytes / last.as_secs_f64().max(1e-9);
+            return Some(Demand { rate_bit_s, datagram: (bytes / sizes.len() as f64) as u32 });
+        }
         let rate = self.rate?;
         Some(Demand { rate_bit_s: rate.bits_per_second() as f64, datagram: self.payload.bytes() as u32 })
     }
@@ -131,14 +145,30 @@ impl Workload for Config {
                 format!("{} is out of range; allowed: {REPORT} B to {LARGEST_DATAGRAM} B", self.payload),
             );
         }
-        match (self.window, self.rate) {
-            (None, None) => problems.add("window", "is missing; allowed: a window or a rate"),
-            (Some(_), Some(_)) => problems.add("rate", "stands beside a window; allowed: one of them"),
+        match (self.window, self.rate, &self.series) {
+            (None, None, None) => problems.add("window", "is missing; allowed: a window, a rate or a series"),
+            (Some(_), Some(_), _) => problems.add("rate", "stands beside a window; allowed: one of them"),
+            (Some(_), _, Some(_)) => problems.add("series", "stands beside a window; allowed: one of them"),
+            (_, Some(_), Some(_)) => problems.add("series", "stands beside a rate; allowed: one of them"),
             _ => {}
+        }
+        if let Some(series) = &self.series {
+            problems.within("series", |problems| {
+                series.check(&["payload"], &["payload"], problems);
+                for (row, value) in series.column("payload").unwrap_or_default().iter().enumerate() {
+                    if !(REPORT as f64..=LARGEST_DATAGRAM as f64).contains(value) || value.fract() != 0.0 {
+                        let line = series.line(row);
+                        let message = format!(
+                            "line {line}: payload is {value}; allowed: {REPORT} to {LARGEST_DATAGRAM} bytes"
+                        );
+                        return problems.add("", message);
+                    }
+                }
+            });
         }
         let report = self.report.bytes();
         if report == 0 && self.window.is_some() {
-            problems.add("report", "is 0 B, and a window needs reports; allowed: with a rate");
+            problems.add("report", "is 0 B, and a window needs reports; allowed: with a rate or a series");
         }
         if report != 0 && !(REPORT..=LARGEST_DATAGRAM).contains(&report) {
             problems.add(
@@ -158,6 +188,8 @@ impl Workload for Config {
 struct Source {
     config: Config,
     sent: u64,
+    /// The start of the flow.
+    begin: Time,
     /// When the next bundle is due at a rate.
     next: Time,
     /// Bundles without a report and when they were sent.
@@ -173,16 +205,31 @@ struct Source {
 }
 
 impl Source {
+    /// When the next bundle is due, if there is one and no report has to come before.
+    fn due(&self, now: Time) -> Option<Time> {
+        if self.config.bundles.is_some_and(|bundles| self.sent >= bundles.value()) {
+            return None;
+        }
+        match (self.config.window, &self.config.series) {
+            (Some(window), _) => ((self.waiting.len() as u64) < window.value()).then_some(now),
+            (None, Some(series)) => {
+                series.times().get(self.sent as usize).map(|time| self.begin + time.since(Time::ZERO))
+            }
+            (None, None) => Some(self.next),
+        }
+    }
+
+    /// The payload of the next bundle.
+    fn size(&self) -> u64 {
+        let sizes = self.config.series.as_ref().and_then(|series| series.column("payload"));
+        sizes.map_or(self.config.payload.bytes(), |sizes| sizes[self.sent as usize] as u64)
+    }
+
     /// Sends a bundle if it is time to, and asks for the next event.
     fn act(&mut self, now: Time, actions: &mut Actions) {
         self.expire(now);
-        let more = self.config.bundles.is_none_or(|bundles| self.sent < bundles.value());
-        let due = match (self.config.window, self.config.rate) {
-            (Some(window), _) => (self.waiting.len() as u64) < window.value(),
-            _ => self.next <= now,
-        };
-        if more && due {
-            actions.send = self.config.payload.bytes();
+        if self.due(now).is_some_and(|due| due <= now) {
+            actions.send = self.size();
             if self.config.report != Size::from_bytes(0) {
                 self.waiting.insert(self.sent as u32, now);
                 self.order.push_back(self.sent as u32);
@@ -192,15 +239,9 @@ impl Source {
                 self.next = now + rate.span_of(self.config.payload.bytes());
             }
         }
-        let more = self.config.bundles.is_none_or(|bundles| self.sent < bundles.value());
-        let next = match (self.config.window, self.config.rate) {
-            _ if !more => None,
-            (Some(window), _) => ((self.waiting.len() as u64) < window.value()).then_some(now),
-            _ => Some(self.next),
-        };
         let oldest = self.order.front().and_then(|number| self.waiting.get(number));
         let expires = oldest.map(|sent| *sent + self.config.timeout);
-        actions.timer = [next, expires].into_iter().flatten().min();
+        actions.timer = [self.due(now), expires].into_iter().flatten().min();
     }
 
     /// Counts bundles whose timeout has passed.
@@ -234,7 +275,11 @@ impl App for Source {
     fn on(&mut self, now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
         match event {
             Event::Start => actions.connect = true,
-            Event::Connected | Event::Timer => self.act(now, actions),
+            Event::Connected => {
+                self.begin = now;
+                self.act(now, actions);
+            }
+            Event::Timer => self.act(now, actions),
             _ => {}
         }
     }
@@ -393,5 +438,25 @@ mod tests {
         // At 45 s the reports of 0 and 2 are here, and those of 1 and 3 are overdue: that of 3 comes at 50 s.
         assert_eq!([value("bundles_reported"), value("bundles_overdue")], [2.0, 2.0]);
         assert_eq!(value("bundles_ratio"), 0.4);
+    }
+
+    #[test]
+    fn a_series_sends_what_it_says_when_it_says_so() {
+        let series = r#"{"series": "time,payload\n3,25\n5,30\n5.000000001,1000\n40,25", "timeout": "100 s"}"#;
+        let (sent, report) = run(series, 10, 1000, |_| false);
+        assert_eq!(sent, [3, 5, 5, 40]);
+        assert_eq!(report.value("flow_bundles", "f", "bundles_reported"), Some(4.0));
+        let config: Config = serde_json::from_str(series).unwrap();
+        assert_eq!(config.demand().unwrap(), Demand { rate_bit_s: 8.0 * 1080.0 / 40.0, datagram: 270 });
+        let problems = |text: &str| {
+            let mut problems = Problems::default();
+            serde_json::from_str::<Config>(text).unwrap().check(&mut problems);
+            problems.into_vec().into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+        };
+        assert!(problems(series).is_empty());
+        let short = problems(r#"{"series": "time,payload\n3,25\n5,3"}"#);
+        assert_eq!(short, ["line 3: payload is 3; allowed: 20 to 65507 bytes"]);
+        let both = problems(r#"{"rate": "1 kbit/s", "series": "time,payload\n3,25"}"#);
+        assert_eq!(both, ["stands beside a rate; allowed: one of them"]);
     }
 }

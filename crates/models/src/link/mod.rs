@@ -21,6 +21,7 @@
 
 pub mod acm;
 mod adaptive;
+pub mod arq;
 pub mod contacts;
 mod facts;
 pub mod framing;
@@ -377,6 +378,21 @@ impl Link {
             Some(line) => line.push(leaves, packet, &mut self.transmitter.stream),
             None => out.send(self.exit, packet),
         }
+    }
+
+    /// When everything that it has taken will have been sent; while it is closed, when it opens.
+    pub fn free_at(&self) -> Time {
+        self.transmitter.free_at()
+    }
+
+    /// Its present rate.
+    pub fn rate(&self) -> Rate {
+        self.transmitter.rate()
+    }
+
+    /// Its present propagation delay.
+    pub fn delay(&self) -> Span {
+        self.delay
     }
 
     /// Number of packets in flight that have not been sent completely.

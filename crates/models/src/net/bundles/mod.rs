@@ -12,4 +12,4 @@ mod config;
 mod stage;
 
 pub use config::Config;
-pub use stage::{Agents, CUT_OFF, EXPIRED, FLOW, FULL, REPORT, UNREACHABLE};
+pub use stage::{Agents, CUT_OFF, EXPIRED, FLOW, FULL, HOPS, REPORT, UNREACHABLE};

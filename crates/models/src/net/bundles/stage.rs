@@ -19,6 +19,17 @@ pub const CUT_OFF: DropReason = DropReason::new("contact ended during the bundle
 /// The packet's destination does not lie behind a node of the network.
 pub const UNREACHABLE: DropReason = DropReason::new("not behind a node of the bundle network");
 
+/// What each agent sent to which other.
+pub static HOPS: Table = Table {
+    name: "bundle_hops",
+    entity: "hop",
+    about: "at the end of the run, from each node of a network of bundle agents to another (NETWORK.FROM.TO), if it sent something",
+    columns: &[
+        Column::whole("hop_bytes", "bytes", "bytes that were sent, headers, retransmissions and reports included"),
+        Column::real("hop_transmitting", "s", "time for which they were transmitted"),
+    ],
+};
+
 /// What a delay-tolerant network did in a run.
 pub static REPORT: Table = Table {
     name: "bundles",
@@ -251,6 +262,12 @@ impl Stage for Agents {
             counters.searches as f64,
         ];
         report.row(&REPORT, &self.name, &values);
+        let plan = self.network.plan();
+        for (ends, sent) in self.network.sent() {
+            let [from, to] = ends.map(|node| plan.name(node));
+            let hop = format!("{}.{from}.{to}", self.name);
+            report.row(&HOPS, &hop, &[sent.bytes as f64, sent.time.as_secs_f64()]);
+        }
         self.flows.iter().for_each(|flow| flow.report(report));
     }
 }

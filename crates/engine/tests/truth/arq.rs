@@ -1,0 +1,113 @@
+//! Links with retransmissions among TCP, contacts and changes: nothing is lost, nothing comes twice, and no byte disappears.
+
+use crate::bad_scenarios::loaded;
+use crate::run::{scenario, value, Run};
+use bentpipe_core::{Span, Time};
+
+fn relay(link: &str) -> String {
+    format!(
+        r#"
+name = "relay"
+duration = "60 s"
+
+[[link]]
+name = "proximity"
+from = "rover"
+to = "orbiter"
+rate = "256 kbit/s"
+delay = "5 ms"
+queue = {{ kind = "drop-tail", packets = 20 }}
+error = {{ kind = "packet", probability = 0.05 }}
+{link}
+
+[[flow]]
+name = "up"
+from = "rover"
+to = "orbiter"
+app = "bulk"
+transport = "tcp"
+
+[[flow]]
+name = "datagrams"
+from = "orbiter"
+to = "rover"
+app = {{ kind = "cbr", rate = "16 kbit/s", datagram = "100 B" }}
+transport = "udp"
+"#
+    )
+}
+
+fn conserves(run: &mut Run) {
+    let (held, totals) = (run.network.held(), run.network.out().totals().clone());
+    let dropped: (u64, u64) =
+        totals.dropped.values().fold((0, 0), |sum, one| (sum.0 + one.packets, sum.1 + one.bytes));
+    assert_eq!(totals.created.packets, totals.consumed.packets + dropped.0 + held.packets);
+    assert_eq!(totals.created.bytes, totals.consumed.bytes + dropped.1 + held.bytes);
+}
+
+#[test]
+fn tcp_sees_no_losses_of_the_link_but_those_of_its_queue() {
+    let run = |link: &str| {
+        let scenario = scenario(&relay(link));
+        let mut run = Run::new(&scenario, 1, 0);
+        let mut last = Time::ZERO;
+        for second in 1..=60 {
+            last = Time::ZERO + Span::from_secs(second);
+            run.network.run_until(last);
+            conserves(&mut run);
+        }
+        let report = run.network.report(last);
+        let (table, column) = if link.is_empty() { ("link", "queue_drops") } else { ("arq", "arq_drops") };
+        [
+            value(&report, "flow_source", "up", "retransmissions"),
+            value(&report, "flow_destination", "datagrams", "delivered_packets"),
+            value(&report, "flow_source", "datagrams", "sent_packets"),
+            value(&report, table, "proximity", column),
+        ]
+    };
+    let (without, with) = (run(""), run("arq = { window = 4 }"));
+    // Of the datagrams a twentieth is lost without, and none with, but what is on its way.
+    assert!(without[1] < 0.97 * without[2] && with[1] >= with[2] - 3.0, "{without:?} {with:?}");
+    // TCP repairs what the queue has dropped, and nothing else.
+    assert!(with[0] <= with[3] && without[0] > without[3], "{without:?} {with:?}");
+}
+
+#[test]
+fn contacts_and_changes_lose_nothing() {
+    let text = relay(
+        r#"contacts = { when = { kind = "windows", windows = [["0 s", "3 s"]], repeat = "7 s" } }
+arq = { window = 50, timer = "200 ms" }
+
+[[change]]
+at = "20 s"
+set.link.proximity = { rate = "64 kbit/s", delay = "50 ms", error = { kind = "packet", probability = 0.3 }, queue = "unlimited" }"#,
+    );
+    let scenario = scenario(&text);
+    let mut run = Run::new(&scenario, 3, 0);
+    let end = Time::ZERO + Span::from_secs(60);
+    run.network.run_until(end);
+    conserves(&mut run);
+    let report = run.network.report(end);
+    let arq = |link: &str, column: &str| value(&report, "arq", link, column);
+    assert!(arq("proximity", "timeouts") > 0.0 && arq("proximity", "retransmissions") > 0.0);
+    let back = "proximity.return";
+    let [frames, delivered] = ["frames", "delivered"].map(|column| arq(back, column));
+    assert!(delivered <= frames && frames - delivered <= 50.0, "{frames} {delivered}");
+    assert!(arq(back, "discarded") > 0.0 && arq(back, "duplicates") > 0.0);
+}
+
+#[test]
+fn what_an_arq_cannot_stand_beside_is_refused() {
+    for (keys, why) in [
+        ("arq = {}\nframing = \"ule\"", "stands beside framing"),
+        (
+            "arq = {}\nreorder = true\njitter = { kind = \"uniform\", most = \"1 ms\" }",
+            "stands beside reorder",
+        ),
+        ("arq = {}\nquick_start = 0.5", "stands beside quick_start"),
+        ("arq = { window = 128 }", "allowed: a whole number from 1 to 127"),
+    ] {
+        let said = loaded(&relay(keys)).expect_err("it is refused");
+        assert!(said.contains(why), "{keys}: {said}");
+    }
+}

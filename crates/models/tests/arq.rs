@@ -1,0 +1,173 @@
+//! Links with retransmissions: what go-back-n promises, and what it costs.
+
+use bentpipe_core::{Count, NodeId, Report, Span, Streams, Time};
+use bentpipe_models::link::arq::{below, overhead, Arq, Config};
+use bentpipe_models::link::{self, contacts, Link};
+use bentpipe_models::{queue, Held, Outbox, Packet, Port, Stage};
+use proptest::prelude::*;
+
+const PACKET: u32 = 113;
+const NONE: &str = r#"{"none": {}}"#;
+
+fn config(rate: u64, delay: Span, loss: &str) -> link::Config {
+    let text = format!(r#"{{"rate": "{rate} bit/s", "delay": "{delay}", "error": {loss}}}"#);
+    let config: link::Config = serde_json::from_str(&text).expect("a link");
+    link::Config { queue: queue::Config::Unlimited(Default::default()), ..config }
+}
+
+fn stage(config: &Config, links: [link::Config; 2], seed: u64) -> Arq {
+    let streams = Streams::new(seed, 0);
+    let names = ["l", "l.return"];
+    let made =
+        [0, 1].map(|side| Link::new(names[side], &below(&links[side]), streams.stream(names[side]), None));
+    let queues = names.map(|name| streams.stream(&format!("{name}.arq")));
+    Arq::new(config, made, [&links[0], &links[1]], names, queues)
+}
+
+/// Sends packets in both directions, then runs the stage until it rests or `end` comes. Returns the number and the time of each packet that leaves, by
+/// direction.
+fn run(arq: &mut Arq, packets: [u32; 2], end: Time, out: &mut Outbox) -> [Vec<(u32, Time)>; 2] {
+    let mut arrived = [Vec::new(), Vec::new()];
+    for side in [0, 1] {
+        for number in 0..packets[side as usize] {
+            let packet = Packet { number, size: PACKET, destination: NodeId(side), ..Packet::default() };
+            out.create_held(&packet);
+            arq.receive(Time::ZERO, Port(side), packet, out);
+        }
+    }
+    let mut now = Time::ZERO;
+    loop {
+        while let Some(sent) = out.next_sent() {
+            match sent.port.0 {
+                side @ (0 | 1) => {
+                    let packet = out.consume(sent.packet);
+                    arrived[usize::from(side)].push((packet.number, now));
+                }
+                _ => arq.receive(now, sent.port, sent.packet, out),
+            }
+        }
+        let totals = out.totals();
+        let gone: u64 = totals.dropped.values().map(|held| held.packets).sum();
+        assert_eq!(totals.created.packets, totals.consumed.packets + gone + arq.held().packets);
+        match arq.next_wake() {
+            Some(at) if at <= end => now = at.max(now),
+            _ => return arrived,
+        }
+        arq.wake(now, out);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Under any loss of frames and reports short of all, everything arrives once and in order in both directions, and the link then rests.
+    #[test]
+    fn everything_arrives_in_order(
+        losses in prop::array::uniform2(0.0..0.8f64),
+        bursts in any::<bool>(),
+        packets in prop::array::uniform2(0u32..60),
+        window in 1u64..=127,
+        delay in 0u64..400,
+        seed in any::<u64>(),
+    ) {
+        let loss = |probability: f64| match bursts {
+            false => format!(r#"{{"packet": {{"probability": {probability}}}}}"#),
+            true => format!(r#"{{"gilbert": {{"probability": {probability}, "burst": 5}}}}"#),
+        };
+        let links = [0, 1].map(|side: usize| config(64_000, Span::from_millis(delay), &loss(losses[side])));
+        let config = Config { window: Count::new(window), timer: None };
+        let mut arq = stage(&config, links, seed);
+        let mut out = Outbox::default();
+        let arrived = run(&mut arq, packets, Time::MAX, &mut out);
+        for side in [0, 1] {
+            let numbers: Vec<u32> = arrived[side].iter().map(|(number, _)| *number).collect();
+            prop_assert_eq!(numbers, (0..packets[side]).collect::<Vec<_>>());
+        }
+        prop_assert_eq!(arq.held(), Held::default());
+    }
+}
+
+/// Without losses, packets leave at the rate of their frames, and nothing is retransmitted: 1000 bit/ms for 125 bytes.
+#[test]
+fn a_frame_is_twelve_bytes_longer_than_its_packet() {
+    let links = [0, 1].map(|_| config(1_000_000, Span::from_millis(30), NONE));
+    let mut arq = stage(&Config::default(), links, 1);
+    let arrived = run(&mut arq, [100, 0], Time::MAX, &mut Outbox::default());
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    assert_eq!((PACKET + overhead(), overhead()), (125, 12));
+    let expected: Vec<_> = (0..100).map(|number| (number, at(31 + u64::from(number)))).collect();
+    assert_eq!(arrived[0], expected);
+    let mut report = Report::default();
+    arq.report(at(200), &mut report);
+    let value = |column| report.value("arq", "l", column).unwrap();
+    assert_eq!([value("frames"), value("retransmissions"), value("timeouts")], [100.0, 0.0, 0.0]);
+    assert_eq!([value("delivered"), value("reports")], [100.0, 100.0]);
+}
+
+/// A window shorter than the round trip of 60 ms and what frame and report take sends so many frames in each round trip (stop and wait with 1).
+#[test]
+fn a_window_limits_the_rate() {
+    for window in [1, 10, 50] {
+        let links = [0, 1].map(|_| config(1_000_000, Span::from_millis(30), NONE));
+        let mut arq = stage(&Config { window: Count::new(window), timer: None }, links, 1);
+        let arrived = run(&mut arq, [1000, 0], Time::MAX, &mut Outbox::default());
+        // A round trip: frame of 1 ms, report of 14 bytes.
+        let round = 0.061 + 14.0 * 8e-6;
+        let took = arrived[0][999].1.as_secs_f64();
+        let expected = (1000.0 / window as f64 - 1.0) * round;
+        assert!((took / expected - 1.0).abs() < 0.1, "window {window}: {took} s, {expected} s");
+    }
+}
+
+/// The textbook's efficiency of go-back-n: of every 1 + p R frames 1 - p bring something, where R frames are sent between the end of a lost one and its
+/// retransmission. Closer: the loss is seen by the next frame that is not lost, and what is lost twice waits for the timer, which runs from the last frame
+/// that the window allows.
+#[test]
+fn the_rate_is_that_of_go_back_n() {
+    for (probability, delay) in [(0.01, 10), (0.01, 30), (0.003, 50), (0.05, 3)] {
+        let loss = format!(r#"{{"packet": {{"probability": {probability}}}}}"#);
+        let links = [
+            config(1_000_000, Span::from_millis(delay), &loss),
+            config(1_000_000, Span::from_millis(delay), NONE),
+        ];
+        // Frames in a round trip, the report of 0.112 ms included; the sender looks at it at the end of a frame.
+        let round = (2.0 * delay as f64 + 0.112).ceil();
+        let window = (round + 2.0).min(127.0);
+        let mut arq = stage(&Config { window: Count::new(window as u64), timer: None }, links, 7);
+        let packets = 60_000;
+        let arrived = run(&mut arq, [packets, 0], Time::MAX, &mut Outbox::default());
+        let measured = f64::from(packets) / (arrived[0].last().unwrap().1.as_secs_f64() * 1000.0);
+        // Seen by the first frame behind it that is not lost, each costs the frames from its own end to the retransmission, and itself.
+        let p = probability;
+        let seen = 1.0 + round + 1.0 / (1.0 - p);
+        // Lost again: the rest of the window, and the timer.
+        let timer = window + 2.0 * delay as f64 + 0.224;
+        let expected = 1.0 / (1.0 + p * (seen + p / (1.0 - p) * timer));
+        assert!((measured / expected - 1.0).abs() < 0.03, "p {p}, {delay} ms: {measured} and {expected}");
+        let textbook = (1.0 - p) / (1.0 + p * (round + 1.0));
+        assert!((measured / textbook - 1.0).abs() < 0.06, "p {p}, {delay} ms: {measured} and {textbook}");
+    }
+}
+
+/// Light time and contacts: a frame that a contact cuts off, and those that a closed link would have lost, arrive in the next contact.
+#[test]
+fn the_next_contact_continues() {
+    let contacts: contacts::Config = serde_json::from_str(
+        r#"{"when": {"windows": {"windows": [["0 s", "1005500 us"]], "repeat": "10 s"}}}"#,
+    )
+    .unwrap();
+    let streams = Streams::new(1, 0);
+    let config = config(1_000_000, Span::from_millis(300), NONE);
+    let made = ["l", "l.return"].map(|name| {
+        let link = Link::new(name, &below(&config), streams.stream(name), None);
+        link.open_in(contacts.openings("a", "b", streams.stream("contacts")))
+    });
+    let queues = ["a", "b"].map(|name| streams.stream(name));
+    let mut arq = Arq::new(&Config::default(), made, [&config, &config], ["l", "l.return"], queues);
+    let arrived = run(&mut arq, [1000, 0], Time::ZERO + Span::from_secs(1000), &mut Outbox::default());
+    let numbers: Vec<u32> = arrived[0].iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
+    let outside = |time: &Time| !(0..=1306).contains(&(time.as_nanos() / 1_000_000 % 10_000));
+    assert!(!arrived[0].iter().any(|(_, time)| outside(time)));
+    assert_eq!(arq.held(), Held::default());
+}
