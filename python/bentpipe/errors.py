@@ -47,7 +47,7 @@ def reading(file: Path, hint: str = "") -> Iterator[None]:
     except OSError as error:
         what = trouble(error).removeprefix(f"{file}: ")
         raise InputError(f"{file} cannot be read{hint}: {what}") from error
-    except (pl.exceptions.PolarsError, ValueError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
         # The table library's messages have more lines; none of them helps with a damaged file.
         if isinstance(error, InputError):
             raise

@@ -119,7 +119,7 @@ cra = "64 kbit/s"
 """
 IMPULSES = """
 duration = "4 s"
-rate = 5
+rate = 2
 train = 0
 [[load]]
 kind = "impulses"

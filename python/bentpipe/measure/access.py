@@ -79,10 +79,8 @@ class _Impulse:
         return found
 
 
-def access(one: Loaded, probes_bit_s: float = 0.0) -> Access | None:
-    """Returns what a load of impulses says; ``None`` for another load or too few impulses. ``probes_bit_s`` is the rate
-    of the probes beside it, for which capacity is requested as well: a rate that they have asked for serves the impulse
-    before which they wait."""
+def access(one: Loaded) -> Access | None:
+    """Returns what a load of impulses says; ``None`` for another load or too few impulses."""
     load = one.outcome.item.load
     impulses = _impulses(one)
     if load.kind != "impulses" or len(impulses) < LEAST_IMPULSES:
@@ -123,8 +121,6 @@ def access(one: Loaded, probes_bit_s: float = 0.0) -> Access | None:
             float(np.median([one.waits[-1] for one in group])) for group in (warm, [one for one, _ in cold])
         ]
         category = "RBDC" if last[0] < 0.5 * last[1] else "VBDC"
-        if category == "RBDC":
-            constant = max(0.0, constant - probes_bit_s)
         if constant > 0:
             category = f"CRA + {category}"
     if superframe is not None and waits.min() < superframe:

@@ -114,8 +114,7 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
-    probes = load_bit_s(seen)
-    found_access = [seen_access for one in loads if (seen_access := access(one, probes)) is not None]
+    found_access = [seen_access for one in loads if (seen_access := access(one)) is not None]
     said = Summary(
         time,
         rtt,
