@@ -145,10 +145,11 @@ def test_an_access_network_is_in_the_fit_of_its_path(bentpipe: Bentpipe, tmp_pat
     assert network["kind"] == "dvb-rcs" and back["dama"]["scheme"]["kind"] == scheme
     frame = 8 * back["slot_bytes"] * back["slots_per_frame"] / base_value(back["rate"])
     assert frame * back["frames_per_superframe"] == pytest.approx(0.094, rel=0.01)
-    # A superframe more or less, as part of the first one may be another's; a rate at least as high as an impulse got.
+    # A superframe more or less, as part of the first one may be another's. The rate is the highest that an impulse got,
+    # which is as much as it has asked for where rates are requested.
     assert abs(back["dama"]["response"] - 11) <= 1
     assert base_value(back["dama"]["cra"]) == pytest.approx(64e3, rel=0.25)
-    assert base_value(back["rate"]) == pytest.approx(2.048e6, rel=0.1)
+    assert 0.8e6 <= base_value(back["rate"]) <= 1.1 * 2.048e6
     # The fitted network delays impulses as the measured one did.
     run, again = open_run(tmp_path / "run"), bp.simulate(out, out=tmp_path / "again")
     rows = [{row["flow"]: row for row in one.flows.to_dicts()}["impulses-up-1"] for one in (run, again)]

@@ -27,7 +27,7 @@ from bentpipe.measure.reflector import _Reflector
 from bentpipe.measure.sockets import Arrival
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from measuring import KEY, measure_path, path
+from measuring import KEY, measure_path, path, reflecting
 from networks import Bentpipe, needs, networks, until
 
 #: socket(7) of UDP: a buffer that is sent as datagrams of so many bytes.
@@ -289,3 +289,34 @@ def test_irtt_sees_the_same_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
     for name, other in (("forward", "send_delay"), ("backward", "receive_delay")):
         low, high = rows[name]["delay_least_low"], rows[name]["delay_least_high"]
         assert low - 1e-3 <= stats[other]["min"] / 1e9 <= high + 1e-3
+
+
+@needs("stamp-suite")
+def test_the_reflector_of_stamp_suite_answers_our_probes(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["stamp-suite", "--is-reflector", "--local-addr", "127.0.0.1", "--local-port", str(port)]
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            listening = f":{port:04X}"
+            until(lambda: listening in Path("/proc/net/udp").read_text() or process.poll() is not None)
+            seen = measure.probe("127.0.0.1", port, Plan(duration=1.5, rate=40.0, train=0), None)
+        finally:
+            process.kill()
+    assert seen.replied.all() and len(seen.sent) > 20
+    # Its times lie between ours, as all are of one clock; it has not more than some milliseconds to answer.
+    assert (seen.arrived - seen.sent > -1_000_000).all() and (seen.returned - seen.left > -1_000_000).all()
+    assert np.median(seen.left - seen.arrived) < 50e6
+
+
+@needs("stamp-suite")
+def test_our_reflector_answers_the_probes_of_stamp_suite() -> None:
+    with reflecting(None) as (port, counts):
+        words = ["stamp-suite", "--remote-addr", "127.0.0.1", "--remote-port", str(port), "--count", "20"]
+        words += ["--send-delay", "20ms", "--timeout", "2", "--output-format", "json"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert counts[0].replies == 20 and counts[0].ignored == 0

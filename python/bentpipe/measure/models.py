@@ -222,10 +222,14 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str
         return None, ""
     (row, *_) = rows
     superframe, rate = row["superframe"], base_value(link["rate"])
+    bound = ""
     filled = "bottleneck" in run.tables and "up" in run.table("bottleneck")["direction"].to_list()
     if not filled and row.get("rate"):
         # No load has filled the return link: it has at least what an impulse was given.
-        rate = row["rate"]
+        rate, bound = (
+            row["rate"],
+            " The rate of its return link is the highest that an impulse was given, a lower bound.",
+        )
     # Slots of whole bytes, of which the constant rate takes whole ones.
     smallest = row["cra"] or rate / 32
     slot = max(16, round(smallest * superframe / 8 / SLOTS), int(rate * superframe / 8 / MOST_SLOTS) + 1)
@@ -266,7 +270,7 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str
         )
     return network, (
         f"Access by {row['category']}, superframe {1e3 * superframe:.3f} ms, from impulses; the number of slots is "
-        "a guess. Queue and losses of the link are left out."
+        f"a guess.{bound} Queue and losses of the link are left out."
     )
 
 
