@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
+import tomllib
 from pathlib import Path
 
 import bentpipe as bp
@@ -142,3 +146,81 @@ def test_the_real_clock_refuses_where_the_kernel_has_no_radios(tmp_path: Path) -
     ):
         bp.emulate(file, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+#: Prints files of the kernel's debugfs, with their lines, after a time.
+LOOK = """
+import ctypes, glob, json, sys, time
+ctypes.CDLL(None).mount(b"none", b"/sys/kernel/debug", b"debugfs", 0, None)
+time.sleep(float(sys.argv[1]))
+files = [file for pattern in sys.argv[2:] for file in glob.glob("/sys/kernel/debug/ieee80211/" + pattern)]
+print(json.dumps({file[len("/sys/kernel/debug/ieee80211/"):]: open(file).read().splitlines() for file in files}))
+"""
+
+
+def look(folder: Path, file: Path, wait: float, *patterns: str) -> dict[str, list[str]]:
+    """Emulates a scenario with a program that reads files of the kernel's Wi-Fi after so many seconds."""
+    script = folder / "look.py"
+    script.write_text(LOOK)
+    command = shlex.join([sys.executable, str(script), str(wait), *patterns])
+    more = {
+        "name": "look",
+        "from": "ap",
+        "to": "laptop",
+        "app": {"kind": "command", "run": command},
+        "transport": {"kind": "udp"},
+    }
+    flows = [*tomllib.loads(file.read_text())["flow"], more]
+    run = bp.emulate(
+        file, overrides={"flow": flows}, out=folder / "looked", clock="kernel", allow_commands=True
+    )
+    found: dict[str, list[str]] = json.loads((run.path / "commands" / "look.stdout").read_text())
+    return found
+
+
+@guests
+def test_no_packet_waits_in_the_queues_of_the_kernels_wifi(tmp_path: Path) -> None:
+    """The driver takes whatever mac80211's queues hold, so those of a saturated station are empty (decision 0104)."""
+    file = write(tmp_path, '{ kind = "fixed", rate = "6 Mbit/s" }', seconds=2)
+    queues, stations = "phy0/netdev:wlan0/stations/*/aqm", "phy0/aql_pending"
+    found = look(tmp_path, file, 1.5, queues, stations)
+    (lines,) = (lines for name, lines in found.items() if name.endswith("/aqm"))
+    header, best_effort = (line.split() for line in lines[:2])
+    row = dict(zip(header, best_effort, strict=True))
+    packets = int(row["tx-packets"])
+    assert packets > 500
+    assert (int(row["backlog-packets"]), int(row["drops"])) == (0, 0)
+    # Each packet has found an empty queue, so it began a flow of its own.
+    assert int(row["new-flows"]) == packets
+    assert found["phy0/aql_pending"][-1].split() == ["total", "0", "us"]
+
+
+@guests
+def test_a_station_is_associated_with_the_access_point(tmp_path: Path) -> None:
+    file = write(tmp_path, FIXED, seconds=1)
+    found = look(tmp_path, file, 0.5, "phy*/netdev:wlan0/stations/*/flags", "phy1/netdev:wlan0/*id")
+    # The radio of each: the access point is the first.
+    for name in (
+        "phy0/netdev:wlan0/stations/02:00:00:00:00:01",
+        "phy1/netdev:wlan0/stations/02:00:00:00:00:00",
+    ):
+        assert {"AUTH", "ASSOC", "AUTHORIZED", "WME"} <= set(found[f"{name}/flags"])
+    assert found["phy1/netdev:wlan0/bssid"] == ["02:00:00:00:00:00"]
+    # Its association identifier.
+    assert found["phy1/netdev:wlan0/aid"] == ["1"]
+
+
+@guests
+def test_a_station_that_has_lost_its_access_point_comes_back(tmp_path: Path) -> None:
+    # Each row is 10 ms: nothing gets through from 2 s to 6 s.
+    (tmp_path / "outage.csv").write_text("lost,frames\n0,200\n1,400\n0,1000\n")
+    error = '{ kind = "trace", outcomes = { file = "outage.csv" }, start = 1, interval = "10 ms" }'
+    file = write(tmp_path, FIXED, error, seconds=10)
+    run = bp.emulate(file, out=tmp_path / "linux", clock="kernel")
+    acknowledged = run.trace("wifi.acknowledged", "wlan.ap").filter(pl.col("acknowledged") > 0)
+
+    def frames(begin: float, end: float) -> int:
+        return acknowledged.filter(pl.col("time").is_between(begin, end)).height
+
+    assert frames(2.1, 5.9) == 0
+    assert frames(8, 10) == pytest.approx(frames(0, 2), rel=0.05)

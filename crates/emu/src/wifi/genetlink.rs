@@ -108,6 +108,11 @@ impl<'a> Message<'a> {
         None
     }
 
+    /// The attributes within an attribute.
+    pub fn nested(&self, kind: u16) -> Option<Message<'a>> {
+        Some(Message { attributes: self.get(kind)?, ..*self })
+    }
+
     /// The value of an attribute that is a number of 32 bits.
     pub fn u32(&self, kind: u16) -> Option<u32> {
         Some(u32::from_ne_bytes(self.get(kind)?.try_into().ok()?))
@@ -157,7 +162,11 @@ impl Socket {
         self.request_for(family, command, attributes, |_| {})
     }
 
-    fn request_for(
+    /// Makes a request and waits until the kernel has done it; `answer` gets its messages.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn request_for(
         &mut self,
         family: u16,
         command: u8,
@@ -272,6 +281,7 @@ mod tests {
         assert_eq!(message.get(5), Some(&b"abcd\0"[..]));
         let nested = Message { attributes: message.get(6).unwrap(), ..message };
         assert_eq!(nested.u32(1), Some(7));
+        assert_eq!(message.nested(6).and_then(|nested| nested.u32(1)), Some(7));
         assert_eq!(message.get(7), Some(&(1_u64 << 40).to_ne_bytes()[..]));
         assert_eq!((message.get(8), message.u32(3)), (None, None));
         // One that is cut off is no attribute.

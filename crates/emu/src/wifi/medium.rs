@@ -163,6 +163,8 @@ pub struct Medium {
     streams: Streams,
     /// Whether the run has begun.
     begun: bool,
+    /// Whether the stations take turns in sending beacons, as in an ad hoc network.
+    take_turns: bool,
     /// Beacons whose random delay goes on, with the time at which it ends.
     beacons: Vec<(Time, usize, Sent)>,
     /// The random delays of each station's beacons.
@@ -216,6 +218,7 @@ impl Medium {
             config: config.clone(),
             streams,
             begun: false,
+            take_turns: config.access_point.is_none(),
             beacons: Vec::new(),
             delays: Vec::new(),
         };
@@ -344,7 +347,7 @@ impl Medium {
                 }
             })?;
             for (from, to, sent) in frames {
-                if sent.is_beacon() {
+                if sent.is_beacon() && self.take_turns {
                     let slots = 2 * self.cell.rules().access[0].cw_min + 1;
                     let slot = (self.delays[from].uniform() * f64::from(slots)) as u64;
                     self.beacons.push((now + self.phy.slot * slot, from, sent));

@@ -1,12 +1,16 @@
 //! The kernel's own Wi-Fi over our medium: networks whose `stack` is `"linux"`, in a guest, or in a kernel that has radios.
 //!
-//! Each station is a radio of the kernel (mac80211_hwsim) in a namespace of its own; the radios join one ad hoc network.
+//! Each station is a radio of the kernel (mac80211_hwsim) in a namespace of its own. Stations associate with the access point
+//! ([`infrastructure`]); without one they join an ad hoc network.
 //! The engine hands a packet that is to cross the network to the sender's radio ([`link`]), the kernel's Wi-Fi queues it,
 //! chooses its rates and gives it to the medium ([`medium`]), and the receiver's radio hands it back to the engine.
 
 pub mod genetlink;
+pub mod infrastructure;
 pub mod link;
+pub mod management;
 pub mod medium;
+pub mod nl80211;
 pub mod radio;
 pub mod refused;
 
@@ -19,6 +23,7 @@ use bentpipe_models::mac::wifi::config::Config;
 use bentpipe_models::network::{NetworkKind, RadioLink};
 use bentpipe_models::queue::{self, limit};
 use genetlink::Socket;
+use infrastructure::Infrastructure;
 use link::RadioPort;
 use medium::{Ended, Medium};
 use radio::Radio;
@@ -47,6 +52,8 @@ struct Network {
     /// When the run begins, in nanoseconds of CLOCK_MONOTONIC.
     zero: Arc<AtomicU64>,
     medium: Option<JoinHandle<Ended>>,
+    /// Who answers for the access point, if there is one.
+    answering: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Radios {
@@ -125,7 +132,9 @@ impl Radios {
     pub fn finish(mut self) -> Result<Vec<(Ended, Vec<u64>)>, Error> {
         let mut all = Vec::new();
         for network in &mut self.networks {
-            let Some(mut ended) = network.end() else { continue };
+            let (ended, answered) = network.end();
+            answered.doing(format!("answering for the access point of network {}", network.name))?;
+            let Some(mut ended) = ended else { continue };
             if let Some(error) = ended.failed.take() {
                 return Err(error).doing(format!("being the medium of network {}", network.name));
             }
@@ -155,20 +164,34 @@ impl Network {
             Scheduling::best();
             medium.run(&told.0, &told.1)
         });
-        Ok(Network {
+        let mut network = Network {
             name: name.to_owned(),
             radios,
             most: most(&config.queue),
             stop,
             zero,
             medium: Some(thread.doing("starting the thread of a medium")?),
-        })
+            answering: None,
+        };
+        if config.access_point.is_some() {
+            let doing = || format!("starting the access point of network {name}");
+            let infrastructure = Infrastructure::new(config, &network.radios).doing(doing())?;
+            let stop = Arc::clone(&network.stop);
+            let thread = thread::Builder::new().name("access point".to_owned());
+            network.answering = Some(
+                thread
+                    .spawn(move || infrastructure.run(&stop))
+                    .doing("starting the thread of an access point")?,
+            );
+        }
+        Ok(network)
     }
 
-    fn end(&mut self) -> Option<Ended> {
+    /// Ends both threads; returns what the medium has to say, and whether the access point was answered for.
+    fn end(&mut self) -> (Option<Ended>, io::Result<()>) {
         self.stop.store(true, Ordering::Relaxed);
-        let medium = self.medium.take()?;
-        Some(medium.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let answered = self.answering.take().map_or(Ok(()), result);
+        (self.medium.take().map(result), answered)
     }
 }
 
@@ -176,6 +199,11 @@ impl Drop for Network {
     fn drop(&mut self) {
         let _ = self.end();
     }
+}
+
+/// What a thread has come to.
+fn result<R>(thread: JoinHandle<R>) -> R {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Packets that wait at a radio at most.

@@ -1,8 +1,8 @@
-//! The kernel's radios: simulated ones (mac80211_hwsim), each in a namespace of its own, which join one ad hoc network.
-//!
-//! Numbers of commands and attributes are those of <linux/nl80211.h> and of the driver mac80211_hwsim.
+//! The kernel's radios: simulated ones (mac80211_hwsim), each in a namespace of its own. Those of a network without an access point join
+//! one ad hoc network; what the others do is in [`super::infrastructure`].
 
-use super::genetlink::{Attributes, Socket};
+use super::genetlink::{Attributes, Message, Socket};
+use super::nl80211;
 use crate::error::{Doing, Error};
 use crate::namespace::{control_socket, Namespace};
 use crate::sys;
@@ -45,36 +45,10 @@ pub mod hwsim {
     pub const RTS: u16 = 1;
 }
 
-/// Commands and attributes of nl80211.
-mod nl80211 {
-    pub const FAMILY: &str = "nl80211";
-    pub const SET_INTERFACE: u8 = 6;
-    pub const GET_STATION: u8 = 17;
-    pub const JOIN_IBSS: u8 = 43;
-    pub const SET_WIPHY_NETNS: u8 = 49;
-    pub const SET_TX_BITRATE_MASK: u8 = 57;
-    pub const WIPHY: u16 = 1;
-    pub const IFINDEX: u16 = 3;
-    pub const IFTYPE: u16 = 5;
-    pub const MAC: u16 = 6;
-    pub const WIPHY_FREQ: u16 = 38;
-    pub const SSID: u16 = 52;
-    pub const FREQ_FIXED: u16 = 60;
-    pub const TX_RATES: u16 = 90;
-    pub const CHANNEL_WIDTH: u16 = 159;
-    pub const CENTER_FREQ1: u16 = 160;
-    pub const NETNS_FD: u16 = 219;
-    /// A type of interface: a station of an ad hoc network.
-    pub const ADHOC: u32 = 1;
-    /// A width of channels: 20 MHz, without HT.
-    pub const WITHOUT_HT: u32 = 0;
-    /// Rates of a band that senders may use, in units of 500 kbit/s.
-    pub const RATES_LEGACY: u16 = 1;
-}
-
 /// Address of the network.
 const CELL: [u8; 6] = [2, 0x62, 0x70, 0, 0, 1];
-const SSID: &str = "bentpipe";
+/// Name of the network.
+pub const SSID: &[u8] = b"bentpipe";
 /// Bytes of the largest packet that a frame can carry (maximum MSDU size, IEEE 802.11-2016, table 9-19).
 pub const LARGEST: u32 = 2304;
 
@@ -105,7 +79,7 @@ pub fn station_of(address: &[u8]) -> Option<usize> {
 }
 
 /// Frequency in MHz of the channel, and the number of its band in nl80211.
-fn channel(config: &Config) -> (u32, u16) {
+pub fn channel(config: &Config) -> (u32, u16) {
     if config.is_low_band() {
         (2412, 0)
     } else {
@@ -137,11 +111,18 @@ impl Radio {
             .u32(nl80211::WIPHY, number)
             .u32(nl80211::NETNS_FD, namespace.as_fd().as_raw_fd() as u32);
         driver.request(family, nl80211::SET_WIPHY_NETNS, &target).doing("moving a radio to its namespace")?;
-        let index = namespace.within(|| join(config)).and_then(|done| done).doing("joining the network")?;
+        let alone = || -> io::Result<u32> {
+            let (name, index) = interface()?;
+            if config.access_point.is_none() {
+                join(config, &name, index)?;
+            }
+            Ok(index)
+        };
+        let index = namespace.within(alone).and_then(|done| done).doing("joining the network")?;
         Ok(Radio { address: own, namespace, index, dropped: Arc::default() })
     }
 
-    /// Whether it has heard of the station with the address `peer`.
+    /// Whether it exchanges data with the station with the address `peer`.
     ///
     /// # Errors
     /// Those of generic netlink.
@@ -150,13 +131,25 @@ impl Radio {
             let mut socket = Socket::new()?;
             let family = socket.family(nl80211::FAMILY)?;
             let station = Attributes::new().u32(nl80211::IFINDEX, self.index).bytes(nl80211::MAC, peer);
-            match socket.request(family, nl80211::GET_STATION, &station) {
-                Ok(_) => Ok(true),
+            let mut known = false;
+            let asked = socket.request_for(family, nl80211::GET_STATION, &station, |message| {
+                known = is_authorized(message);
+            });
+            match asked {
+                Ok(_) => Ok(known),
                 Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
                 Err(error) => Err(error),
             }
         })?
     }
+}
+
+/// Whether what the kernel says of a station is that data may be exchanged with it.
+fn is_authorized(message: &Message<'_>) -> bool {
+    let flags = message.nested(nl80211::STA_INFO).and_then(|info| info.get(nl80211::STA_INFO_FLAGS));
+    // A mask, and the values under it.
+    let set = flags.and_then(|flags| Some(u32::from_ne_bytes(flags.get(4..8)?.try_into().ok()?)));
+    set.is_some_and(|set| set & nl80211::AUTHORIZED != 0)
 }
 
 /// Number of the radio with this address.
@@ -172,32 +165,55 @@ fn number_of(address: &[u8; 6]) -> io::Result<u32> {
     Err(io::Error::other(format!("the kernel made no radio {wanted}")))
 }
 
-/// Joins the network with the only interface of this thread's namespace; returns its number.
-fn join(config: &Config) -> io::Result<u32> {
+/// The only interface of this thread's namespace: its name and its number.
+///
+/// # Errors
+/// There is none.
+pub fn interface() -> io::Result<(String, u32)> {
     let interfaces = if_nameindex()?;
-    let interface = interfaces
-        .iter()
-        .find(|one| one.name().to_bytes().starts_with(b"wlan"))
-        .ok_or_else(|| io::Error::other("the radio has no interface"))?;
-    let (name, index) = (interface.name().to_string_lossy().into_owned(), interface.index());
+    let wlan = interfaces.iter().find(|one| one.name().to_bytes().starts_with(b"wlan"));
+    let wlan = wlan.ok_or_else(|| io::Error::other("the radio has no interface"))?;
+    Ok((wlan.name().to_string_lossy().into_owned(), wlan.index()))
+}
+
+/// Brings up an interface of this thread's namespace that carries the largest packets.
+///
+/// # Errors
+/// What the kernel says.
+pub fn bring_up(name: &str) -> io::Result<()> {
+    sys::bring_up(control_socket(AddressFamily::Inet)?.as_fd(), name, LARGEST)
+}
+
+/// Lets the interface with number `index` use the rates of the network's adaptation only.
+///
+/// # Errors
+/// What the kernel says.
+pub fn choose_rates(socket: &mut Socket, family: u16, index: u32, config: &Config) -> io::Result<()> {
+    let (_, band) = channel(config);
+    let band_rates = Attributes::new().bytes(nl80211::RATES_LEGACY, &rates(config));
+    let mask = Attributes::new()
+        .u32(nl80211::IFINDEX, index)
+        .nested(nl80211::TX_RATES, &Attributes::new().nested(band, &band_rates));
+    socket.request(family, nl80211::SET_TX_BITRATE_MASK, &mask).map(drop)
+}
+
+/// Joins the ad hoc network with an interface of this thread's namespace.
+fn join(config: &Config, name: &str, index: u32) -> io::Result<()> {
     let mut socket = Socket::new()?;
     let family = socket.family(nl80211::FAMILY)?;
     let own = || Attributes::new().u32(nl80211::IFINDEX, index);
     socket.request(family, nl80211::SET_INTERFACE, &own().u32(nl80211::IFTYPE, nl80211::ADHOC))?;
-    sys::bring_up(control_socket(AddressFamily::Inet)?.as_fd(), &name, LARGEST)?;
-    let (frequency, band) = channel(config);
+    bring_up(name)?;
+    let (frequency, _) = channel(config);
     let network = own()
-        .bytes(nl80211::SSID, SSID.as_bytes())
+        .bytes(nl80211::SSID, SSID)
         .bytes(nl80211::MAC, &CELL)
         .u32(nl80211::WIPHY_FREQ, frequency)
         .u32(nl80211::CHANNEL_WIDTH, nl80211::WITHOUT_HT)
         .u32(nl80211::CENTER_FREQ1, frequency)
         .flag(nl80211::FREQ_FIXED);
     socket.request(family, nl80211::JOIN_IBSS, &network)?;
-    let band_rates = Attributes::new().bytes(nl80211::RATES_LEGACY, &rates(config));
-    let mask = own().nested(nl80211::TX_RATES, &Attributes::new().nested(band, &band_rates));
-    socket.request(family, nl80211::SET_TX_BITRATE_MASK, &mask)?;
-    Ok(index)
+    choose_rates(&mut socket, family, index, config)
 }
 
 /// The rates that senders may use, as nl80211 numbers them: all of the standard, or the only one of a fixed adaptation.

@@ -1,0 +1,245 @@
+//! A network of an access point and stations that are associated with it, made by nl80211 alone.
+//!
+//! The kernel's access point sends beacons and what it is told to send; it leaves to a program, here this file, to answer stations that
+//! look for it, authenticate and associate. Stations need one request, `CONNECT`; the kernel does the rest. A station that has lost its
+//! access point is told again.
+
+use super::genetlink::{Attributes, Received, Socket};
+use super::management::{self, Frames};
+use super::nl80211;
+use super::radio::{address, bring_up, channel, choose_rates, interface, Radio, SSID};
+use bentpipe_models::mac::wifi::config::Config;
+use nix::errno::Errno;
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Milliseconds after which stations are looked after, and within which an end is noticed.
+const LOOKING: u16 = 500;
+/// Beacons from one that announces broadcast frames to the next.
+const DTIM: u32 = 2;
+/// Beacons that a station may sleep through.
+const LISTEN_INTERVAL: u16 = 10;
+/// First bytes of the frames that are answered or that end an association.
+const HEARD: [u8; 6] = [
+    management::PROBE_REQUEST,
+    management::AUTHENTICATION,
+    management::ASSOCIATION_REQUEST,
+    management::REASSOCIATION_REQUEST,
+    management::DISASSOCIATION,
+    management::DEAUTHENTICATION,
+];
+
+/// Who answers for the access point and tells stations to associate.
+pub struct Infrastructure {
+    access_point: AccessPoint,
+    stations: Vec<Station>,
+}
+
+/// A radio that nl80211 is asked about: a socket of its namespace.
+struct Interface {
+    socket: Socket,
+    family: u16,
+    index: u32,
+    frequency: u32,
+}
+
+struct AccessPoint {
+    interface: Interface,
+    /// Receives the frames, which must not be mixed with answers to requests.
+    heard: Socket,
+    frames: Frames,
+    /// Association identifiers of the stations.
+    numbers: BTreeMap<[u8; 6], u16>,
+}
+
+struct Station {
+    interface: Interface,
+    access_point: [u8; 6],
+}
+
+impl Infrastructure {
+    /// Makes the first of the radios the access point, and the others its stations, which are told to associate as soon as it runs.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn new(config: &Config, radios: &[Radio]) -> io::Result<Infrastructure> {
+        let (first, others) = radios.split_first().ok_or_else(|| io::Error::other("there is no radio"))?;
+        let access_point = first.namespace.within(|| AccessPoint::new(config))??;
+        let station = |radio: &Radio| radio.namespace.within(|| Station::new(config))?;
+        Ok(Infrastructure { access_point, stations: others.iter().map(station).collect::<io::Result<_>>()? })
+    }
+
+    /// Looks after the network until it is told to stop.
+    ///
+    /// # Errors
+    /// Those of generic netlink.
+    pub fn run(mut self, stop: &AtomicBool) -> io::Result<()> {
+        while !stop.load(Ordering::Relaxed) {
+            for station in &mut self.stations {
+                station.look_after()?;
+            }
+            self.access_point.answer_for(LOOKING, stop)?;
+        }
+        Ok(())
+    }
+}
+
+impl Interface {
+    /// The interface of this thread's namespace, up and with the rates that it may use. Its type is `kind`, if that is given.
+    fn new(config: &Config, kind: Option<u32>) -> io::Result<Interface> {
+        let (name, index) = interface()?;
+        let mut socket = Socket::new()?;
+        let family = socket.family(nl80211::FAMILY)?;
+        let own = || Attributes::new().u32(nl80211::IFINDEX, index);
+        if let Some(kind) = kind {
+            socket.request(family, nl80211::SET_INTERFACE, &own().u32(nl80211::IFTYPE, kind))?;
+        }
+        bring_up(&name)?;
+        // Before it has a channel: later the kernel wants a rate among them that all stations know.
+        choose_rates(&mut socket, family, index, config)?;
+        Ok(Interface { socket, family, index, frequency: channel(config).0 })
+    }
+
+    /// The attribute that every request needs.
+    fn own(&self) -> Attributes {
+        Attributes::new().u32(nl80211::IFINDEX, self.index)
+    }
+
+    fn request(&mut self, command: u8, attributes: &Attributes) -> io::Result<()> {
+        self.socket.request(self.family, command, attributes).map(drop)
+    }
+}
+
+impl AccessPoint {
+    fn new(config: &Config) -> io::Result<AccessPoint> {
+        let mut interface = Interface::new(config, Some(nl80211::ACCESS_POINT))?;
+        let frames = Frames::new(config, address(0), SSID);
+        let mut heard = Socket::new()?;
+        for first in HEARD {
+            let wanted = interface
+                .own()
+                .bytes(nl80211::FRAME_TYPE, &u16::from(first).to_ne_bytes())
+                .bytes(nl80211::FRAME_MATCH, &[]);
+            heard.request(interface.family, nl80211::REGISTER_FRAME, &wanted)?;
+        }
+        let (head, tail) = frames.beacon();
+        let network = interface
+            .own()
+            .u32(nl80211::BEACON_INTERVAL, u32::from(management::BEACON_INTERVAL))
+            .u32(nl80211::DTIM_PERIOD, DTIM)
+            .bytes(nl80211::BEACON_HEAD, &head)
+            .bytes(nl80211::BEACON_TAIL, &tail)
+            .bytes(nl80211::SSID, SSID)
+            .u32(nl80211::AUTH_TYPE, nl80211::OPEN_SYSTEM)
+            .u32(nl80211::WIPHY_FREQ, interface.frequency)
+            .u32(nl80211::CHANNEL_WIDTH, nl80211::WITHOUT_HT)
+            .u32(nl80211::CENTER_FREQ1, interface.frequency);
+        interface.request(nl80211::START_AP, &network)?;
+        Ok(AccessPoint { interface, heard, frames, numbers: BTreeMap::new() })
+    }
+
+    /// Answers frames for so many milliseconds, or until there was nothing to answer for so long.
+    fn answer_for(&mut self, milliseconds: u16, stop: &AtomicBool) -> io::Result<()> {
+        loop {
+            let mut waiting = [PollFd::new(self.heard.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut waiting, PollTimeout::from(milliseconds)) {
+                Ok(0) => return Ok(()),
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => {
+                    let mut frames = Vec::new();
+                    self.heard.read(|received| {
+                        if let Received::Message(message) = received {
+                            let frame = message.get(nl80211::ATTR_FRAME);
+                            frames.extend(
+                                frame.filter(|_| message.command == nl80211::FRAME).map(<[u8]>::to_vec),
+                            );
+                        }
+                    })?;
+                    for frame in frames {
+                        self.answer(&frame)?;
+                    }
+                }
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn answer(&mut self, frame: &[u8]) -> io::Result<()> {
+        let Some(station) = Frames::sender(frame) else { return Ok(()) };
+        let next = self.numbers.len() as u16 + 1;
+        let number = *self.numbers.entry(station).or_insert(next);
+        let Some(answer) = self.frames.answer(frame, number) else { return Ok(()) };
+        match frame[0] {
+            // What it was before it asked anew has ended.
+            management::AUTHENTICATION => self.forget(station)?,
+            management::ASSOCIATION_REQUEST | management::REASSOCIATION_REQUEST => {
+                self.forget(station)?;
+                self.admit(station, number)?;
+            }
+            _ => {}
+        }
+        let answer = self
+            .interface
+            .own()
+            .u32(nl80211::WIPHY_FREQ, self.interface.frequency)
+            .bytes(nl80211::ATTR_FRAME, &answer);
+        self.interface.request(nl80211::FRAME, &answer)
+    }
+
+    /// Lets a station exchange data.
+    fn admit(&mut self, station: [u8; 6], number: u16) -> io::Result<()> {
+        let flags = nl80211::AUTHORIZED | nl80211::WME | nl80211::AUTHENTICATED | nl80211::ASSOCIATED;
+        let admitted = self
+            .interface
+            .own()
+            .bytes(nl80211::MAC, &station)
+            .bytes(nl80211::STA_LISTEN_INTERVAL, &LISTEN_INTERVAL.to_ne_bytes())
+            .bytes(nl80211::STA_SUPPORTED_RATES, &self.frames.rates())
+            .bytes(nl80211::STA_AID, &number.to_ne_bytes())
+            .bytes(nl80211::STA_FLAGS2, &[flags.to_ne_bytes(), flags.to_ne_bytes()].concat());
+        self.interface.request(nl80211::NEW_STATION, &admitted)
+    }
+
+    /// Ends what the kernel knows of a station, if it does.
+    fn forget(&mut self, station: [u8; 6]) -> io::Result<()> {
+        let gone = self.interface.own().bytes(nl80211::MAC, &station);
+        match self.interface.request(nl80211::DEL_STATION, &gone) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+            other => other,
+        }
+    }
+}
+
+impl Station {
+    fn new(config: &Config) -> io::Result<Station> {
+        let mut interface = Interface::new(config, None)?;
+        let awake = interface.own().u32(nl80211::PS_STATE, 0);
+        interface.request(nl80211::SET_POWER_SAVE, &awake)?;
+        Ok(Station { interface, access_point: address(0) })
+    }
+
+    /// Tells it to associate unless it is associated, or about to be.
+    fn look_after(&mut self) -> io::Result<()> {
+        let network = self
+            .interface
+            .own()
+            .bytes(nl80211::MAC, &self.access_point)
+            .bytes(nl80211::SSID, SSID)
+            .u32(nl80211::AUTH_TYPE, nl80211::OPEN_SYSTEM)
+            .u32(nl80211::WIPHY_FREQ, self.interface.frequency);
+        match self.interface.request(nl80211::CONNECT, &network) {
+            Err(error)
+                if matches!(error.raw_os_error(), Some(libc::EALREADY | libc::EINPROGRESS | libc::EBUSY)) =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Management frames of an access point: its beacon, and its answers to stations that look for it and join it. Source: IEEE 802.11-2016,
+//! 9.3.3 (frames), 9.4.1 (fields) and 9.4.2 (elements).
+
+use bentpipe_models::mac::wifi::config::{Config, Standard};
+
+/// First bytes of management frames, type and subtype (9.2.4.1.3).
+pub const ASSOCIATION_REQUEST: u8 = 0x00;
+pub const ASSOCIATION_RESPONSE: u8 = 0x10;
+pub const REASSOCIATION_REQUEST: u8 = 0x20;
+pub const REASSOCIATION_RESPONSE: u8 = 0x30;
+pub const PROBE_REQUEST: u8 = 0x40;
+pub const PROBE_RESPONSE: u8 = 0x50;
+pub const BEACON: u8 = 0x80;
+pub const DISASSOCIATION: u8 = 0xa0;
+pub const AUTHENTICATION: u8 = 0xb0;
+pub const DEAUTHENTICATION: u8 = 0xc0;
+
+/// Time between two beacons, in time units of 1024 us.
+pub const BEACON_INTERVAL: u16 = 100;
+/// Bytes of the header, of which the sender's address has these.
+const HEADER: usize = 24;
+const SENDER: std::ops::Range<usize> = 10..16;
+const BROADCAST: [u8; 6] = [0xff; 6];
+/// Capabilities: this is an infrastructure network (9.4.1.4, ESS).
+const CAPABILITIES: u16 = 1;
+/// Numbers of elements (table 9-77).
+const SSID: u8 = 0;
+const SUPPORTED_RATES: u8 = 1;
+const DSSS_PARAMETERS: u8 = 3;
+const ERP: u8 = 42;
+const EXTENDED_RATES: u8 = 50;
+/// A rate that every station of the network has to know (9.4.2.3).
+const BASIC: u8 = 0x80;
+/// Rates in the element of supported rates at most.
+const RATES: usize = 8;
+/// The element with the parameters of the four categories as the Wi-Fi Alliance's WMM has it, by which Linux knows that stations
+/// have QoS; the values are those of IEEE 802.11-2016, table 9-137. The medium has parameters of its own.
+const WMM: [u8; 26] = [
+    221, 24, 0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62,
+    0x32, 0x2f, 0,
+];
+
+/// The frames of an access point.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    address: [u8; 6],
+    ssid: &'static [u8],
+    /// Rates in units of 500 kbit/s, those before HT, with the mark of basic ones.
+    rates: Vec<u8>,
+    standard: Standard,
+}
+
+impl Frames {
+    /// Those of the access point with this address in a network.
+    pub fn new(config: &Config, address: [u8; 6], ssid: &'static [u8]) -> Frames {
+        let basic: &[u8] = match config.standard {
+            // Those that every station of the standard has to receive: 1 and 2 Mbit/s, and 6, 12 and 24 Mbit/s.
+            Standard::B | Standard::G => &[2, 4],
+            Standard::A | Standard::N => &[12, 24, 48],
+        };
+        let phy = config.phy();
+        let units = phy.by_speed().into_iter().map(|index| (phy.mode(index).kbit_s / 500) as u8);
+        let rates = units.map(|rate| rate | if basic.contains(&rate) { BASIC } else { 0 }).collect();
+        Frames { address, ssid, rates, standard: config.standard }
+    }
+
+    /// Its rates in units of 500 kbit/s.
+    pub fn rates(&self) -> Vec<u8> {
+        self.rates.iter().map(|rate| rate & !BASIC).collect()
+    }
+
+    /// The beacon before the element that the kernel inserts (the traffic indication map), and after it.
+    pub fn beacon(&self) -> (Vec<u8>, Vec<u8>) {
+        let mut head = self.header(BEACON, BROADCAST);
+        self.about(&mut head);
+        (head, self.tail())
+    }
+
+    /// The sender of a frame.
+    pub fn sender(frame: &[u8]) -> Option<[u8; 6]> {
+        frame.get(SENDER)?.try_into().ok()
+    }
+
+    /// The answer to a frame, if it asks for one; `number` is the station's association identifier.
+    pub fn answer(&self, request: &[u8], number: u16) -> Option<Vec<u8>> {
+        let to = Frames::sender(request)?;
+        let body = request.get(HEADER..)?;
+        Some(match request[0] {
+            PROBE_REQUEST => {
+                let mut frame = self.header(PROBE_RESPONSE, to);
+                self.about(&mut frame);
+                frame.extend(self.tail());
+                frame
+            }
+            // Open system (0), the first of two frames.
+            AUTHENTICATION if body.get(..4)? == [0, 0, 1, 0] => {
+                let mut frame = self.header(AUTHENTICATION, to);
+                for field in [0_u16, 2, 0] {
+                    frame.extend(field.to_le_bytes());
+                }
+                frame
+            }
+            subtype @ (ASSOCIATION_REQUEST | REASSOCIATION_REQUEST) => {
+                let answer = if subtype == ASSOCIATION_REQUEST {
+                    ASSOCIATION_RESPONSE
+                } else {
+                    REASSOCIATION_RESPONSE
+                };
+                let mut frame = self.header(answer, to);
+                // The two highest bits of an identifier are set (9.4.1.8); status 0 is success.
+                for field in [CAPABILITIES, 0, number | 0xc000] {
+                    frame.extend(field.to_le_bytes());
+                }
+                self.put_rates(&mut frame);
+                frame.extend(self.tail());
+                frame
+            }
+            _ => return None,
+        })
+    }
+
+    /// A header to a station of this network; duration and sequence number are the kernel's.
+    fn header(&self, first: u8, to: [u8; 6]) -> Vec<u8> {
+        [&[first, 0, 0, 0][..], &to, &self.address, &self.address, &[0, 0]].concat()
+    }
+
+    /// What beacons and probe responses begin with: time stamp (the kernel's), interval, capabilities, name, rates.
+    fn about(&self, frame: &mut Vec<u8>) {
+        frame.extend([0; 8]);
+        frame.extend(BEACON_INTERVAL.to_le_bytes());
+        frame.extend(CAPABILITIES.to_le_bytes());
+        element(frame, SSID, self.ssid);
+        self.put_rates(frame);
+        if matches!(self.standard, Standard::B | Standard::G) {
+            // Channel 1.
+            element(frame, DSSS_PARAMETERS, &[1]);
+        }
+    }
+
+    fn put_rates(&self, frame: &mut Vec<u8>) {
+        element(frame, SUPPORTED_RATES, &self.rates[..self.rates.len().min(RATES)]);
+    }
+
+    fn tail(&self) -> Vec<u8> {
+        let mut tail = Vec::new();
+        if self.standard == Standard::G {
+            element(&mut tail, ERP, &[0]);
+        }
+        if let Some(more @ [_, ..]) = self.rates.get(RATES..) {
+            element(&mut tail, EXTENDED_RATES, more);
+        }
+        tail.extend(WMM);
+        tail
+    }
+}
+
+/// Adds an element: its number, the length of what follows, and that.
+fn element(frame: &mut Vec<u8>, number: u8, value: &[u8]) {
+    frame.extend([number, value.len() as u8]);
+    frame.extend(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AP: [u8; 6] = [2, 0, 0, 0, 0, 0];
+    const STATION: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
+    fn frames(standard: &str) -> Frames {
+        let config = serde_json::json!({ "standard": standard, "access_point": "a", "stations": ["b"] });
+        Frames::new(&serde_json::from_value(config).unwrap(), AP, b"net")
+    }
+
+    /// A frame of a station to the access point.
+    fn request(first: u8, body: &[u8]) -> Vec<u8> {
+        [&[first, 0, 0, 0][..], &AP, &STATION, &AP, &[0, 0], body].concat()
+    }
+
+    /// The elements of a frame by their numbers.
+    fn elements(mut rest: &[u8]) -> Vec<(u8, Vec<u8>)> {
+        let mut found = Vec::new();
+        while let [number, length, ..] = *rest {
+            let end = 2 + usize::from(length);
+            found.push((number, rest[2..end].to_vec()));
+            rest = &rest[end..];
+        }
+        found
+    }
+
+    #[test]
+    fn a_beacon_says_name_and_rates() {
+        let (head, tail) = frames("802.11a").beacon();
+        assert_eq!(head[0], 0x80);
+        assert_eq!((&head[4..10], &head[10..16], &head[16..22]), (&[0xff; 6][..], &AP[..], &AP[..]));
+        // Interval of 100 time units and the capability ESS, behind the time stamp.
+        assert_eq!(&head[32..36], &[100, 0, 1, 0]);
+        let rates = vec![0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108];
+        assert_eq!(elements(&head[36..]), [(0, b"net".to_vec()), (1, rates)]);
+        assert_eq!(elements(&tail).last().unwrap().0, 221);
+    }
+
+    #[test]
+    fn rates_beyond_eight_are_in_an_element_of_their_own() {
+        let (head, tail) = frames("802.11g").beacon();
+        let [head, tail] = [&head[36..], &tail].map(elements);
+        let all: Vec<u8> = [&head[1], &tail[1]].iter().flat_map(|(_, rates)| rates.clone()).collect();
+        assert_eq!((head[1].0, tail[1].0, head[1].1.len()), (1, 50, 8));
+        assert_eq!(all, [0x82, 0x84, 11, 12, 18, 22, 24, 36, 48, 72, 96, 108]);
+    }
+
+    #[test]
+    fn a_station_is_answered_step_by_step() {
+        let frames = frames("802.11b");
+        let probe = frames.answer(&request(PROBE_REQUEST, &[0, 0]), 1).unwrap();
+        assert_eq!((probe[0], &probe[4..10]), (0x50, &STATION[..]));
+        let authentication = frames.answer(&request(AUTHENTICATION, &[0, 0, 1, 0, 0, 0]), 1).unwrap();
+        assert_eq!(&authentication[24..], &[0, 0, 2, 0, 0, 0]);
+        let association = frames.answer(&request(ASSOCIATION_REQUEST, &[1, 0, 10, 0]), 7).unwrap();
+        assert_eq!((association[0], &association[24..30]), (0x10, &[1, 0, 0, 0, 7, 0xc0][..]));
+        let again = frames.answer(&request(REASSOCIATION_REQUEST, &[1, 0, 10, 0]), 7).unwrap();
+        assert_eq!(again[0], 0x30);
+    }
+
+    #[test]
+    fn what_asks_for_nothing_and_what_is_cut_off_gets_no_answer() {
+        let frames = frames("802.11b");
+        // A shared key (algorithm 1), the second frame of an authentication, a disassociation.
+        for (first, body) in [
+            (AUTHENTICATION, &[1, 0, 1, 0, 0, 0][..]),
+            (AUTHENTICATION, &[0, 0, 2, 0, 0, 0]),
+            (AUTHENTICATION, &[0]),
+            (DISASSOCIATION, &[8, 0]),
+        ] {
+            assert_eq!(frames.answer(&request(first, body), 1), None);
+        }
+        for length in 0..24 {
+            assert_eq!(frames.answer(&request(PROBE_REQUEST, &[])[..length], 1), None);
+        }
+    }
+}
