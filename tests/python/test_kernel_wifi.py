@@ -204,7 +204,7 @@ def test_a_station_is_associated_with_the_access_point(tmp_path: Path) -> None:
         "phy0/netdev:wlan0/stations/02:00:00:00:00:01",
         "phy1/netdev:wlan0/stations/02:00:00:00:00:00",
     ):
-        assert {"AUTH", "ASSOC", "AUTHORIZED", "WME"} <= set(found[f"{name}/flags"])
+        assert {"AUTH", "ASSOC", "AUTHORIZED"} <= set(found[f"{name}/flags"])
     assert found["phy1/netdev:wlan0/bssid"] == ["02:00:00:00:00:00"]
     # Its association identifier.
     assert found["phy1/netdev:wlan0/aid"] == ["1"]

@@ -36,8 +36,9 @@ use std::time::Duration;
 /// Time in which stations hear of each other by beacons before the run begins, and how often they are asked for it.
 const SETTLING: Duration = Duration::from_secs(60);
 const ASKING: Duration = Duration::from_millis(500);
-/// Bytes of memory for packets on their way through the kernel: some ten frames.
-const UNDER_WAY: usize = 30_000;
+/// Bytes of memory for packets on their way through the kernel: two frames of 1500 bytes. The kernel chooses a frame's rates when it
+/// hands the frame to the driver, so with more of them rates are as old as the frames before take (decision 0104).
+const UNDER_WAY: usize = 6_000;
 
 /// The radios of a scenario's networks, and the threads of their media.
 pub struct Radios {
