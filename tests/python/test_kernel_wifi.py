@@ -231,3 +231,18 @@ def test_a_station_that_has_lost_its_access_point_comes_back(tmp_path: Path) -> 
 
     assert frames(2.1, 5.9) == 0
     assert frames(8, 10) == pytest.approx(frames(0, 2), rel=0.05)
+
+
+@guests
+def test_stations_without_an_access_point_form_an_ad_hoc_network(tmp_path: Path) -> None:
+    file = write(tmp_path, FIXED, seconds=2)
+    alone = file.read_text().replace(
+        'access_point = "ap"\nstations = ["laptop"]', 'stations = ["ap", "laptop"]'
+    )
+    file.write_text(alone)
+    model = bp.simulate(file, out=tmp_path / "model")
+    linux = bp.emulate(file, out=tmp_path / "linux", clock="kernel")
+    assert goodput(linux) == pytest.approx(goodput(model), rel=0.05)
+    # Who only receives sends beacons, too.
+    laptop = linux.table("wifi").filter(pl.col("station") == "wlan.laptop")["transmissions"][0]
+    assert laptop > 5
