@@ -28,11 +28,8 @@ const SSID: u8 = 0;
 const SUPPORTED_RATES: u8 = 1;
 const DSSS_PARAMETERS: u8 = 3;
 const ERP: u8 = 42;
-const EXTENDED_RATES: u8 = 50;
 /// A rate that every station of the network has to know (9.4.2.3).
 const BASIC: u8 = 0x80;
-/// Rates in the element of supported rates at most.
-const RATES: usize = 8;
 /// The element with the parameters of the four categories as the Wi-Fi Alliance's WMM has it, by which Linux knows that stations
 /// have QoS; the values are those of IEEE 802.11-2016, table 9-137. The medium has parameters of its own.
 const WMM: [u8; 26] = [
@@ -45,7 +42,7 @@ const WMM: [u8; 26] = [
 pub struct Frames {
     address: [u8; 6],
     ssid: &'static [u8],
-    /// Rates in units of 500 kbit/s, those before HT, with the mark of basic ones.
+    /// Rates in units of 500 kbit/s with the mark of basic ones: up to eight, as many as the element can have.
     rates: Vec<u8>,
     standard: Standard,
 }
@@ -54,9 +51,9 @@ impl Frames {
     /// Those of the access point with this address in a network.
     pub fn new(config: &Config, address: [u8; 6], ssid: &'static [u8]) -> Frames {
         let basic: &[u8] = match config.standard {
-            // Those that every station of the standard has to receive: 1 and 2 Mbit/s, and 6, 12 and 24 Mbit/s.
-            Standard::B | Standard::G => &[2, 4],
-            Standard::A | Standard::N => &[12, 24, 48],
+            // Those that every station of the standard has to receive: 1 and 2 Mbit/s, and of OFDM 6, 12 and 24 Mbit/s.
+            Standard::B => &[2, 4],
+            Standard::A | Standard::G | Standard::N => &[12, 24, 48],
         };
         let phy = config.phy();
         let units = phy.by_speed().into_iter().map(|index| (phy.mode(index).kbit_s / 500) as u8);
@@ -138,16 +135,13 @@ impl Frames {
     }
 
     fn put_rates(&self, frame: &mut Vec<u8>) {
-        element(frame, SUPPORTED_RATES, &self.rates[..self.rates.len().min(RATES)]);
+        element(frame, SUPPORTED_RATES, &self.rates);
     }
 
     fn tail(&self) -> Vec<u8> {
         let mut tail = Vec::new();
         if self.standard == Standard::G {
             element(&mut tail, ERP, &[0]);
-        }
-        if let Some(more @ [_, ..]) = self.rates.get(RATES..) {
-            element(&mut tail, EXTENDED_RATES, more);
         }
         tail.extend(WMM);
         tail
@@ -201,12 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn rates_beyond_eight_are_in_an_element_of_their_own() {
+    fn a_beacon_at_2_4_ghz_says_its_channel() {
         let (head, tail) = frames("802.11g").beacon();
-        let [head, tail] = [&head[36..], &tail].map(elements);
-        let all: Vec<u8> = [&head[1], &tail[1]].iter().flat_map(|(_, rates)| rates.clone()).collect();
-        assert_eq!((head[1].0, tail[1].0, head[1].1.len()), (1, 50, 8));
-        assert_eq!(all, [0x82, 0x84, 11, 12, 18, 22, 24, 36, 48, 72, 96, 108]);
+        let rates = vec![0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108];
+        assert_eq!(elements(&head[36..]), [(0, b"net".to_vec()), (1, rates), (3, vec![1])]);
+        assert_eq!(elements(&tail)[0], (42, vec![0]));
+        let (head, _) = frames("802.11b").beacon();
+        assert_eq!(elements(&head[36..])[1..], [(1, vec![0x82, 0x84, 11, 22]), (3, vec![1])]);
     }
 
     #[test]
