@@ -122,8 +122,11 @@ def checks(document: dict[str, Any], run: Path, sides: list[dict[str, Any]]) -> 
     return found
 
 
-def recover(bentpipe: Bentpipe, folder: Path, count: int, seed: int) -> dict[str, list[bool]]:
-    """Returns of each truth in which cases it was recovered."""
+def recover(
+    bentpipe: Bentpipe, folder: Path, count: int, seed: int, most_wrong: int | None = None
+) -> dict[str, list[bool]]:
+    """Returns of each truth in which cases it was recovered. Fails at once when more than `most_wrong` cases of one are
+    wrong, as the rest cannot make up for them."""
     source, right = np.random.default_rng(seed), dict[str, list[bool]]()
     for number in range(count):
         kind, sides = drawn(source)
@@ -154,6 +157,7 @@ def recover(bentpipe: Bentpipe, folder: Path, count: int, seed: int) -> dict[str
         for name, good in found.items():
             what = name.rsplit(" ", 1)[0]
             right.setdefault(what, []).append(good)
+            assert most_wrong is None or right[what].count(False) <= most_wrong, (number, what, wrong)
     print({name: f"{sum(cases)} of {len(cases)}" for name, cases in right.items()})
     return right
 
@@ -169,7 +173,7 @@ def test_three_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
 @pytest.mark.alone
 @networks
 def test_thirty_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    right = recover(bentpipe, tmp_path, 30, seed=24)
+    right = recover(bentpipe, tmp_path, 30, seed=24, most_wrong=6)
     share = {name: sum(cases) / len(cases) for name, cases in right.items()}
     assert all(share[name] >= 0.95 for name in ("least delay", "width", "rate", "depth", "loss")), share
     assert share["policy"] >= 0.9, share
