@@ -9,6 +9,9 @@
 //!   retransmission is lost again if it is still named a smoothed round-trip time and a quarter later.
 //!   Round-trip times are those of acknowledgments of new data only, since a negative one may report segments
 //!   long after they arrived.
+//!   A SNACK reports the first 128 segments above a hole. Of those beyond, each duplicate acknowledgment that
+//!   reports nothing else says that one has arrived (RFC 5681, section 3.2, step 4), so that they do not count
+//!   as in flight.
 //! - **SACK** (RFC 6675). The same with [`super::scoreboard`]'s rule; the first lost segment is retransmitted
 //!   at once.
 //! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and retransmits
@@ -113,6 +116,8 @@ pub struct Recovery {
     reduced: bool,
     /// When a segment will be lost by its time, if no acknowledgment arrives.
     overdue: Option<Time>,
+    /// Segments in `sacked_out` that have arrived without a SNACK having reported which they are.
+    unreported: u32,
 }
 
 impl Recovery {
@@ -138,6 +143,7 @@ impl Recovery {
             probe: Probe::default(),
             reduced: false,
             overdue: None,
+            unreported: 0,
         }
     }
 
@@ -234,6 +240,10 @@ impl Recovery {
     #[inline]
     pub fn advanced(&mut self, state: &mut State, tally: &Tally) -> u32 {
         self.timeouts = 0;
+        if self.unreported > 0 {
+            let before = self.forget_unreported(state);
+            self.count_unreported(state, before.saturating_sub(tally.acked - tally.sacked_before));
+        }
         if self.uses_sack() || state.sacked_out == 0 {
             return tally.acked - tally.sacked_before;
         }

@@ -11,6 +11,32 @@ impl Recovery {
     /// other than Open. Returns the number of segments that it reported as delivered and that were not
     /// counted yet.
     pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+        if self.method != Method::Snack {
+            return self.react(parts, facts);
+        }
+        let before = self.forget_unreported(parts.state);
+        let delivered = self.react(parts, facts);
+        if matches!(parts.state.ca_state, CA_RECOVERY | CA_LOSS) {
+            let more = u32::from(facts.duplicate && facts.tally.sacked == 0);
+            self.count_unreported(parts.state, (before + more).saturating_sub(facts.tally.sacked));
+        }
+        delivered
+    }
+
+    /// Counts segments as arrived of which no SNACK has reported which they are, at most as many as may have.
+    pub(super) fn count_unreported(&mut self, state: &mut State, count: u32) {
+        let outstanding = state.packets_out.saturating_sub(state.sacked_out + state.lost_out);
+        self.unreported = count.min(outstanding);
+        state.sacked_out += self.unreported;
+    }
+
+    /// Takes these segments back; returns how many they were.
+    pub(super) fn forget_unreported(&mut self, state: &mut State) -> u32 {
+        state.sacked_out -= self.unreported;
+        std::mem::take(&mut self.unreported)
+    }
+
+    fn react(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
         self.holds_lost = false;
         match parts.state.ca_state {
             // Retransmissions of an earlier recovery tell nothing about the next.
@@ -173,6 +199,7 @@ impl Recovery {
 
     /// Marks everything lost and restarts with one segment.
     pub(super) fn start_over(&mut self, parts: &mut Parts) {
+        self.forget_unreported(parts.state);
         self.reset_reno_sacks(parts.state);
         // Before the first delivery, RACK's round-trip time is that of the handshake.
         let handshake = || Span::from_micros(u64::from(parts.state.srtt_us >> 3));
