@@ -271,6 +271,8 @@ def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
     page.goto(f"{bed.url}/#/runs/{runs[0]}")
     page.get_by_role("heading", name=re.compile("^Run .*: reno$")).wait_for()
     page.get_by_role("button", name="Pin as baseline").click()
+    # The server has taken it.
+    page.get_by_role("button", name="Unpin baseline").wait_for()
     page.goto(f"{bed.url}/#/compare?run={runs[1]}")
     scenario = page.get_by_role("table", name="What differs in the scenario")
     expect(scenario.get_by_role("row").filter(has_text="congestion")).to_contain_text("cubic")
