@@ -37,17 +37,23 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
+def damaged(*others: type[Exception]) -> tuple[type[BaseException], ...]:
+    """Returns what Polars raises for a damaged table, and ``others``: its errors, and the panics of its Rust code, which
+    are no ``Exception``."""
+    import polars as pl
+
+    return pl.exceptions.PolarsError, pl.exceptions.PanicException, *others
+
+
 @contextmanager
 def reading(file: Path, hint: str = "") -> Iterator[None]:
     """Context manager that turns errors of reading a table into an :class:`InputError` that names the file."""
-    import polars as pl
-
     try:
         yield
     except OSError as error:
         what = trouble(error).removeprefix(f"{file}: ")
         raise InputError(f"{file} cannot be read{hint}: {what}") from error
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
+    except damaged(ValueError) as error:
         # The table library's messages have more lines; none of them helps with a damaged file.
         if isinstance(error, InputError):
             raise

@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .errors import InputError
+from .errors import InputError, damaged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,7 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
                 frame = pl.read_parquet(file)
             case _:
                 return from_opportunities(_milliseconds(file), step_ms)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeDecodeError) as error:
+    except damaged(UnicodeDecodeError) as error:
         allowed = (
             "a line of names, and lines with as many numbers" if file.suffix == ".csv" else "a Parquet table"
         )
@@ -78,7 +78,7 @@ def text_of_parquet(file: str | Path) -> str:
 
     try:
         frame = pl.read_parquet(file)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except damaged(OSError) as error:
         raise InputError("is not a Parquet table that can be read") from error
     strange = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
     if strange:

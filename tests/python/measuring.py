@@ -7,10 +7,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from bentpipe import measure
+from bentpipe.measure.channel import ChannelError
 from networks import Bentpipe, until
 
 KEY = b"0123456789abcdef"
@@ -42,6 +44,31 @@ def reflecting(
     finally:
         go_on.set()
         thread.join(10)
+
+
+class Line:
+    """A control connection whose other end says one message after the other, whatever it hears."""
+
+    def __init__(self, messages: list[tuple[dict[str, Any], bytes]]) -> None:
+        self.messages, self.said = messages, list[dict[str, Any]]()
+        self.sock, self.other = socket.socketpair()
+
+    def opened(self, sock: socket.socket, *_: object) -> Line:
+        sock.close()
+        return self
+
+    def hear(self, _: float) -> tuple[dict[str, Any], bytes]:
+        if not self.messages:
+            raise ChannelError("nothing more")
+        return self.messages.pop(0)
+
+    def say(self, message: dict[str, Any], _: bytes = b"") -> None:
+        self.said.append(message)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.sock.close()
+        self.other.close()
 
 
 #: A reflector whose clock is 3 s ahead and 40 ppm fast, or as its arguments say: nanoseconds ahead, and ppm fast.

@@ -15,7 +15,7 @@ from bentpipe import measure
 from bentpipe.errors import InputError
 from bentpipe.measure import fitting, loading, models, predicting
 from bentpipe.measure.bulk import COUNTED
-from bentpipe.measure.channel import Channel, ChannelError
+from bentpipe.measure.channel import Channel
 from bentpipe.measure.folder import write
 from bentpipe.measure.load import Item, Load
 from bentpipe.measure.loading import Outcome
@@ -26,7 +26,7 @@ from bentpipe.measure.tcplog import TcpLog
 from bentpipe.runs import open_run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from measuring import KEY, reflecting
+from measuring import KEY, Line, reflecting
 
 #: Where and how a file is changed: bytes are replaced from a place on, and what follows is cut or kept.
 CHANGES = st.tuples(st.integers(0, 5000), st.binary(min_size=1, max_size=8), st.booleans())
@@ -118,26 +118,6 @@ def test_any_run_folder_is_fitted_or_refused(run: Path, data: st.DataObject) -> 
             predicting.quantities(one)
 
 
-class Answers:
-    """A reflector whose control connection says what it likes."""
-
-    def __init__(self, messages: list[tuple[dict[str, Any], bytes]]) -> None:
-        self.messages = messages
-        self.sock, self.other = socket.socketpair()
-
-    def opened(self, sock: socket.socket, *_: object) -> Answers:
-        sock.close()
-        return self
-
-    def say(self, *_: object) -> None:
-        return
-
-    def hear(self, _: float) -> tuple[dict[str, Any], bytes]:
-        if not self.messages:
-            raise ChannelError("nothing more")
-        return self.messages.pop(0)
-
-
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=6), st.just("ab" * 16)
 )
@@ -156,7 +136,7 @@ RECORDS = st.one_of(st.binary(max_size=40), st.just(np.zeros(2, dtype=COUNTED).t
 def test_any_answer_of_a_reflector_ends_a_load_with_a_reason(
     kind: str, direction: str, messages: list[tuple[dict[str, Any], bytes]]
 ) -> None:
-    line = Answers(messages)
+    line = Line(messages)
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
         for name in ("PATIENCE_S", "REPORT_S", "QUIET_S"):
             patch.setattr(loading, name, 0.02)
@@ -173,6 +153,4 @@ def test_any_answer_of_a_reflector_ends_a_load_with_a_reason(
             loads._outcome(outcome)
         finally:
             loads.close()
-            with contextlib.suppress(OSError):
-                line.sock.close()
-            line.other.close()
+            line.close()

@@ -27,7 +27,7 @@ from bentpipe.measure.reflector import _Reflector
 from bentpipe.measure.sockets import Arrival
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from measuring import KEY, measure_path, path, reflecting
+from measuring import KEY, Line, measure_path, path, reflecting
 from networks import Bentpipe, needs, networks, until
 
 #: socket(7) of UDP: a buffer that is sent as datagrams of so many bytes.
@@ -167,22 +167,6 @@ def test_any_table_is_a_plan_or_refused(table: dict[str, Any], loads: list[dict[
         assert all(load.kind in KEYS for load in plan.loads)
 
 
-class Line:
-    """A control connection whose other end says one message after the other."""
-
-    def __init__(self, messages: list[tuple[dict[str, Any], bytes]]) -> None:
-        self.messages, self.said = messages, list[dict[str, Any]]()
-        self.sock, self.other = socket.socketpair()
-
-    def hear(self, _: float) -> tuple[dict[str, Any], bytes]:
-        if not self.messages:
-            raise ChannelError("nothing more")
-        return self.messages.pop(0)
-
-    def say(self, message: dict[str, Any], _: bytes = b"") -> None:
-        self.said.append(message)
-
-
 MESSAGES = st.fixed_dictionaries(
     {
         "do": st.sampled_from(["tcp", "udp", "page", "list", "x"]) | VALUES,
@@ -219,8 +203,7 @@ def test_any_request_of_a_client_is_answered_or_refused(messages: list[tuple[dic
             with contextlib.suppress(ChannelError):
                 loads._talk(line, "127.0.0.1")  # type: ignore[arg-type]
         finally:
-            line.sock.close()
-            line.other.close()
+            line.close()
             loads.close()
 
 
