@@ -38,8 +38,8 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def damaged(*others: type[Exception]) -> tuple[type[BaseException], ...]:
-    """Returns what Polars raises for a damaged table, and ``others``: its errors, and the panics of its Rust code, which
-    are no ``Exception``."""
+    """Returns what Polars raises for a damaged table, and ``others``: its errors, and the panics of its Rust code,
+    which are no ``Exception``."""
     import polars as pl
 
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, *others
