@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "python")]
 
 from guests import reason_to_skip  # noqa: E402 - the path has to come first
-from manual import blocks  # noqa: E402
+from manual import blocks, figures  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +50,7 @@ def _run(example: Example) -> None:
         elif blocks.REAL.search(block.text) and (reason := _cannot_emulate()):
             pytest.skip(reason)
     example.namespace["session"].run(block)
+    example.namespace["ran"].append(Path(example.document.path))
 
 
 @functools.cache
@@ -66,10 +67,17 @@ def _begin(namespace: dict[str, Any]) -> None:
     place = Path(folder.name)
     (place / "figures").mkdir()
     namespace["session"] = blocks.Session(place, place / "figures")
+    namespace["ran"] = []
 
 
 def _end(namespace: dict[str, Any]) -> None:
-    namespace["folder"].cleanup()
+    """Keep the figures of a page for the site, if all its blocks have run."""
+    with namespace["folder"] as place:
+        for file in set(namespace["ran"]):
+            page = file.read_text(encoding="utf-8")
+            runs = [block for block in blocks.read(page) if block.runs]
+            if len(runs) == len(namespace["ran"]) and any(block.number for block in runs):
+                figures.keep(str(file.relative_to(ROOT).with_suffix("")), page, Path(place) / "figures")
 
 
 if Sybil is None:

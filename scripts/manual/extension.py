@@ -14,10 +14,8 @@ follow from the folders.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import re
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -30,10 +28,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from . import blocks
-
-#: Where figures are kept, below the repository; a page that does not change keeps its figures.
-FIGURES: Final = Path("build/figures")
+from . import blocks, figures
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -50,31 +45,20 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
 
 
-def draw(app: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
+def draw(_: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
     """Draw the figures of every page that has some, by running the page's blocks."""
-    from bentpipe import _native
-
-    engine = Path(_native.__file__).read_bytes()
-    common = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
-    base = hashlib.sha256(b"".join([engine, *common])).hexdigest()
     for name in sorted(env.found_docs):
         page = Path(env.doc2path(name)).read_text(encoding="utf-8")
-        if "```{plot}" not in page:
+        if "```{plot}" not in page or figures.current(name, page):
             continue
-        figures = Path(app.srcdir) / FIGURES / name
-        key = hashlib.sha256((base + page).encode()).hexdigest()
-        if (figures / "key").is_file() and (figures / "key").read_text() == key:
-            continue
-        shutil.rmtree(figures, ignore_errors=True)
-        figures.mkdir(parents=True)
         LOG.info("drawing the figures of %s", name)
-        with tempfile.TemporaryDirectory() as folder:
-            session = blocks.Session(Path(folder), figures)
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as drawn:
+            session = blocks.Session(Path(folder), Path(drawn))
             for block in blocks.read(page):
                 if block.runs:
                     with contextlib.redirect_stdout(io.StringIO()):
                         session.run(block)
-        (figures / "key").write_text(key)
+            figures.keep(name, page, Path(drawn))
         # Pages that show these figures are read again.
         if name not in names:
             names.append(name)
@@ -96,7 +80,7 @@ class Plot(SphinxDirective):
         if "hide" not in self.options:
             text = "\n".join(self.content)
             shown.append(nodes.literal_block(text, text, language="python"))
-        image = nodes.image(uri=f"/{FIGURES}/{self.env.docname}/{count}.png", alt=self.arguments[0])
+        image = nodes.image(uri=f"/{figures.FOLDER}/{self.env.docname}/{count}.png", alt=self.arguments[0])
         figure = nodes.figure("", image, nodes.caption(self.arguments[0], self.arguments[0]))
         return [*shown, figure]
 
@@ -111,7 +95,7 @@ class Gallery(SphinxDirective):
         for file in sorted(here.with_suffix("").glob("*.md")):
             title, question = head(file.read_text(encoding="utf-8"))
             link = f"{here.stem}/{file.name}"
-            figure = f"/{FIGURES}/{self.env.docname}/{file.stem}/1.png"
+            figure = f"/{figures.FOLDER}/{self.env.docname}/{file.stem}/1.png"
             card = nodes.container(classes=["card"])
             text = [f"[![]({figure})]({link})", "", f"[{title}]({link})", "", question]
             self.state.nested_parse(StringList(text, source=str(here)), self.content_offset, card)
