@@ -6,6 +6,7 @@ import csv
 import math
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from bentpipe.rain import Site, Sky, Storm, statistics, synthesise
 from bentpipe.rain.attenuation import library, number
 from bentpipe.rain.synthesis import BETA, Distribution, chunks, correlations
 
-pytest.importorskip("itur", reason="the extra rain is not installed")
+# Importing it takes seconds, also in runs of other tests.
+pytestmark = pytest.mark.skipif(find_spec("itur") is None, reason="the extra rain is not installed")
 
 TABLES = Path("authorities/itu")
 ROME = Sky(Site("rome", 41.9, 12.49, 0.046), 19.7, 40.2)
