@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import commands
 import fastexcel
 import numpy as np
 import polars as pl
@@ -16,7 +17,11 @@ import pytest
 from bentpipe import InputError, plots
 from bentpipe.campaign import Campaign, plan, run
 from bentpipe.statistics import mean_of
-from campaigns import SCENARIO, call, refused, write_scenario
+from campaigns import SCENARIO, refused, write_scenario
+
+
+def call(*arguments: object, folder: Path) -> str:
+    return commands.call("campaign", *arguments, folder=folder).stdout
 
 
 @pytest.fixture(scope="module")

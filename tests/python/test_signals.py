@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,9 +11,9 @@ import polars as pl
 import pytest
 from bentpipe import budgets
 from bentpipe.facts import facts
+from commands import call
 from networks import networks
 
-START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 #: Clear sky, a fade of 7 dB from 3 s, an outage from 6 s to 8 s.
 FADE = "time,st1\\n0,0\\n3,7\\n6,30\\n8,0\\n"
 RAIN = f"""
@@ -81,15 +79,6 @@ to = "gw"
 app = { kind = "cbr", rate = "2 Mbit/s", datagram = "1000 B" }
 transport = "udp"
 """.replace("FADE", FADE)
-
-
-def call(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", START, *map(str, arguments)], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture
