@@ -5,23 +5,13 @@
 //! queue, whose discipline decides how many.
 
 use super::acm::frames::{Ending, Frames};
-use super::acm::signal::Columns;
 use super::acm::{self, Adaptation, Modcod};
+use super::config::{Config, Ends};
 use super::framing::{Added, Unit};
 use super::transmitter::Transmitter;
-use super::Config;
 use crate::{Held, Outbox, Packet};
-use bentpipe_core::{Probe, Problems, Rate, Time};
+use bentpipe_core::{Probe, Rate, Time};
 use std::collections::VecDeque;
-
-/// The ends of a link, by which a fade has columns.
-#[derive(Clone, Copy, Debug)]
-pub struct Ends<'a> {
-    /// Name of the node that sends.
-    pub from: &'a str,
-    /// Name of the node that receives.
-    pub to: &'a str,
-}
 
 /// A packet whose transmission has started, when it will have been sent, and the units that it takes.
 pub(super) struct Begun {
@@ -131,22 +121,5 @@ impl Adaptive {
     /// Removes the first packets in flight.
     pub fn lose(&mut self, count: usize) {
         self.flying.drain(..count);
-    }
-}
-
-impl Config {
-    /// Adds the problems of the link's ACM.
-    pub(super) fn check_acm(&self, ends: Ends<'_>, problems: &mut Problems) {
-        let Some(acm) = &self.acm else { return };
-        problems.within("acm", |problems| {
-            acm.check_without_bursts(problems);
-            acm.check(Columns { receivers: &[ends.to], feeder: ends.from, others: true }, problems);
-        });
-        if self.trace.as_ref().is_some_and(|trace| trace.drives("rate")) {
-            problems.add(
-                "trace",
-                "sets the rate, which follows from the signal here; allowed: one of acm and a trace with rates",
-            );
-        }
     }
 }

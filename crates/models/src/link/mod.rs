@@ -22,6 +22,7 @@
 pub mod acm;
 mod adaptive;
 pub mod arq;
+mod config;
 pub mod contacts;
 mod facts;
 pub mod framing;
@@ -31,107 +32,20 @@ pub mod series;
 mod tests;
 pub mod transmitter;
 
-pub use adaptive::Ends;
+pub use config::{Config, Ends};
 
 use self::adaptive::{Adaptive, Begun};
 use self::contacts::{Openings, Standing, Turn, CUT_OFF};
 use self::framing::{Added, Unit, Verdicts, TOO_LONG};
 use self::series::Playback;
 use self::transmitter::Transmitter;
-use crate::channel::{self, Errors, Fate, SPOILED};
-use crate::queue;
+use crate::channel::{Errors, Fate, SPOILED};
 use crate::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{
-    Column, Count, Fraction, Probe, Problems, Rate, Report, Span, Stream, Table, Time, Whole,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use bentpipe_core::{Column, Probe, Rate, Report, Span, Stream, Table, Time, Whole};
 use std::collections::VecDeque;
-
-/// One direction of a link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "LinkReturn")]
-pub struct Config {
-    /// Rate at the network layer, or of the framing's units if there is a framing.
-    #[schemars(extend("changeable" = true))]
-    pub rate: Rate,
-    /// Propagation delay, one way.
-    #[schemars(extend("changeable" = true))]
-    pub delay: Span,
-    /// Delay of each packet beyond `delay`, by a distribution or a series; none by default.
-    #[serde(default, skip_serializing_if = "is_steady")]
-    #[schemars(extend("changeable" = true))]
-    pub jitter: jitter::Config,
-    /// Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for those before it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub reorder: bool,
-    /// Queue discipline in front of the link.
-    #[serde(default)]
-    #[schemars(extend("changeable" = true))]
-    pub queue: queue::Config,
-    /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
-    /// that of its units.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub framing: framing::Config,
-    /// Errors on the link, which hit packets, or the units of the framing; none by default.
-    #[serde(default)]
-    #[schemars(extend("changeable" = true))]
-    pub error: channel::Config,
-    /// Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
-    /// not support Quick-Start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quick_start: Option<Fraction>,
-    /// Packets that the link holds at most, those on their way included, as an emulator that keeps packets in memory for the delay
-    /// (`limit` of netem): a packet that finds so many is dropped. Unlimited by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holds: Option<Count<1, 1_000_000_000>>,
-    /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<series::Config>,
-    /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
-    /// symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset, all
-    /// packets are sent at `rate`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acm: Option<acm::Config>,
-}
 
 /// The link holds as many packets as it can.
 pub const HOLDS_TOO_MANY: DropReason = DropReason::new("link holds as many packets as it can");
-
-fn is_steady(jitter: &jitter::Config) -> bool {
-    *jitter == jitter::Config::default()
-}
-
-fn is_none(framing: &framing::Config) -> bool {
-    *framing == framing::Config::default()
-}
-
-impl Config {
-    /// Adds the problems of this configuration of a link between these ends.
-    pub fn check(&self, ends: Ends<'_>, problems: &mut Problems) {
-        self.check_acm(ends, problems);
-        problems.within("queue", |problems| self.queue.check(problems));
-        problems.within("error", |problems| self.error.check(problems));
-        problems.within("jitter", |problems| self.jitter.check(problems));
-        if self.reorder && is_steady(&self.jitter) {
-            problems.add("reorder", "has no effect without jitter; allowed: with jitter");
-        }
-        problems.within("framing", |problems| self.framing.check(None, problems));
-        if let (framing::Config::Space(frames), channel::Config::Coded(errors)) = (&self.framing, &self.error)
-        {
-            if frames.code != errors.code {
-                let (theirs, ours) = (frames.code.kind(), errors.code.kind());
-                let message =
-                    format!("{ours} is not the code of the framing ({theirs}); allowed: the same code");
-                problems.within("error", |problems| problems.add("code", message));
-            }
-        }
-        if let Some(trace) = &self.trace {
-            problems.within("trace", |problems| trace.check(problems));
-        }
-    }
-}
 
 /// Trace of a link: the state of its queue at each arrival.
 pub static TRACE: Table = Table {

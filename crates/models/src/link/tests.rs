@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::queue::drop_tail;
-use crate::{Body, Ecn};
+use crate::{channel, queue, Body, Ecn};
 use bentpipe_core::{Count, FlowId, Fraction, NodeId, Streams};
 use proptest::prelude::*;
 

@@ -1,0 +1,114 @@
+//! How one direction of a link is configured, and what of it is checked.
+
+use super::acm::{self, signal::Columns};
+use super::{framing, jitter, series};
+use crate::{channel, queue};
+use bentpipe_core::{Count, Fraction, Problems, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The ends of a link, by which a fade has columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a> {
+    /// Name of the node that sends.
+    pub from: &'a str,
+    /// Name of the node that receives.
+    pub to: &'a str,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LinkReturn")]
+pub struct Config {
+    /// Rate at the network layer, or of the framing's units if there is a framing.
+    #[schemars(extend("changeable" = true))]
+    pub rate: Rate,
+    /// Propagation delay, one way.
+    #[schemars(extend("changeable" = true))]
+    pub delay: Span,
+    /// Delay of each packet beyond `delay`, by a distribution or a series; none by default.
+    #[serde(default, skip_serializing_if = "is_steady")]
+    #[schemars(extend("changeable" = true))]
+    pub jitter: jitter::Config,
+    /// Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for those before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reorder: bool,
+    /// Queue discipline in front of the link.
+    #[serde(default)]
+    #[schemars(extend("changeable" = true))]
+    pub queue: queue::Config,
+    /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
+    /// that of its units.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub framing: framing::Config,
+    /// Errors on the link, which hit packets, or the units of the framing; none by default.
+    #[serde(default)]
+    #[schemars(extend("changeable" = true))]
+    pub error: channel::Config,
+    /// Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
+    /// not support Quick-Start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick_start: Option<Fraction>,
+    /// Packets that the link holds at most, those on their way included, as an emulator that keeps packets in memory for the delay
+    /// (`limit` of netem): a packet that finds so many is dropped. Unlimited by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Count<1, 1_000_000_000>>,
+    /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<series::Config>,
+    /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
+    /// symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset, all
+    /// packets are sent at `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acm: Option<acm::Config>,
+}
+
+fn is_steady(jitter: &jitter::Config) -> bool {
+    *jitter == jitter::Config::default()
+}
+
+fn is_none(framing: &framing::Config) -> bool {
+    *framing == framing::Config::default()
+}
+
+impl Config {
+    /// Adds the problems of this configuration of a link between these ends.
+    pub fn check(&self, ends: Ends<'_>, problems: &mut Problems) {
+        self.check_acm(ends, problems);
+        problems.within("queue", |problems| self.queue.check(problems));
+        problems.within("error", |problems| self.error.check(problems));
+        problems.within("jitter", |problems| self.jitter.check(problems));
+        if self.reorder && is_steady(&self.jitter) {
+            problems.add("reorder", "has no effect without jitter; allowed: with jitter");
+        }
+        problems.within("framing", |problems| self.framing.check(None, problems));
+        if let (framing::Config::Space(frames), channel::Config::Coded(errors)) = (&self.framing, &self.error)
+        {
+            if frames.code != errors.code {
+                let (theirs, ours) = (frames.code.kind(), errors.code.kind());
+                let message =
+                    format!("{ours} is not the code of the framing ({theirs}); allowed: the same code");
+                problems.within("error", |problems| problems.add("code", message));
+            }
+        }
+        if let Some(trace) = &self.trace {
+            problems.within("trace", |problems| trace.check(problems));
+        }
+    }
+
+    /// Adds the problems of the link's ACM.
+    fn check_acm(&self, ends: Ends<'_>, problems: &mut Problems) {
+        let Some(acm) = &self.acm else { return };
+        problems.within("acm", |problems| {
+            acm.check_without_bursts(problems);
+            acm.check(Columns { receivers: &[ends.to], feeder: ends.from, others: true }, problems);
+        });
+        if self.trace.as_ref().is_some_and(|trace| trace.drives("rate")) {
+            problems.add(
+                "trace",
+                "sets the rate, which follows from the signal here; allowed: one of acm and a trace with rates",
+            );
+        }
+    }
+}
