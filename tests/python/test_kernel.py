@@ -146,6 +146,16 @@ def test_a_delay_of_200_s_needs_other_limits_and_nothing_else(tmp_path: Path) ->
 
 
 @guests
+def test_packets_may_be_longer_than_any_ethernet_frame(tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(GEO)
+    overrides = ["duration=5 s", "flow.upload.transport.segment_size=20000"]
+    run = bp.emulate(file, overrides=overrides, out=tmp_path / "guest", clock="kernel")
+    delivered = run.flows["delivered_bytes"][0]
+    assert run.fidelity["verdict"] == "valid" and delivered >= 10 * 20_000 and run.flows["timeouts"][0] == 0
+
+
+@guests
 def test_a_flow_may_use_every_variant_of_the_guest(tmp_path: Path) -> None:
     file = tmp_path / "geo.toml"
     file.write_text(GEO)

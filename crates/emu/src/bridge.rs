@@ -246,9 +246,9 @@ impl Bridge {
         self.looked = self.clock.now();
         self.wait.begin(self.looked);
         if self.clock.timing() == Timing::Virtual {
-            let files = self.attachments.iter().map(|at| (at.port.fd(), at.port.is_file_of_packets()));
+            let files = self.attachments.iter().map(|at| (at.port.fd(), at.port.longest_packet()));
             if self.wait.by_ring(files, (self.event.as_fd(), REQUEST)) {
-                self.attachments.iter_mut().for_each(|at| at.by_ring = at.port.is_file_of_packets());
+                self.attachments.iter_mut().for_each(|at| at.by_ring = at.port.longest_packet().is_some());
             }
         }
         self.turn_after_turn(end)?;

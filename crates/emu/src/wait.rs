@@ -94,16 +94,21 @@ impl Wait {
         }
     }
 
-    /// From now on waits with a ring for `files`, whose numbers follow each other, and for `event` under its number;
-    /// packets of those files that are marked come by the ring. Says whether the kernel has such rings.
+    /// Makes this thread wait with a ring for `files`, whose numbers follow each other, and for `event` under its number.
+    /// Packets come by the ring from those files of which the length of the longest packet is given. Returns whether the
+    /// kernel has such rings.
     pub fn by_ring<'a>(
         &mut self,
-        files: impl Iterator<Item = (BorrowedFd<'a>, bool)>,
+        files: impl Iterator<Item = (BorrowedFd<'a>, Option<usize>)>,
         event: (BorrowedFd<'_>, u64),
     ) -> bool {
-        self.ring = Ring::new().ok();
+        let files: Vec<_> = files.collect();
+        let longest = files.iter().filter_map(|(_, longest)| *longest).max();
+        self.ring = Ring::new(longest.unwrap_or_default()).ok();
         if let Some(ring) = &mut self.ring {
-            files.enumerate().for_each(|(number, (file, packets))| ring.watch(file, number as u64, packets));
+            for (number, (file, longest)) in files.into_iter().enumerate() {
+                ring.watch(file, number as u64, longest.is_some());
+            }
             ring.watch(event.0, event.1, false);
         }
         self.ring.is_some()

@@ -27,9 +27,10 @@ pub trait Port: Send {
     /// Becomes readable when there is something to [`read`](Port::read).
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Whether a read or write of [`fd`](Port::fd) moves one packet, as [`read`](Port::read) and [`write`](Port::write) do.
-    fn is_file_of_packets(&self) -> bool {
-        false
+    /// Bytes of the longest packet, if a read or write of [`fd`](Port::fd) moves one packet, as [`read`](Port::read) and
+    /// [`write`](Port::write) do.
+    fn longest_packet(&self) -> Option<usize> {
+        None
     }
 
     /// Packets that the host's side threw away before the engine could read them, so far.

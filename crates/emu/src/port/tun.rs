@@ -27,7 +27,7 @@ const LIMITED_QUEUE: u32 = 32_767;
 pub struct Config {
     /// Name of the interface.
     pub name: String,
-    /// Largest packet in bytes, 1280 (RFC 8200, section 5) to 9000.
+    /// Largest packet in bytes, from 1280 (RFC 8200, section 5) to 65 535.
     pub mtu: u32,
     /// Its IPv4 address, in a network of [`Plan::IPV4_PREFIX`].
     pub ipv4: Ipv4Addr,
@@ -43,6 +43,8 @@ pub struct Tun {
     /// The host's count of packets that found the queue full.
     counters: File,
     name: String,
+    /// Bytes.
+    mtu: usize,
 }
 
 impl Tun {
@@ -84,7 +86,7 @@ impl Tun {
             sys::add_default_route(socket.as_fd(), &CString::new(config.name.as_str())?)?;
         }
         let counters = File::open("/proc/thread-self/net/dev")?;
-        Ok(Tun { file, counters, name: config.name.clone() })
+        Ok(Tun { file, counters, name: config.name.clone(), mtu: config.mtu as usize })
     }
 }
 
@@ -114,8 +116,8 @@ impl Port for Tun {
         self.file.as_fd()
     }
 
-    fn is_file_of_packets(&self) -> bool {
-        true
+    fn longest_packet(&self) -> Option<usize> {
+        Some(self.mtu)
     }
 
     fn lost(&self) -> u64 {

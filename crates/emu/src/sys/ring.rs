@@ -11,8 +11,6 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 const PLACES: u32 = 256;
 /// Places in the queue of what it has done: every room and every write of a turn.
 const DONE: u32 = 4096;
-/// Bytes of a room, which holds the longest packet of an interface.
-const ROOM: usize = 9216;
 /// Rooms for packets that have come. If none is left, packets wait in the kernel.
 const ROOMS: u16 = 256;
 /// The group of the rooms.
@@ -47,12 +45,12 @@ struct Held {
     file: usize,
 }
 
-/// What ended a turn.
+/// The reason for which a turn ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn {
     /// The timer expired at the moment for which it was set.
     pub expired: bool,
-    /// Something came.
+    /// A packet came, or a file became ready.
     pub came: bool,
 }
 
@@ -60,6 +58,8 @@ pub struct Turn {
 pub struct Ring {
     ring: IoUring,
     watched: Vec<Watched>,
+    /// Bytes of a room, which holds the longest packet of an interface.
+    room: usize,
     rooms: Box<[u8]>,
     held: Vec<Option<Held>>,
     spare: Vec<usize>,
@@ -77,11 +77,11 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring for this thread.
+    /// A ring for this thread, whose packets have at most `longest` bytes.
     ///
     /// # Errors
     /// The kernel has no io_uring, or none that reads packets as they come (Linux 6.7).
-    pub fn new() -> io::Result<Ring> {
+    pub fn new(longest: usize) -> io::Result<Ring> {
         let ring: IoUring = IoUring::builder()
             .setup_cqsize(DONE)
             .setup_single_issuer()
@@ -96,7 +96,8 @@ impl Ring {
         let mut ring = Ring {
             ring,
             watched: Vec::new(),
-            rooms: vec![0; ROOM * usize::from(ROOMS)].into_boxed_slice(),
+            room: longest,
+            rooms: vec![0; longest * usize::from(ROOMS)].into_boxed_slice(),
             held: Vec::new(),
             spare: Vec::new(),
             writing: 0,
@@ -129,8 +130,9 @@ impl Ring {
 
     /// Gives the kernel `count` rooms from number `first`.
     fn provide(&mut self, first: u16, count: u16) -> io::Result<()> {
-        let place = &mut self.rooms[usize::from(first) * ROOM..][..usize::from(count) * ROOM];
-        let entry = opcode::ProvideBuffers::new(place.as_mut_ptr(), ROOM as i32, count, GROUP, first);
+        let size = self.room;
+        let place = &mut self.rooms[usize::from(first) * size..][..usize::from(count) * size];
+        let entry = opcode::ProvideBuffers::new(place.as_mut_ptr(), size as i32, count, GROUP, first);
         self.push(&entry.build().flags(squeue::Flags::SKIP_SUCCESS).user_data(QUIET << KIND))
     }
 
@@ -150,7 +152,7 @@ impl Ring {
     /// Copies the next packet that has come from file number `file` of those that are watched.
     pub fn read(&mut self, file: usize, into: &mut [u8]) -> io::Result<Option<usize>> {
         let Some((room, size)) = self.watched[file].arrived.pop_front() else { return Ok(None) };
-        into[..size].copy_from_slice(&self.rooms[usize::from(room) * ROOM..][..size]);
+        into[..size].copy_from_slice(&self.rooms[usize::from(room) * self.room..][..size]);
         self.provide(room, 1)?;
         Ok(Some(size))
     }
@@ -309,7 +311,9 @@ impl Ring {
                 TIMER => expired |= result == -libc::ETIME,
                 // It expired before it could get another time.
                 ALARM => missed = true,
-                _ => {}
+                // The timer that was to be removed has just expired.
+                _ if [libc::ENOENT, libc::EALREADY].contains(&-result) => {}
+                _ => return Err(io::Error::from_raw_os_error(-result)),
             }
         }
         if expired || missed {
@@ -334,9 +338,12 @@ mod tests {
     use nix::unistd::{read, write};
     use std::os::fd::AsFd;
 
+    /// Bytes of the longest packet in these tests.
+    const ROOM: usize = 9000;
+
     /// A ring, and the other ends of two files whose packets it takes and which it polls.
     fn with_ring(test: impl FnOnce(&mut Ring, &std::os::fd::OwnedFd, &std::os::fd::OwnedFd)) {
-        let mut ring = match Ring::new() {
+        let mut ring = match Ring::new(ROOM) {
             Ok(ring) => ring,
             Err(error) => {
                 return bentpipe_testing::skipped(format!("this kernel has no such io_uring: {error}"))
