@@ -64,7 +64,7 @@ impl Infrastructure {
     /// Makes the first of the radios the access point, and the others its stations, which are told to associate as soon as it runs.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses a radio as access point or as station.
     pub fn new(config: &Config, radios: &[Radio]) -> io::Result<Infrastructure> {
         let (first, others) = radios.split_first().ok_or_else(|| io::Error::other("there is no radio"))?;
         let access_point = first.namespace.within(|| AccessPoint::new(config))??;
@@ -176,7 +176,7 @@ impl AccessPoint {
         let number = *self.numbers.entry(station).or_insert(next);
         let Some(answer) = self.frames.answer(frame, number) else { return Ok(()) };
         match frame[0] {
-            // What it was before it asked anew has ended.
+            // A new authentication ends the association that it had.
             management::AUTHENTICATION => self.forget(station)?,
             management::ASSOCIATION_REQUEST | management::REASSOCIATION_REQUEST => {
                 self.forget(station)?;

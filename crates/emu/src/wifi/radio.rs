@@ -45,9 +45,9 @@ pub mod hwsim {
     pub const RTS: u16 = 1;
 }
 
-/// Address of the network.
+/// Address of the ad hoc network (BSSID).
 const CELL: [u8; 6] = [2, 0x62, 0x70, 0, 0, 1];
-/// Name of the network.
+/// Name by which stations find the network (SSID).
 pub const SSID: &[u8] = b"bentpipe";
 /// Bytes of the largest packet that a frame can carry (maximum MSDU size, IEEE 802.11-2016, table 9-19).
 pub const LARGEST: u32 = 2304;
@@ -111,14 +111,14 @@ impl Radio {
             .u32(nl80211::WIPHY, number)
             .u32(nl80211::NETNS_FD, namespace.as_fd().as_raw_fd() as u32);
         driver.request(family, nl80211::SET_WIPHY_NETNS, &target).doing("moving a radio to its namespace")?;
-        let alone = || -> io::Result<u32> {
+        let joined = || -> io::Result<u32> {
             let (name, index) = interface()?;
             if config.access_point.is_none() {
                 join(config, &name, index)?;
             }
             Ok(index)
         };
-        let index = namespace.within(alone).and_then(|done| done).doing("joining the network")?;
+        let index = namespace.within(joined).and_then(|done| done).doing("joining the network")?;
         Ok(Radio { address: own, namespace, index, dropped: Arc::default() })
     }
 
@@ -168,7 +168,7 @@ fn number_of(address: &[u8; 6]) -> io::Result<u32> {
 /// The only interface of this thread's namespace: its name and its number.
 ///
 /// # Errors
-/// There is none.
+/// The namespace has no such interface.
 pub fn interface() -> io::Result<(String, u32)> {
     let interfaces = if_nameindex()?;
     let wlan = interfaces.iter().find(|one| one.name().to_bytes().starts_with(b"wlan"));
