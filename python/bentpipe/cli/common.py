@@ -43,6 +43,9 @@ AllFlows = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
+#: Endings of the files into which figures are written.
+FIGURES = (".png", ".svg", ".pdf")
+
 #: Exit codes: an error that the caller can fix, as for a wrong option; an error of bentpipe or of the machine.
 BAD_INPUT = 2
 TROUBLE = 1

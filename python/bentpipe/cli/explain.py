@@ -9,7 +9,7 @@ import typer
 
 from bentpipe.errors import InputError
 
-from .common import Json, RunFolder
+from .common import FIGURES, Json, RunFolder
 
 
 def explain(
@@ -53,10 +53,9 @@ def explain(
     from bentpipe.waiting import explain as explain_at
 
     from .output import of_format, print_json, print_table
-    from .plot import FORMATS
 
     if out is not None:
-        of_format(out, [f".{name}" for name in FORMATS])
+        of_format(out, FIGURES)
     opened = Run(run)
     frame = waits(opened, terminal)
     name = str(frame["terminal"][0])

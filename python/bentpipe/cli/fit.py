@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import Json, Out
+from .common import FIGURES, Json, Out
 
 if TYPE_CHECKING:
     from bentpipe.frames import Fit, Outcomes
@@ -91,7 +91,7 @@ def fit(
             typer.echo(f"written  {file}")
         return
     if figure is not None:
-        of_format(figure, (".png", ".svg", ".pdf"))
+        of_format(figure, FIGURES)
     if out is not None:
         of_format(out, (".toml",))
     with Bar(f"reading {trace.name}", Stop()) as bar:
@@ -154,7 +154,7 @@ def _measured(
         raise InputError("a measured run becomes a scenario: give its file by --out FILE.toml")
     of_format(out, (".toml",))
     if figure is not None:
-        of_format(figure, (".png", ".svg", ".pdf"))
+        of_format(figure, FIGURES)
         if model != "fitted":
             raise InputError("--figure shows the residuals of --model fitted")
     if predict and model != "fitted":

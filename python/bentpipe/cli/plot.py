@@ -9,9 +9,9 @@ import typer
 
 from bentpipe.errors import InputError, unknown
 
-from .common import Json
+from .common import FIGURES, Json
 
-FORMATS = ("png", "svg", "pdf")
+FORMATS = tuple(ending.removeprefix(".") for ending in FIGURES)
 
 _FIGURES = (
     "overview",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common import Json
+from ..common import FIGURES, Json
 from .route import PlanFile
 
 if TYPE_CHECKING:
@@ -31,16 +31,13 @@ def show(
     """Draw when which nodes can transmit to which, and the totals of each pair."""
     from bentpipe import contacts
 
-    from ..output import print_json, print_table
+    from ..output import of_format, print_json, print_table
 
     read = contacts.read_plan(plan)
     if out is not None:
         from bentpipe import plots
-        from bentpipe.errors import unknown
 
-        suffix = out.suffix.removeprefix(".")
-        if suffix not in ("png", "svg", "pdf"):
-            raise unknown("format", suffix, ("png", "svg", "pdf"))
+        of_format(out, FIGURES)
         plots.save(plots.contact_plan(read), out)
     if json:
         print_json({**asdict(read), "figure": out})

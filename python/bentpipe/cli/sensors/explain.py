@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common import Json, Overrides
+from ..common import FIGURES, Json, Overrides
 
 if TYPE_CHECKING:
     from bentpipe.sensors import Cost, Node
@@ -58,16 +58,13 @@ def explain(
     """
     from bentpipe import sensors
 
-    from ..output import print_json, print_table
+    from ..output import of_format, print_json, print_table
 
     plan = sensors.explain(source, overrides or [], flow=flow, query=query, placement=placement)
     if out is not None:
         from bentpipe import plots
-        from bentpipe.errors import unknown
 
-        suffix = out.suffix.removeprefix(".")
-        if suffix not in ("png", "svg", "pdf"):
-            raise unknown("format", suffix, ("png", "svg", "pdf"))
+        of_format(out, FIGURES)
         plots.save(plots.query_plan(plan), out)
     if json:
         print_json({**asdict(plan), "figure": out})
