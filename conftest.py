@@ -7,6 +7,7 @@ import functools
 import subprocess
 import sys
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,41 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "python")]
 
 from guests import reason_to_skip  # noqa: E402 - the path has to come first
 from manual import blocks, figures  # noqa: E402
+
+#: How many seconds each file of tests took, when it last ran beside others.
+SECONDS = "bentpipe/seconds"
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where files run side by side, the longest begin first; where they never ran, those with most tests."""
+    if config.cache is not None and hasattr(config, "workerinput"):
+        known, count = config.cache.get(SECONDS, {}), Counter(_file(item.nodeid) for item in items)
+        items.sort(key=lambda item: -known.get(_file(item.nodeid), count[_file(item.nodeid)]))
+
+
+class _Seconds:
+    """Notes in the process that distributes the files how long each takes."""
+
+    def __init__(self) -> None:
+        self.taken: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.taken[_file(report.nodeid)] += report.duration
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.config.cache is not None:
+            known = session.config.cache.get(SECONDS, {})
+            session.config.cache.set(SECONDS, {**known, **self.taken})
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Note durations if files run side by side."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Seconds())
 
 
 @pytest.fixture(autouse=True)
