@@ -25,6 +25,7 @@ impl Scoreboard {
             }
             number += 1;
         }
+        self.marked = self.marked.max(number);
         self.scanned = number;
     }
 
@@ -36,6 +37,7 @@ impl Scoreboard {
                 state.lost_out += 1;
                 state.lost = state.lost.wrapping_add(1);
                 self.waiting.push(self.first);
+                self.marked = self.marked.max(self.first + 1);
             }
         }
     }
@@ -57,6 +59,7 @@ impl Scoreboard {
             mark_lost_again(segment, state);
             segment.marks |= EXAMINED;
             self.waiting.push(number);
+            self.marked = self.marked.max(number + 1);
             if again {
                 transmissions.pass_again();
             } else {
@@ -100,6 +103,7 @@ impl Scoreboard {
                 }
                 mark_lost_again(segment, state);
                 self.waiting.push(number);
+                self.marked = self.marked.max(number + 1);
             }
         }
     }
@@ -157,8 +161,13 @@ impl Scoreboard {
         let (mut lost_out, mut retrans_out, mut newly) = (0, 0, 0);
         let (first, waiting) = (self.first, &mut self.waiting);
         let recent = recent.filter(|_| !reneged).unwrap_or(Time::MAX);
+        let unmarked = self.marked.max(first + 1);
         let (front, back) = self.sent.as_mut_slices();
         for (number, segment) in (first..).zip(front.iter_mut().chain(back)) {
+            if number >= unmarked && segment.at > recent {
+                // So were all that follow, which bear no mark either.
+                break;
+            }
             let spared = segment.at > recent && number > first && segment.is_in_network();
             if spared {
                 retrans_out += u32::from(segment.is(RESENT));
@@ -168,6 +177,7 @@ impl Scoreboard {
                 segment.marks = segment.marks & (EVER_RESENT | EXAMINED) | LOST;
                 lost_out += 1;
                 waiting.push(number);
+                self.marked = self.marked.max(number + 1);
             }
         }
         state.lost = state.lost.wrapping_add(newly);
@@ -186,6 +196,10 @@ impl Scoreboard {
         let mut first = None;
         let (front, back) = self.sent.as_mut_slices();
         for (number, segment) in (self.first..).zip(front.iter_mut().chain(back)) {
+            if number >= self.marked {
+                first = first.or(Some(number));
+                break;
+            }
             segment.marks &= !LOST;
             match segment.marks & (SACKED | EXAMINED | EVER_RESENT) {
                 0 => first = first.or(Some(number)),

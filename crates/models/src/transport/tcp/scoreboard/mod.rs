@@ -23,7 +23,7 @@
 //! SACKed.
 //!
 //! Work per acknowledgment does not depend on the window: it grows with what that acknowledgment newly
-//! reports and with the logarithm of the number of holes. Only a time-out visits the whole queue.
+//! reports and with the logarithm of the number of holes. A time-out visits what it marks lost and what was marked before.
 
 mod losses;
 mod sent;
@@ -68,6 +68,8 @@ pub struct Scoreboard {
     highest: [u64; DUP_THRESH as usize],
     /// Segments below this number are SACKed or have been marked lost.
     scanned: u64,
+    /// Segments from this number on bear no mark, and were sent in their order.
+    marked: u64,
     /// Segments that wait for retransmission; entries may be outdated.
     waiting: Waiting,
     /// The order of transmission, if it is kept; entries may be outdated.
@@ -158,7 +160,7 @@ impl Scoreboard {
 
     /// Handles a SACK of `[start, end)`, which must lie within what is outstanding.
     pub fn sack(&mut self, start: u64, end: u64, state: &mut State, tally: &mut Tally) {
-        let Scoreboard { sent, first, sacked, highest, forward, .. } = self;
+        let Scoreboard { sent, first, sacked, highest, forward, marked, .. } = self;
         let before = *tally.forward.get_or_insert(*forward);
         sacked.insert(start, end, |from, to, (left, right)| {
             let mut index = locate(sent, from);
@@ -181,6 +183,7 @@ impl Scoreboard {
                         widen(&mut tally.sacked_sent, segment.at);
                     }
                     raise(highest, *first + index as u64 + 1);
+                    *marked = (*marked).max(*first + index as u64 + 1);
                 }
                 index += 1;
             }
@@ -222,6 +225,7 @@ impl Scoreboard {
             state.retrans_out += 1;
         }
         segment.marks = segment.marks & !EXAMINED | RESENT | EVER_RESENT;
+        self.marked = self.marked.max(number + 1);
         if let Some(transmissions) = &mut self.transmissions {
             transmissions.again(now, number);
         }

@@ -112,4 +112,54 @@ proptest! {
             prop_assert_eq!(board.count(), counters);
         }
     }
+
+    #[test]
+    fn what_bears_no_mark_need_not_be_visited(
+        operations in prop::collection::vec((0u8..7, 0u64..40, 1u64..6), 1..80)
+    ) {
+        let outcome = |visits_all: bool| {
+            let (mut board, mut state) = filled(30);
+            if visits_all {
+                board.marked = u64::MAX;
+            }
+            let (mut una, mut pushed, mut now) = (0, 30, 30);
+            let mut seen = Vec::new();
+            for &(what, number, length) in &operations {
+                let mut tally = Tally::default();
+                now += 1;
+                match what {
+                    0 => {
+                        una = (una + length).min(pushed);
+                        board.acknowledge(at(una), &mut state, &mut tally);
+                    }
+                    1 => {
+                        let (from, to) = ((una + number).min(pushed), (una + number + length).min(pushed));
+                        if from < to {
+                            board.sack(at(from), at(to), &mut state, &mut tally);
+                        }
+                        board.mark_lost(&mut state);
+                    }
+                    2 => {
+                        if let Some(lost) = board.next_lost() {
+                            board.resent(Time::from_nanos(now), lost.number, &mut state);
+                        }
+                    }
+                    3 => {
+                        board.push(Time::from_nanos(now), at(pushed), MSS, &mut state);
+                        pushed += 1;
+                    }
+                    4 => board.unmark_lost(&mut state),
+                    5 => board.mark_first_lost(&mut state),
+                    _ => board.mark_all_lost((number > 0).then(|| Time::from_nanos(number)), &mut state),
+                }
+                let order = board.transmissions.as_ref().map(|order| (order.first, order.oldest_again()));
+                let marks: Vec<u8> = board.sent.iter().map(|segment| segment.marks).collect();
+                seen.push((board.count(), [state.packets_out, state.sacked_out, state.lost_out, state.retrans_out], marks, order, board.next_lost()));
+            }
+            seen
+        };
+        let (quick, whole) = (outcome(false), outcome(true));
+        prop_assert!(quick.iter().all(|(count, state, ..)| count == state));
+        prop_assert_eq!(quick, whole);
+    }
 }
