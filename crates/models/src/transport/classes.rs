@@ -12,9 +12,14 @@ const EXACT_BITS: u32 = 8;
 /// Numbers of samples by class.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
+    /// Of the classes from `first` on: samples of one kind mostly lie within a few doublings.
     counts: Vec<u32>,
+    first: usize,
     total: u64,
 }
+
+/// Classes are kept in stretches of this many.
+const STRETCH: usize = 1 << (EXACT_BITS - 1);
 
 #[inline]
 fn class_of(value: u64) -> usize {
@@ -33,24 +38,36 @@ impl Classes {
     #[inline]
     pub fn add(&mut self, value: u64) {
         let class = class_of(value);
-        if class >= self.counts.len() {
+        if class.wrapping_sub(self.first) >= self.counts.len() {
             self.grow(class);
         }
-        self.counts[class] = self.counts[class].saturating_add(1);
+        let count = &mut self.counts[class - self.first];
+        *count = count.saturating_add(1);
         self.total += 1;
     }
 
+    /// Makes room for the stretch of a class.
     #[cold]
     fn grow(&mut self, class: usize) {
-        self.counts.resize(class + 1, 0);
+        let first = class / STRETCH * STRETCH;
+        if self.counts.is_empty() {
+            self.first = first;
+        }
+        if first < self.first {
+            self.counts.splice(0..0, std::iter::repeat_n(0, self.first - first));
+            self.first = first;
+        }
+        self.counts.resize(self.counts.len().max(first + STRETCH - self.first), 0);
     }
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Classes) {
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
+        if other.counts.is_empty() {
+            return;
         }
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+        self.grow(other.first);
+        self.grow(other.first + other.counts.len() - 1);
+        for (count, more) in self.counts[other.first - self.first..].iter_mut().zip(&other.counts) {
             *count = count.saturating_add(*more);
         }
         self.total += other.total;
@@ -68,7 +85,7 @@ impl Classes {
             return None;
         }
         let mut histogram = Histogram::<u32>::new(2).expect("the number of digits is a constant");
-        for (class, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (class, count) in (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0) {
             histogram.record_n(least(class), *count).expect("the histogram grows with its samples");
         }
         Some(histogram.median_equivalent(histogram.value_at_percentile(percent)))
