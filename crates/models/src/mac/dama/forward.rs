@@ -20,7 +20,8 @@
 //! its own bits, which is what frames take that are always full; with others whole units of its own.
 //!
 //! Ports: input port i takes data for terminal i, input port n signalling, where n is the number of
-//! terminals; output port i leads to terminal i.
+//! terminals; output port i leads to terminal i, and output port n + i past it to its node, where data go for which the
+//! terminal does nothing.
 
 use super::board::Shared;
 use super::config::Config;
@@ -64,6 +65,8 @@ pub struct Listener {
     pub timing: Timing,
     /// Whether it finds its slots on the board when it is awake.
     pub reads: bool,
+    /// Whether data that arrive change nothing at the terminal, which then does not see them.
+    pub passes: bool,
     /// Errors on the path to the terminal.
     pub errors: Option<Errors>,
     /// Additional errors of the burst time plans for the terminal.
@@ -123,7 +126,11 @@ impl Rates {
 impl Forward {
     /// Creates an idle link.
     pub fn new(parts: Parts) -> Forward {
-        let Parts { name, config, grants, terminals, frame, board, stream, probe } = parts;
+        let Parts { name, config, grants, mut terminals, frame, board, stream, probe } = parts;
+        if 2 * terminals.len() > usize::from(u16::MAX) {
+            // There is no port for each to pass.
+            terminals.iter_mut().for_each(|terminal| terminal.passes = false);
+        }
         let (longest, queue) = (config.framing.longest(), config.queue.build(config.rate));
         let mut transmitter = Transmitter::new(config.rate, queue, config.signalling_framer(), stream, probe);
         transmitter.grant(grants);
@@ -362,7 +369,9 @@ impl Stage for Forward {
             if fate == Fate::Lost {
                 out.drop(packet, SPOILED);
             } else {
-                out.send(Port(terminal), packet);
+                let passes = self.terminals[usize::from(terminal)].passes && !packet.body.is_signalling();
+                let past = if passes { self.terminals.len() as u16 } else { 0 };
+                out.send(Port(past + terminal), packet);
             }
         }
     }

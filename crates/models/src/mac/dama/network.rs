@@ -26,9 +26,11 @@ use bentpipe_core::{NodeId, Time};
 /// | --- | --- |
 /// | `g`, next hop `t[i]` | `forward` in i |
 /// | `forward` out i | `terminals[i]` in 1 |
+/// | `forward` out n + i | `t[i]` |
 /// | `terminals[i]` out 0 | `t[i]` |
 /// | `t[i]`, next hop `g` | `terminals[i]` in 0 |
 /// | `terminals[i]` out 1 | `ncc` in 0 |
+/// | `terminals[i]` out 2 | `g` |
 /// | `ncc` out 0 | `g` |
 /// | `ncc` out 1 | `forward` in n |
 pub struct Star {
@@ -206,6 +208,7 @@ impl<'a> Shape<'a> {
             address,
             timing: member.timing,
             reads: self.reads_board(member),
+            passes: self.reads_board(member) && self.config.return_link.acm.is_none(),
             errors: self.config.forward.error.errors(),
             plan_errors: self.config.return_link.dama.plan_error.errors(),
         }

@@ -53,9 +53,14 @@ impl Slots {
 
     /// Moves to the superframe of `now`, in which the terminal has no slots yet.
     pub fn go_to(&mut self, now: Time) {
-        self.superframe = self.timing.superframe(&self.frame, now);
-        self.start = self.timing.start(&self.frame, self.superframe);
-        self.end = self.timing.start(&self.frame, self.superframe + 1);
+        if now == self.end {
+            self.superframe += 1;
+            self.start = now;
+        } else {
+            self.superframe = self.timing.superframe(&self.frame, now);
+            self.start = self.timing.start(&self.frame, self.superframe);
+        }
+        self.end = self.start + self.frame.superframe();
         self.assign(std::iter::empty());
     }
 

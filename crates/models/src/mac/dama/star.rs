@@ -114,12 +114,17 @@ pub fn build(name: &str, config: &Config, site: &mut dyn Construction<'_>) {
     for (index, (terminal, (member, node))) in
         star.terminals.into_iter().zip(members.iter().zip(nodes)).enumerate()
     {
+        let past = u16::try_from(members.len() + index).ok();
         let (index, delay) = (Port(index as u16), member.timing.one_way);
         let stage = site.stage(&terminal_name(name, &member.name), Box::new(terminal));
         site.edge(gateway, node, (forward, index), delay);
         site.wire((forward, index), (stage, Port(1)));
         site.towards_node((stage, Port(0)), node);
+        if let Some(past) = past {
+            site.towards_node((forward, Port(past)), node);
+        }
         site.edge(node, gateway, (stage, Port(0)), delay);
         site.wire((stage, Port(1)), (ncc, Port(0)));
+        site.towards_node((stage, Port(2)), gateway);
     }
 }

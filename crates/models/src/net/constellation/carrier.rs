@@ -31,16 +31,17 @@ struct Flying {
     arrival: Time,
 }
 
-/// One direction of a link.
+/// One direction of a link. What each packet needs comes first: of thousands of carriers, few are in the first-level cache.
+#[repr(C)]
 pub struct Carrier {
-    name: String,
-    transmitter: Transmitter,
-    errors: Option<Errors>,
     flying: VecDeque<Flying>,
     /// Nothing arrives earlier than this.
     last: Time,
     ranging: Ranging,
+    transmitter: Transmitter,
+    errors: Option<Errors>,
     error_drops: u64,
+    name: String,
 }
 
 /// The packets on a link that has gone down.

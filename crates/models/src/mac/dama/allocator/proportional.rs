@@ -61,8 +61,13 @@ impl Allocator for Proportional {
             grants.push(whole);
             left -= whole;
         }
-        self.order.sort_unstable_by_key(|(owed, place)| (std::cmp::Reverse(*owed), *place));
-        for (_, place) in self.order.iter().take(left as usize) {
+        // Which come before the last slot matters, their order does not.
+        let left = left as usize;
+        if (1..self.order.len()).contains(&left) {
+            self.order
+                .select_nth_unstable_by_key(left - 1, |(owed, place)| (std::cmp::Reverse(*owed), *place));
+        }
+        for (_, place) in self.order.iter().take(left) {
             let demand = &demands[*place as usize];
             grants[begin + *place as usize] += 1;
             self.owed[usize::from(demand.terminal)] -= ONE;

@@ -16,7 +16,8 @@
 //! wait in its queue; it stays logged on. What was sent with a waveform whose threshold is above its signal when it
 //! arrives is lost ([`acm::FADED`]), as are messages, which use the most robust one, below that one's threshold.
 //!
-//! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to the gateway.
+//! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to the network control
+//! centre, out 2 to the gateway.
 //! What comes from the satellite and is no message for the MAC is passed on at once.
 
 mod asking;
@@ -51,64 +52,65 @@ use bentpipe_core::{NodeId, Probe, Rate, Report, Span, Stream, Time, Whole};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The parts of a terminal.
+/// The parts of a terminal. Those that each superframe needs come first and share cache lines.
+#[repr(C)]
 pub struct Parts {
-    /// Name of the terminal, in results.
-    pub name: String,
-    /// Index in the list of terminals.
-    pub terminal: u16,
-    /// Addresses of the terminal and of the gateway.
-    pub addresses: (NodeId, NodeId),
+    /// Its traffic classes in order of priority, at least one.
+    pub(super) traffic: Vec<Traffic>,
+    /// The terminal's half of the scheme.
+    pub requester: Box<dyn Requester>,
+    /// When and in which slots it may send requests.
+    pub turns: Box<dyn Turns>,
+    /// Where it finds plans and posts requests, if it is logged on for the whole run and has request slots of its
+    /// own.
+    pub(super) board: Option<Shared>,
     /// Time structure of the return link.
     pub frame: Frame,
     /// Propagation and processing delays of the terminal.
     pub timing: Timing,
     /// When requests are made, relative to the start of a superframe.
     pub ask: Span,
+    /// Probe of the trace [`TRACE`], if it is recorded.
+    pub probe: Option<Probe>,
+    /// Probe of the trace [`super::waits::TRACE`], if it is recorded.
+    pub waits: Option<Probe>,
+    /// Index in the list of terminals.
+    pub terminal: u16,
+    /// Size in bytes of the longest packet that its framing can carry.
+    pub longest: u32,
+    /// Whether classes share the terminal's slots, which are then filled one by one.
+    pub classes: bool,
+    /// Errors on the return link.
+    pub errors: Option<Errors>,
+    /// Errors that hit requests in addition to those of the return link.
+    pub request_errors: Option<Errors>,
+    /// Its waveforms, with ACM, and what results call them.
+    pub acm: Option<(String, Adaptation)>,
+    /// What it grants to Quick-Start requests, and of which capacity.
+    pub grants: (Option<Grants>, Rate),
+    /// Random stream of the terminal.
+    pub stream: Stream,
+    /// When the control centre acts on a request.
+    pub controller: Controller,
+    /// Addresses of the terminal and of the gateway.
+    pub addresses: (NodeId, NodeId),
+    /// Name of the terminal, in results.
+    pub name: String,
     /// Constant slots of a terminal that is logged on from the start, otherwise when it starts to log on.
     pub logon: Logon,
     /// When it logs off, and the period after which it repeats its logons and logoffs.
     pub logoff: Option<(Time, Option<Span>)>,
     /// Time without an answer after which it requests again to be logged on.
     pub retry: Span,
-    /// Its traffic classes in order of priority, at least one.
-    pub(super) traffic: Vec<Traffic>,
     /// The class of each code point (DSCP).
     pub(super) by_dscp: [u8; 64],
-    /// Whether classes share the terminal's slots, which are then filled one by one.
-    pub classes: bool,
-    /// Size in bytes of the longest packet that its framing can carry.
-    pub longest: u32,
     /// How packets are placed into bursts.
     pub framing: framing::Config,
-    /// Its waveforms, with ACM, and what results call them.
-    pub acm: Option<(String, Adaptation)>,
     /// Its own Es/N0 in clear sky.
     pub esn0_db: Option<acm::Decibel>,
-    /// Errors on the return link.
-    pub errors: Option<Errors>,
-    /// Errors that hit requests in addition to those of the return link.
-    pub request_errors: Option<Errors>,
-    /// What it grants to Quick-Start requests, and of which capacity.
-    pub grants: (Option<Grants>, Rate),
-    /// The terminal's half of the scheme.
-    pub requester: Box<dyn Requester>,
-    /// When and in which slots it may send requests.
-    pub turns: Box<dyn Turns>,
     /// Number of mini-slots in a superframe that it shares with the others, and maximum number of data bytes
     /// that it sends there.
     pub shared: (u32, u32),
-    /// When the control centre acts on a request.
-    pub controller: Controller,
-    /// Where it finds plans and posts requests, if it is logged on for the whole run and has request slots of its
-    /// own.
-    pub(super) board: Option<Shared>,
-    /// Random stream of the terminal.
-    pub stream: Stream,
-    /// Probe of the trace [`TRACE`], if it is recorded.
-    pub probe: Option<Probe>,
-    /// Probe of the trace [`super::waits::TRACE`], if it is recorded.
-    pub waits: Option<Probe>,
 }
 
 /// A packet in slots or in flight. The packet comes first, so that it has the same layout as when it is alone
@@ -126,43 +128,42 @@ struct Flight {
     waveform: Option<&'static Modcod>,
 }
 
-/// A terminal of a star network.
+/// A terminal of a star network. What each superframe needs comes first and shares cache lines: with many terminals, reading
+/// their state is most of the work.
+#[repr(C)]
 pub struct Terminal {
-    parts: Parts,
-    /// Constant slots and the first superframe in which they may be used.
-    constant: Option<(Run, u64)>,
-    ask_logon: Option<Time>,
-    logoff: Option<Time>,
-    /// Number of logoffs so far.
-    sessions: u64,
-    /// When the request of this superframe is made, if it has not been.
-    ask: Option<Time>,
+    slots: Slots,
     /// Plans for future superframes that it was sent.
     plans: VecDeque<(u64, Run)>,
-    /// The last superframe whose plan is not to be looked up on the board.
-    looked_up: Option<u64>,
-
-    slots: Slots,
-    /// The waveform of this superframe, with ACM; none in an outage.
-    waveform: Option<&'static Modcod>,
-    /// Slots and their capacity in bytes before the present waveform.
-    former: (u64, u64),
-    /// Whether something happened in this superframe, so that its end matters.
-    active: bool,
-
-    /// Bytes of all classes without a slot.
-    unsent: u64,
-    /// When the next slot is filled, if slots are filled one by one.
-    fill: Option<Time>,
     /// Packets by their time of arrival at the gateway.
     flying: VecDeque<Flight>,
-    requests: Requests,
-    held: Held,
-
+    /// When the request of this superframe is made, if it has not been.
+    ask: Option<Time>,
+    logoff: Option<Time>,
+    ask_logon: Option<Time>,
+    /// When the next slot is filled, if slots are filled one by one.
+    fill: Option<Time>,
+    /// Constant slots and the first superframe in which they may be used.
+    constant: Option<(Run, u64)>,
+    /// Bytes of all classes without a slot.
+    unsent: u64,
+    /// Whether something happened in this superframe, so that its end matters.
+    active: bool,
+    /// The waveform of this superframe, with ACM; none in an outage.
+    waveform: Option<&'static Modcod>,
+    /// The last superframe whose plan is not to be looked up on the board.
+    looked_up: Option<u64>,
     /// Queue, request and used bytes of this superframe, for the trace.
     row: (u64, u64, u64),
-    counters: Counters,
+    held: Held,
     messages: u32,
+    parts: Parts,
+    counters: Counters,
+    /// Number of logoffs so far.
+    sessions: u64,
+    /// Slots and their capacity in bytes before the present waveform.
+    former: (u64, u64),
+    requests: Requests,
 }
 
 impl Terminal {
@@ -416,7 +417,7 @@ impl Stage for Terminal {
                 }
                 out.drop(packet, SPOILED);
             } else {
-                out.send(TO_GATEWAY, packet);
+                out.send(if packet.body.is_signalling() { TO_CENTRE } else { TO_GATEWAY }, packet);
             }
         }
     }
@@ -493,5 +494,7 @@ pub const FROM_HOST: Port = Port(0);
 pub const FROM_SATELLITE: Port = Port(1);
 /// Output port to the host's side.
 pub const TO_HOST: Port = Port(0);
+/// Output port to the network control centre.
+pub const TO_CENTRE: Port = Port(1);
 /// Output port to the gateway.
-pub const TO_GATEWAY: Port = Port(1);
+pub const TO_GATEWAY: Port = Port(2);

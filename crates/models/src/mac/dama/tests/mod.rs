@@ -95,7 +95,7 @@ impl Rig {
     fn deliver(&mut self) {
         while let Some(sent) = self.out.next_sent() {
             let (to, port) = match (sent.stage, sent.port.0) {
-                (0, 0) => {
+                (0, 0) | (2.., 2) => {
                     self.out.consume(sent.packet.clone());
                     self.arrived.push((self.now, sent.packet));
                     continue;
@@ -104,8 +104,10 @@ impl Rig {
                     self.plans.extend(sent.packet.body.of::<Tbtp>().cloned());
                     (1, Port(self.terminals() as u16))
                 }
-                (1, port) => (2 + u32::from(port), terminal::FROM_SATELLITE),
-                (_, 1) => (0, Port(0)),
+                (1, port) if usize::from(port) < self.terminals() => {
+                    (2 + u32::from(port), terminal::FROM_SATELLITE)
+                }
+                (2.., 1) => (0, Port(0)),
                 _ => {
                     self.out.consume(sent.packet);
                     continue;
