@@ -58,6 +58,8 @@ struct Rig {
     now: Time,
     /// Packets that reached the gateway's router, with their times.
     arrived: Vec<(Time, Packet)>,
+    /// Number of packets that the forward link delivered, by terminal, to it or past it.
+    reached: Vec<u64>,
     plans: Vec<Tbtp>,
     sent: u32,
 }
@@ -77,6 +79,7 @@ impl Rig {
         stages.extend(terminals.into_iter().map(|terminal| Box::new(terminal) as Box<dyn Stage>));
         Rig {
             calls: vec![0; stages.len()],
+            reached: vec![0; stages.len() - 2],
             stages,
             out: Outbox::new(recorder),
             rows,
@@ -94,6 +97,10 @@ impl Rig {
 
     fn deliver(&mut self) {
         while let Some(sent) = self.out.next_sent() {
+            if sent.stage == 1 {
+                let terminal = usize::from(sent.port.0) % self.terminals();
+                self.reached[terminal] += 1;
+            }
             let (to, port) = match (sent.stage, sent.port.0) {
                 (0, 0) | (2.., 2) => {
                     self.out.consume(sent.packet.clone());
