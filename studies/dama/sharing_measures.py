@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -38,6 +38,9 @@ ALL_THERE_S: Final = (20.0, 40.0)
 #: Of ten flows: where utilisations are compared, and where the index swings and is damped.
 SHOWN_S: Final = (10.0, 100.0)
 SWINGING_S: Final = ((5.0, 40.0), (40.0, 80.0))
+#: An index has converged while it is this near to its mean from that moment on.
+NEAR: Final = 0.05
+LEVEL_FROM_S: Final = 60.0
 
 #: Vegas has had this long to yield, or Reno to come back, where shares are measured.
 SETTLE_S: Final = 10.0
@@ -76,7 +79,8 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
         early, late = (
             np.mean([one.fairness.between(*part).std() for one in reno_runs]) for part in SWINGING_S
         )
-        ours[f"ten-damped-{scheme}"] = float(late / early)
+        ours[f"ten-damped-{assigned}"] = float(late / early)
+        ours[f"ten-converge-{assigned}"] = converged_s(vegas_runs) - converged_s(reno_runs)
     return rounded(ours)
 
 
@@ -168,6 +172,17 @@ def settled_s(course: Course, level: float) -> float | None:
     """From when on the flows are all there (20 s) and a course is at a level for the first time."""
     there = np.flatnonzero((course.value >= level) & (course.time_s >= 20.0))
     return float(course.time_s[there[0]]) if len(there) else None
+
+
+def converged_s(runs: Sequence[Sharing]) -> float:
+    """From when on the index of fairness, a mean over the draws, stays near the level that it has at the end."""
+    time = runs[0].fairness.time_s
+    shown = (time >= SWINGING_S[0][0]) & (time <= SHOWN_S[1])
+    time = time[shown]
+    index = np.mean([np.interp(time, one.fairness.time_s, one.fairness.value) for one in runs], axis=0)
+    level = index[time >= LEVEL_FROM_S].mean()
+    away = np.flatnonzero(np.abs(index - level) > NEAR)
+    return float(time[away[-1]]) if len(away) else float(time[0])
 
 
 def rounded(ours: dict[str, float | None]) -> dict[str, float | None]:

@@ -106,6 +106,11 @@ def _both(points: Points) -> dict[str, float]:
         name: fmean(abs(distance) for distance in _distances(of_constellation(points, name)))
         for name in ("LEO", "GEO")
     }
+    higher = [
+        of["delay_s"].value / points[place._replace(constellation="LEO")]["delay_s"].value
+        for place, of in points.items()
+        if place.constellation == "GEO"
+    ]
     short = [
         of["throughput_bit_s"].value / approximate(points, "LEO", of["loss"].value)
         for place, of in points.items()
@@ -115,6 +120,7 @@ def _both(points: Points) -> dict[str, float]:
         "rtt-ratio": geo.rtt_s / leo.rtt_s,
         "deviation-ratio": leo.deviation_s / geo.deviation_s,
         "timeout-ratio": geo.timeout_s / leo.timeout_s,
+        "delay-higher-geo": min(higher),
         "loss-ratio": loss["GEO"] / loss["LEO"],
         "model-better-geo": errors["LEO"] - errors["GEO"],
         "model-short-leo": median(short),

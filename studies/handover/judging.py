@@ -88,29 +88,41 @@ def _fig4(of: Outcomes) -> dict[str, float | None]:
         return {}
     proxy = {name: of[f"{name}-pep", "hybla"].delivered for name in ("satellite", "delay", "wired")}
     compound = {name: of[name, "compound"].delivered for name in proxy}
+    after = {
+        version: sum(of[name, version].phases[1:])
+        for name, version in (("delay-pep", "hybla"), ("delay", "compound"))
+    }
     others = _except("compound")
     return {
         "fig4-pep": proxy["satellite"] / max(of["satellite", one].delivered for one in _OLD),
         "fig4-all": proxy["satellite"] / max(of["satellite", one].delivered for one in others),
         "fig4-compound": compound["satellite"] / proxy["satellite"],
         "fig4-delay": compound["delay"] / proxy["delay"],
+        "fig4-catch-up": after["hybla"] / after["compound"],
         "fig4-bandwidth": proxy["wired"] / compound["wired"],
     }
 
 
 def _fig5(of: Outcomes) -> dict[str, float | None]:
-    def worst(gap: int, version: str) -> float:
-        return max(of[f"delay-{gap}", version].restarts_s)
+    def worst(gap: int, version: str, way: str = "") -> float:
+        return max(of[f"delay-{gap}{way}", version].restarts_s)
 
     others = [worst(500, version) for version in _except("compound")]
+    proxy = ("delay-500-pep", "hybla") in of
     return {
         "fig5-others": sum(others) / len(others),
         "fig5-compound": worst(500, "compound"),
         "fig5-cubic": worst(1000, "cubic") - worst(500, "cubic"),
+        "fig5-proxy": worst(500, "hybla", "-pep") if proxy else None,
     }
 
 
 def _fig6(of: Outcomes) -> dict[str, float | None]:
     pauses = {version: max(of["bandwidth-1000", version].pauses_s) for version in VERSIONS}
     least = min(pauses[version] for version in _except("compound"))
-    return {"fig6-others": least / pauses["compound"], "fig6-compound": pauses["compound"]}
+    proxy = of.get(("bandwidth-1000-pep", "hybla"))
+    return {
+        "fig6-others": least / pauses["compound"],
+        "fig6-compound": pauses["compound"],
+        "fig6-proxy": max(proxy.pauses_s) / pauses["compound"] if proxy else None,
+    }

@@ -27,8 +27,8 @@ TESTS: Final = {
     "fig3b": ("bandwidth",),
     "loss": ("loss",),
     "fig4": ("satellite", "delay", "wired", "satellite-pep", "delay-pep", "wired-pep"),
-    "fig5": ("delay-500", "delay-1000"),
-    "fig6": ("bandwidth-500", "bandwidth-1000"),
+    "fig5": ("delay-500", "delay-1000", "delay-500-pep", "delay-1000-pep"),
+    "fig6": ("bandwidth-500", "bandwidth-1000", "bandwidth-500-pep", "bandwidth-1000-pep"),
 }
 
 #: Tests that are no figures: all statements with two links of an ``[[access]]``, and the table of the assumptions.
