@@ -8,11 +8,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
 from bentpipe import InputError, contacts, ephemeris, plots
-from test_command_line import call
 
 CASES = Path(__file__).parents[2] / "authorities/dtn/cgr_cases.json"
+
+
+def call(*arguments: object, code: int = 0) -> str:
+    said = commands.call(*arguments, code=code)
+    return said.stderr if code else said.stdout
 
 
 @pytest.fixture
