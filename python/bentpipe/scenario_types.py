@@ -439,7 +439,7 @@ class Fidelity(TypedDict):
     0.02 by default."""
 
 
-#: How the lengths of bursts and silences are distributed.
+#: How the lengths of bursts and silences, or the times between datagrams, are distributed.
 Distribution: TypeAlias = 'Literal["constant", "exponential"]'
 
 #: The distribution of sizes about their mean.
@@ -945,6 +945,8 @@ class CbrApp(TypedDict):
     source sends continuously."""
     rate: Rate
     """Rate of the payload while the source is sending."""
+    spacing: NotRequired[Distribution]
+    """How the times between datagrams are distributed while the source is sending; constant by default."""
 
 
 class CommandApp(TypedDict):

@@ -2,10 +2,12 @@
 //!
 //! If `on` and `off` are given, the source alternates between sending and silence, starting with sending. The
 //! lengths are exact by default and exponentially distributed with these means if `distribution` is
-//! `"exponential"`.
+//! `"exponential"`. With `spacing = "exponential"` the times between datagrams are as well, so that they are a
+//! Poisson process of the same mean rate, as probes of measurements often are (RFC 2330, section 11.1).
 //!
 //! ```toml
 //! app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }
+//! app = { kind = "cbr", rate = "20 kbit/s", datagram = "100 B", spacing = "exponential" }
 //! ```
 
 use super::{Actions, App, Arrival, Demand, End, Event, Workload};
@@ -33,9 +35,12 @@ pub struct Config {
     /// How the lengths of bursts and silences are distributed; constant by default.
     #[serde(default)]
     pub distribution: Distribution,
+    /// How the times between datagrams are distributed while the source is sending; constant by default.
+    #[serde(default, skip_serializing_if = "Distribution::is_constant")]
+    pub spacing: Distribution,
 }
 
-/// How the lengths of bursts and silences are distributed.
+/// How the lengths of bursts and silences, or the times between datagrams, are distributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
@@ -44,6 +49,20 @@ pub enum Distribution {
     Constant,
     /// Lengths are exponentially distributed with the given length as their mean.
     Exponential,
+}
+
+impl Distribution {
+    fn is_constant(&self) -> bool {
+        *self == Distribution::Constant
+    }
+
+    /// Draws a length with a mean.
+    fn draw(self, mean: Span, stream: &mut Stream) -> Span {
+        match self {
+            Distribution::Constant => mean,
+            Distribution::Exponential => Span::from_secs_f64(stream.exponential(mean.as_secs_f64())),
+        }
+    }
 }
 
 fn datagram() -> Size {
@@ -137,15 +156,12 @@ struct Sink {
 
 impl Source {
     fn length(&self, mean: Span, stream: &mut Stream) -> Span {
-        match self.config.distribution {
-            Distribution::Constant => mean,
-            Distribution::Exponential => Span::from_secs_f64(stream.exponential(mean.as_secs_f64())),
-        }
+        self.config.distribution.draw(mean, stream)
     }
 
     fn send(&mut self, now: Time, stream: &mut Stream, actions: &mut Actions) {
         actions.send = self.config.datagram.bytes();
-        let next = now + self.interval;
+        let next = now + self.config.spacing.draw(self.interval, stream);
         actions.timer = Some(if next < self.burst_end {
             next
         } else {
@@ -228,5 +244,29 @@ mod tests {
         // 8 kbit/s of 100-byte datagrams is one each 100 ms: ten in each second that is on.
         let expected: Vec<_> = (0..10).chain(30..40).map(|tenth| (tenth, 100)).collect();
         assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn exponential_spacing_makes_a_poisson_process_of_the_same_rate() {
+        let config: Config =
+            serde_json::from_str(r#"{"rate": "8 kbit/s", "datagram": "100 B", "spacing": "exponential"}"#)
+                .unwrap();
+        let mut app = config.build(End::Source, Streams::new(1, 0).stream("plan"));
+        let mut stream = Streams::new(1, 0).stream("test");
+        let (mut now, mut event, mut gaps) = (Time::ZERO, Event::Connected, Vec::new());
+        for _ in 0..10_000 {
+            let mut actions = Actions::default();
+            app.on(now, 0, event, &mut stream, &mut actions);
+            let next = actions.timer.unwrap();
+            gaps.push(next.since(now).as_secs_f64());
+            (now, event) = (next, Event::Timer);
+        }
+        // Ten datagrams a second; the deviation of an exponential distribution is its mean, and 1/e of it lies above.
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        let above = gaps.iter().filter(|gap| **gap > 0.1).count() as f64 / gaps.len() as f64;
+        assert!((mean / 0.1 - 1.0).abs() < 0.04, "{mean}");
+        assert!((variance.sqrt() / 0.1 - 1.0).abs() < 0.06, "{variance}");
+        assert!((above - (-1.0_f64).exp()).abs() < 0.02, "{above}");
     }
 }
