@@ -268,6 +268,16 @@ def forwarding(
     """Return the forwarding state of a scenario's constellation at ``times``, in seconds and ascending order, as
     text."""
 
+def in_sight(
+    element_sets: str,
+    sites: list[tuple[float, float, float]],
+    start: str,
+    times: list[list[float]],
+    mask: float,
+) -> list[list[tuple[str, list[list[tuple[float, float, float]]]]]]:
+    """Return, for each list of ``times`` (s), the satellites that all sites see above ``mask`` (deg) at its middle one:
+    name, and for each site and time elevation and azimuth (deg) and range (m)."""
+
 def looks(
     element_sets: str,
     sites: list[tuple[float, float, float]],

@@ -270,6 +270,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine::calibrate, module)?)?;
     module.add_function(wrap_pyfunction!(orbits::constellation, module)?)?;
     module.add_function(wrap_pyfunction!(orbits::forwarding, module)?)?;
+    module.add_function(wrap_pyfunction!(orbits::in_sight, module)?)?;
     module.add_function(wrap_pyfunction!(orbits::looks, module)?)?;
     module.add_function(wrap_pyfunction!(orbits::passes, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schema, module)?)?;

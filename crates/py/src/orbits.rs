@@ -161,3 +161,35 @@ pub fn passes(
     let of_site = |observer| satellites.iter().map(|satellite| of_pair(observer, satellite)).collect();
     Ok(observers.iter().map(of_site).collect())
 }
+
+/// Which satellites the first site sees above `mask` (deg), all other sites as well, at the middle one of each list of `times` (s from
+/// the start): list by list the satellites' names, and site by site, moment by moment elevation and azimuth (deg) and range (m).
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "it is a list of lists of rows")]
+pub fn in_sight(
+    py: Python<'_>,
+    element_sets: &str,
+    sites: Vec<(f64, f64, f64)>,
+    start: &str,
+    times: Vec<Vec<f64>>,
+    mask: f64,
+) -> PyResult<Vec<Vec<(String, Vec<Vec<(f64, f64, f64)>>)>>> {
+    let (satellites, observers) = parts(py, element_sets, &sites, start, 0.0)?;
+    let mask = mask.to_radians();
+    let row = |observer: &Observer, satellite: &Satellite, t: f64| {
+        let look = observer.look(satellite, t);
+        (look.elevation.to_degrees(), look.azimuth.to_degrees(), look.range)
+    };
+    let of_list = |times: &Vec<f64>| {
+        let Some(&middle) = times.get(times.len() / 2) else { return Vec::new() };
+        let seen = |satellite: &&Satellite| {
+            observers.iter().all(|observer| observer.elevation(satellite, middle).0 >= mask)
+        };
+        let rows = |satellite: &Satellite| {
+            let of_site = |observer| times.iter().map(|t| row(observer, satellite, *t)).collect();
+            (satellite.name.clone(), observers.iter().map(of_site).collect())
+        };
+        satellites.iter().filter(seen).map(rows).collect()
+    };
+    Ok(times.iter().map(of_list).collect())
+}

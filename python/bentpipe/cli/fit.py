@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .candidates import MASK, Elements, Gateway, Mask, Slots, Terminal
 from .common import FIGURES, Json, Out
 
 if TYPE_CHECKING:
     from bentpipe.frames import Fit, Outcomes
+    from bentpipe.measure.candidates import Grid, Sky
     from bentpipe.runs import Run
 
 
@@ -59,10 +61,16 @@ def fit(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw bursts, gaps, autocorrelation and goodness of fit as PNG, SVG or PDF.",
+            help="Draw bursts, gaps, autocorrelation and goodness of fit as PNG, SVG or PDF; of a measured run "
+            "the residuals of fitted models, or the satellites of --elements.",
             show_default=False,
         ),
     ] = None,
+    elements: Elements = None,
+    terminal: Terminal = None,
+    gateway: Gateway = None,
+    mask: Mask = MASK,
+    slots: Slots = None,
     json: Json = False,
 ) -> None:
     """Fit error processes to lost frames, or a scenario to a path.
@@ -72,14 +80,19 @@ def fit(
 
     Of a run that `bentpipe measure` made, writes a scenario to --out: what it saw replayed, models fitted to it, or
     its statistics. A series of rate, delay and loss, or a trace of mahimahi, becomes a scenario that replays it.
+    With --elements it tells instead which satellites may have served each slot of the run.
     """
     from bentpipe import frames, plots
     from bentpipe.errors import unknown
 
+    from . import candidates
     from .output import of_format, print_json, print_note, write_text
     from .progress import Bar
     from .stopping import Stop
 
+    if (sky := candidates.sky(elements, terminal, gateway, mask, slots)) is not None:
+        _served(trace, *sky, out, figure, json)
+        return
     if trace.is_dir():
         _measured(trace, model, seed, out, figure, predict or [], emulate)
         return
@@ -126,6 +139,36 @@ def fit(
         for note in one.notes:
             print_note(f"* {one.process}: {note}")
     typer.echo(f"error = {inline(best.error)}")
+
+
+def _served(
+    folder: Path, sky: Sky, grid: Grid | None, out: Path | None, figure: Path | None, json: bool
+) -> None:
+    """Tells which satellites may have served a run."""
+    from bentpipe import plots
+    from bentpipe.errors import InputError
+    from bentpipe.plots.candidates import candidates as drawn
+    from bentpipe.runs import open_run
+
+    from . import candidates
+    from .output import of_format, print_json
+
+    if out is not None:
+        raise InputError("--elements adds a table to the run and writes no scenario: leave out --out")
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder; allowed with --elements: the folder of a measured run")
+    if figure is not None:
+        of_format(figure, (".png", ".svg", ".pdf"))
+    run = open_run(folder)
+    found, notes = candidates.told(run, sky, grid)
+    if json:
+        rows = open_run(folder).table("candidates").to_dicts() if any(one.candidates for one in found) else []
+        print_json({"run": str(folder), "candidates": rows, "notes": notes})
+    else:
+        candidates.show(found, notes)
+    if figure is not None:
+        plots.save(drawn(run, found), figure)
+        typer.echo(f"written  {figure}", err=True)
 
 
 def _measured(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .candidates import MASK, Elements, Gateway, Mask, Slots, Terminal
 from .common import TROUBLE, Json
 from .reflect import PORT, Key, Port
 
 if TYPE_CHECKING:
     from bentpipe.measure.access import Access
     from bentpipe.measure.inload import Loaded
-    from bentpipe.measure.slots import Slots
+    from bentpipe.measure.slots import Slots as Staircase
     from bentpipe.measure.summary import Summary
     from bentpipe.runs import Run
 
@@ -41,6 +43,11 @@ def measure(
             "--out", "-o", metavar="RUN", help="Folder of the results.", show_default="runs/measure-HOST"
         ),
     ] = None,
+    elements: Elements = None,
+    terminal: Terminal = None,
+    gateway: Gateway = None,
+    mask: Mask = MASK,
+    slots: Slots = None,
     json: Json = False,
 ) -> None:
     """Measure the path to a host that reflects probes.
@@ -56,11 +63,16 @@ def measure(
     from bentpipe.measure.summary import summarise
     from bentpipe.quantities import base_value
 
-    from .output import print_json
+    from . import candidates
+    from .output import print_json, print_note
     from .progress import Bar
     from .reflect import key_of
     from .stopping import stoppable
 
+    sky = candidates.sky(elements, terminal, gateway, mask, slots)
+    if sky is not None:
+        # What is wrong with the file is said before the measurement, not after it.
+        sky[0].looks(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", [])
     try:
         least_s = (base_value(distance) if distance.endswith("m") else -1.0) / 299_792_458
     except ValueError:
@@ -96,10 +108,18 @@ def measure(
         run = folder.write(place, host, seen, said)
         if not seen.complete:
             resuming.keep(place, host, seed, seen)
+        known = sky is not None and (said.slots is not None or sky[1] is not None) and bool(said.directions)
+        served = candidates.told(run, *sky) if sky is not None and known else None
         if json:
             print_json({"run": str(place), **_document(run)})
         else:
             _print(said)
+            if served is not None:
+                candidates.show(*served)
+            elif sky is not None:
+                print_note(
+                    "no step of 1 ms was seen in the path's length; --slots of `bentpipe fit` tells satellites"
+                )
             typer.echo(f"results  {place}")
         if not seen.replied.any():
             typer.echo(f"bentpipe: none of {len(seen.sent)} probes had a reply", err=True)
@@ -114,6 +134,7 @@ def _document(run: Run) -> dict[str, object]:
         "flow": run.flows.to_dicts()[0],
         "loads": run.flows.to_dicts()[1:],
         "directions": run.table("direction").to_dicts() if "direction" in run.tables else [],
+        "candidates": run.table("candidates").to_dicts() if "candidates" in run.tables else [],
         "fidelity": run.fidelity,
     }
 
@@ -154,6 +175,7 @@ def _print(said: Summary) -> None:
             "lost",
             "delay above\nleast, p95",
             "RTT of\nprobes, p95",
+            "of ICMP,\np95",
         )
         rows = [_load_row(one) for one in said.loads]
         print_table(load_columns, rows, title="Loads; delay is that of the load's own datagrams")
@@ -161,7 +183,7 @@ def _print(said: Summary) -> None:
         if one.rate is not None:
             held = "holds" if one.overflowed else "holds at least"
             policy = f", {one.policy}" if one.policy else ""
-            typer.echo(
+            print_note(
                 f"{one.load}: {rate_text(one.rate)}; the queue {held} {one.depth / 1e3:.1f} kB "
                 f"({one.packets} packets of {one.size} B){policy}"
             )
@@ -184,18 +206,18 @@ def _load_row(one: Loaded) -> list[str]:
 
     from bentpipe.quantities import rate_text
 
-    delay, rtt = one.delay[np.isfinite(one.delay)], one.probes[np.isfinite(one.probes)]
+    delay, rtt, icmp = (values[np.isfinite(values)] for values in (one.delay, one.probes, one.echoes))
     sent = int((one.outcome.sent > 0).sum())
     return [
         one.name,
         rate_text(one.goodput),
         f"{one.lost} of {sent}" if sent else "-",
         f"{1e3 * float(np.quantile(delay, 0.95) - delay.min()):.1f} ms" if len(delay) else "-",
-        f"{1e3 * float(np.quantile(rtt, 0.95)):.1f} ms" if len(rtt) else "-",
+        *(f"{1e3 * float(np.quantile(own, 0.95)):.1f} ms" if len(own) else "-" for own in (rtt, icmp)),
     ]
 
 
-def _slots(one: Slots) -> str:
+def _slots(one: Staircase) -> str:
     delays = [1e3 * level for _, level in one.levels]
     kind = "no grid" if one.period is None else f"slots of {one.period:.3f} s"
     return (

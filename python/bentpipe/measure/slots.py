@@ -49,16 +49,10 @@ class Slots:
 def slots(time: Times, rtt: Times, size: NDArray[np.int64], quiet: NDArray[np.bool_]) -> Slots | None:
     """Returns the staircase of the probes at rest; ``None`` for a path without steps."""
     good = quiet & np.isfinite(rtt)
-    at, level = time[good], rtt[good].copy()
+    at = time[good]
     if len(at) < 4 * BESIDE:
         return None
-    sizes = size[good]
-    # Larger packets take longer to be sent: by what they need more than the smallest ones next to them.
-    least = sizes == sizes.min()
-    for one in np.unique(sizes[~least]):
-        pairs = np.flatnonzero((sizes[1:] == one) & least[:-1])
-        if len(pairs):
-            level[sizes == one] -= float(np.median(level[pairs + 1] - level[pairs]))
+    level = evened(rtt[good], size[good])
     places = _lasting(at, level, _steps(level))
     if not len(places):
         return None
@@ -78,6 +72,17 @@ def slots(time: Times, rtt: Times, size: NDArray[np.int64], quiet: NDArray[np.bo
             levels.append((begin if levels else 0.0, float(np.median(inside))))
     period, phase = grid if grid is not None else (None, None)
     return Slots(period, phase, middles.tolist(), levels)
+
+
+def evened(rtt: Times, size: NDArray[np.int64]) -> Times:
+    """Returns round-trip times as those of the smallest packets. Larger ones take longer to be sent: by what they need
+    more than the smallest ones next to them."""
+    level, least = rtt.copy(), size == size.min(initial=2**31)
+    for one in np.unique(size[~least]):
+        pairs = np.flatnonzero((size[1:] == one) & least[:-1])
+        if len(pairs):
+            level[size == one] -= float(np.median(rtt[pairs + 1] - rtt[pairs]))
+    return level
 
 
 def _steps(level: Times) -> NDArray[np.int64]:

@@ -1,0 +1,131 @@
+"""Options and output of the satellites that may have served a measured path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentpipe.errors import InputError
+
+if TYPE_CHECKING:
+    from bentpipe.measure.candidates import Grid, Sky, Slot
+    from bentpipe.runs import Run
+
+Elements = Annotated[
+    Path | None,
+    typer.Option(
+        "--elements",
+        metavar="FILE",
+        help="Element sets (TLE or OMM) of a constellation: which of its satellites may have served each slot. "
+        "Needs --terminal.",
+        show_default=False,
+    ),
+]
+Terminal = Annotated[
+    str | None,
+    typer.Option(
+        "--terminal",
+        metavar="PLACE",
+        help="Place of the terminal: latitude and longitude in degrees, perhaps height in metres; 47.37,8.54,400.",
+        show_default=False,
+    ),
+]
+Gateway = Annotated[
+    str | None,
+    typer.Option(
+        "--gateway", metavar="PLACE", help="Place of the gateway, if it is known.", show_default=False
+    ),
+]
+Mask = Annotated[
+    float,
+    typer.Option(
+        "--mask", min=-5, max=89, metavar="DEGREES", help="Least elevation at which a satellite serves."
+    ),
+]
+Slots = Annotated[
+    str | None,
+    typer.Option(
+        "--slots",
+        metavar="SECONDS",
+        help="Slots of the operator: length and begin in each minute of UTC; 15,12 for Starlink.",
+        show_default="those that were measured",
+    ),
+]
+#: The least elevation of Starlink's terminals, in degrees.
+MASK = 25.0
+
+#: Candidates of a slot that are printed, at most.
+SHOWN = 3
+#: Probability from which on a candidate is printed, and from which on a slot's satellite is told.
+LIKELY, TOLD = 0.05, 0.9
+
+
+def sky(
+    elements: Path | None, terminal: str | None, gateway: str | None, mask: float, slots: str | None
+) -> tuple[Sky, Grid | None] | None:
+    """Returns what the options say; ``None`` without element sets."""
+    from bentpipe.measure.candidates import Grid, Place, Sky
+
+    if elements is None:
+        if (terminal, gateway, slots) != (None, None, None):
+            raise InputError(
+                "--terminal, --gateway and --slots are for satellites: give their --elements FILE"
+            )
+        return None
+    if terminal is None:
+        raise InputError("--elements needs the place of the terminal: --terminal LATITUDE,LONGITUDE")
+    near = Place.read("--terminal", terminal)
+    far = None if gateway is None else Place.read("--gateway", gateway)
+    return Sky.read(elements, near, far, mask), None if slots is None else Grid.read(slots)
+
+
+def told(run: Run, seen: Sky, grid: Grid | None) -> tuple[list[Slot], list[str]]:
+    """Finds the satellites that may have served a run, and adds them to it as the table `candidates`."""
+    from bentpipe.measure import candidates
+
+    found, notes = candidates.candidates(run, seen, grid)
+    candidates.write(run, found)
+    return found, notes
+
+
+def show(found: list[Slot], notes: list[str]) -> None:
+    """Print the likeliest satellites of each slot."""
+    from .output import print_note, print_table
+
+    rows = []
+    for slot in found:
+        likely = [one for one in slot.candidates[:SHOWN] if one.probability >= LIKELY] or slot.candidates[:1]
+        rows += [
+            [
+                f"{slot.begin:.1f}" if number == 0 else "",
+                one.satellite,
+                f"{one.elevation:.0f}",
+                f"{one.azimuth:.0f}",
+                f"{1e3 * one.least:.2f}",
+                f"{1e3 * one.change:+.3f}",
+                f"{1e3 * slot.change:+.3f}" if number == 0 else "",
+                f"{100 * one.probability:.0f}",
+            ]
+            for number, one in enumerate(likely)
+        ]
+    columns = (
+        "slot\ns",
+        "satellite",
+        "elevation\ndeg",
+        "azimuth\ndeg",
+        "least\nms",
+        "change\nms",
+        "measured\nms",
+        "likely\n%",
+    )
+    print_table(columns, rows, text_columns=2, title="Satellites that may have served each slot")
+    sure = sum(bool(slot.candidates) and slot.candidates[0].probability >= TOLD for slot in found)
+    seen = sum(len(slot.candidates) for slot in found) / max(1, len(found))
+    print_note(
+        f"{sure} of {len(found)} slots have a satellite that is at least {100 * TOLD:.0f} % likely; {seen:.0f} "
+        "were possible in the mean."
+    )
+    for note in notes:
+        print_note(f"* {note}")
