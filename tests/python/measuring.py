@@ -6,12 +6,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from bentpipe import measure
+from bentpipe.measure import sockets
 from bentpipe.measure.channel import ChannelError
 from networks import Bentpipe, until
 
@@ -20,7 +22,7 @@ KEY = b"0123456789abcdef"
 
 @contextmanager
 def reflecting(
-    key: bytes | None, rate: float = 1000.0
+    key: bytes | None, rate: float = 1000.0, clock: sockets.Clock = time.time_ns
 ) -> Iterator[tuple[int, list[measure.reflector.Counts]]]:
     """Yields the port of a reflector on loopback; what it has done is in the list at the end."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -32,7 +34,13 @@ def reflecting(
     def run() -> None:
         counts.append(
             measure.reflect(
-                "127.0.0.1", port, key, keep_on=lambda: not go_on.is_set(), ready=ready.set, rate=rate
+                "127.0.0.1",
+                port,
+                key,
+                keep_on=lambda: not go_on.is_set(),
+                ready=ready.set,
+                rate=rate,
+                clock=clock,
             )
         )
 

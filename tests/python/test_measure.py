@@ -132,6 +132,16 @@ def test_one_way_delays_lie_in_their_intervals(seed: int) -> None:
         middle = (found.forward_low + found.forward_high) / 2
         error = np.ptp(middle - forward)
         assert error <= 1e-3 + 0.01 * (forward + backward).min()
+        # Hosts that know their clocks to 10 ms make the intervals as narrow; what they do not know is found out.
+        times = (sent, remote(reading), remote(reading + 1e-4), returned, least)
+        closer = clock.delays(*times, (offset - 0.01, offset + 0.01))
+        assert not closer.contradicted
+        assert (closer.forward_low <= forward + exact).all() and (
+            forward <= closer.forward_high + exact
+        ).all()
+        assert (closer.forward_high - closer.forward_low).max() <= 0.02 + exact
+        wrong = clock.delays(*times, (offset + 4.9, offset + 5.1))
+        assert wrong.contradicted and (wrong.forward_high == found.forward_high).all()
 
 
 def test_losses_of_the_directions_are_told_apart() -> None:

@@ -57,7 +57,7 @@ def impulses(folder: Path, seed: int, **keys: object) -> Loaded:
     low[place] = rows["delay"].to_numpy()
     outcome = Outcome(Item("impulses-up-1", 0.0, LOAD), pattern=pattern)
     outcome.sent = ((pattern["at"] + 5) * 1e9).astype(np.int64)
-    return Loaded(outcome, 5.0, 1.0, 0, pattern["at"] + 5, low, low, np.empty(0), np.empty(0))
+    return Loaded(outcome, 5.0, 1.0, 0, pattern["at"] + 5, low, low, *[np.empty(0)] * 3)
 
 
 def test_superframe_response_and_category_are_found_again(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from bentpipe.measure.inload import Loaded
 from bentpipe.measure.load import Item, Load, schedule
 from bentpipe.measure.loading import Outcome
 from bentpipe.measure.plan import plan_of
-from bentpipe.measure.queueing import queue
+from bentpipe.measure.queueing import queue, together
 from bentpipe.measure.summary import summarise
 from bentpipe.runs import open_run
 from bentpipe.voice import emodel
@@ -294,12 +294,17 @@ def test_a_congestion_control_that_this_host_lacks_is_said(tmp_path: Path) -> No
     assert sum(one.delivered > 0 for one in said.loads) == 1
 
 
-def through(queue: str, packets: int, count: int, gap: float, loss: float = 0.0) -> Loaded:
-    """A burst of 1000-byte packets through a queue of so many packets at 8 Mbit/s, 1 ms each, and 20 ms of delay."""
-    load = Load("burst", size=1000, packets=count)
+def through(
+    queue: str, packets: int, count: int, gap: float, loss: float = 0.0, *, size: int = 1000, room: int = 0
+) -> Loaded:
+    """A burst through a queue of so many packets, or bytes in `room`, at 8 Mbit/s: 1 ms for a packet of 1000 bytes, and
+    20 ms of delay."""
+    load = Load("burst", size=size, packets=count)
     pattern = load.pattern(np.random.default_rng(1))
-    pattern["at"][:count] = np.arange(count) * gap
-    pattern["at"][count:] += count * gap
+    # A small datagram goes with the one before it.
+    own = np.cumsum(pattern["size"] == load.size)[: int((pattern["lane"] == 0).sum())] - 1
+    pattern["at"][: len(own)] = own * gap
+    pattern["at"][len(own) :] += count * gap
     source, held, arrived = np.random.default_rng(7), list[int](), np.full(len(pattern), np.nan)
     free = 0.0
 
@@ -316,6 +321,8 @@ def through(queue: str, packets: int, count: int, gap: float, loss: float = 0.0)
         serve(at)
         if len(held) >= packets and queue == "tail":
             continue
+        if room and sum(int(pattern["size"][one]) for one in held) + int(pattern["size"][number]) > room:
+            continue
         if queue == "early" and source.random() < min(0.2, 0.2 * len(held) / packets):
             continue
         if len(held) >= packets and queue == "front":
@@ -330,7 +337,7 @@ def through(queue: str, packets: int, count: int, gap: float, loss: float = 0.0)
     # The other clock is 3 s ahead.
     outcome.arrived["arrived"] = (arrived[numbers] * 1e9).astype(np.int64) + 4 * 10**9
     nothing = np.empty(0)
-    return Loaded(outcome, 0.0, 1.0, 0, *[nothing] * 5)
+    return Loaded(outcome, 0.0, 1.0, 0, *[nothing] * 6)
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.02])
@@ -345,6 +352,26 @@ def test_the_numbers_that_disappear_tell_the_policy(kind: str, policy: str, loss
         if policy != "aqm":
             assert found.depth == pytest.approx(packets * 1000, rel=0.1)
             assert found.packets == pytest.approx(packets, rel=0.1)
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+def test_small_datagrams_tell_the_depth_to_less_than_a_packet(loss: float) -> None:
+    for room in (60_000, 60_700, 61_300, 80_000, 120_500):
+        found = queue(through("tail", 10**6, 300, 2e-5, loss, size=1400, room=room), loss)
+        assert found is not None and found.policy == "drop-tail"
+        # The largest packet that does not fit has 1500 bytes.
+        assert found.depth == pytest.approx(room, abs=150), room
+
+
+def test_a_queue_of_packets_is_told_by_two_sizes() -> None:
+    large, small = (queue(through("tail", 60, 300, 2e-5, size=size)) for size in (1400, 1000))
+    assert large is not None and small is not None
+    both = together([large, small], "up")
+    assert both is not None and both.in_packets and both.packets == pytest.approx(60, abs=1)
+    large, small = (queue(through("tail", 10**6, 300, 2e-5, size=size, room=60_000)) for size in (1400, 1000))
+    assert large is not None and small is not None
+    both = together([large, small], "up")
+    assert both is not None and not both.in_packets and both.depth == pytest.approx(60_000, abs=150)
 
 
 def test_a_fair_queue_lets_another_port_pass() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from bentpipe import measure
 from bentpipe.errors import InputError
-from bentpipe.measure import call, handshake, resuming, serving, stamp, transports
+from bentpipe.measure import call, echo, handshake, resuming, serving, stamp, transports
 from bentpipe.measure.channel import ChannelError
 from bentpipe.measure.datagrams import ARRIVED, PATTERN, Datagram, read_records
 from bentpipe.measure.load import KEYS
@@ -110,6 +110,9 @@ def test_any_bytes_are_a_packet_or_none(data: bytes) -> None:
                 read(data, key)
     for kind in (ARRIVED, PATTERN):
         read_records(data, kind)
+    for family in echo.TYPES:
+        for raw in (True, False):
+            echo.reply(family, data, raw=raw)
 
 
 class Silent:

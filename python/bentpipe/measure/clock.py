@@ -59,6 +59,8 @@ class Delays:
     parts: list[Part]
     #: Number of the probe at which each further part begins: a clock was stepped before it.
     steps: list[int]
+    #: Whether the times contradict what the hosts know of the difference of their clocks.
+    contradicted: bool = False
 
     def bounds(self, when: Times) -> tuple[Times, Times]:
         """Returns the least and the largest difference of the clocks at times of the remote one, as the part says that
@@ -72,12 +74,22 @@ class Delays:
         return low, high
 
 
-def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: float = 0.0) -> Delays:
+def delays(
+    sent: Times,
+    arrived: Times,
+    left: Times,
+    returned: Times,
+    least: float = 0.0,
+    known: tuple[float, float] | None = None,
+) -> Delays:
     """Returns the one-way delays of probes and replies.
 
     ``sent`` and ``returned`` are local times of each probe and its reply, ``arrived`` and ``left`` those of the remote
     clock, all in seconds and ordered by ``sent``; ``least`` is the least delay that is possible in each direction.
+    ``known`` is the least and the largest difference of the remote clock to the local one that their hosts know of,
+    and does not count if the times contradict it.
     """
+    contradicted = False
     parts: list[Part] = []
     steps, first = [], 0
     fields = [np.empty(len(sent)) for _ in range(6)]
@@ -85,7 +97,11 @@ def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: flo
     while first < len(sent):
         last = _until_step(sent[first:], arrived[first:], left[first:], returned[first:], least) + first
         here = slice(first, last)
-        part = _part(_Lines(sent[here], arrived[here], left[here], returned[here], least))
+        lines = _Lines(sent[here], arrived[here], left[here], returned[here], least, known)
+        if known is not None and lines.farthest((0.0, 1.0)) is None:
+            lines = _Lines(sent[here], arrived[here], left[here], returned[here], least)
+            contradicted = True
+        part = _part(lines)
         for at, stamps, low, high, sign in (
             (arrived[here], arrived[here] - sent[here], fields[0], fields[1], 1),
             (left[here], returned[here] - left[here], fields[2], fields[3], -1),
@@ -112,7 +128,11 @@ def delays(sent: Times, arrived: Times, left: Times, returned: Times, least: flo
     for low in (fields[0], fields[2]):
         # The solver's tolerance may leave a nanosecond less than is possible.
         np.maximum(low, least, out=low)
-    return Delays(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], error, parts, steps)
+    forward_low, forward_high, backward_low, backward_high, forward, backward = fields
+    return Delays(
+        *(forward_low, forward_high, backward_low, backward_high, forward, backward),
+        *(error, parts, steps, contradicted),
+    )
 
 
 def _floor(at: Times, gap: Times) -> float:
@@ -146,13 +166,25 @@ def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least
 
 
 class _Lines:
-    """The lines, offset and skew over the remote time, that all probes and replies allow."""
+    """The lines, offset and skew over the remote time, that all probes and replies allow, and what is `known`."""
 
-    def __init__(self, sent: Times, arrived: Times, left: Times, returned: Times, least: float) -> None:
+    def __init__(
+        self,
+        sent: Times,
+        arrived: Times,
+        left: Times,
+        returned: Times,
+        least: float,
+        known: tuple[float, float] | None = None,
+    ) -> None:
         # By the remote clock's own time, of which the local time is a linear function wherever the delay lies.
         self.begin, self.end = float(arrived.min()), float(left.max())
         above_at, above = _hull(arrived - self.begin, arrived - sent - least)
         below_at, below = _hull(left - self.begin, -(left - returned + least))
+        if known is not None:
+            ends = np.array([0.0, self.end - self.begin])
+            below_at, below = np.append(below_at, ends), np.append(below, [-known[0]] * 2)
+            above_at, above = np.append(above_at, ends), np.append(above, [known[1]] * 2)
         # The unknowns are the offset at the begin, taken from the least one, and the skew.
         self.base = float(above.min())
         self._rows = np.concatenate(

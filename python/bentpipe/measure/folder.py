@@ -19,12 +19,15 @@ from bentpipe import _native
 from bentpipe.errors import InputError, trouble
 
 from . import flows
+from .inload import echo_times
 from .load import HEADERS
 from .probing import Measured
 from .queueing import together
 from .summary import Summary, load_bit_s
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from bentpipe.runs import Run
 
 #: Name of the only flow of a measurement.
@@ -119,6 +122,8 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
         ]
         pl.DataFrame(access, infer_schema_length=None).write_parquet(folder / "tables" / "scheduler.parquet")
     _traces(folder / "traces" / "probe.parquet", seen, said)
+    if len(seen.echoes):
+        _echoes(seen).write_parquet(folder / "traces" / "icmp.parquet")
     if said.zeros is not None:
         flows.write_traces(folder / "traces", said.loads, said.zeros, _forward(seen, said))
     _json(
@@ -137,7 +142,7 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
                 "system": platform.platform(),
                 "architecture": platform.machine(),
             },
-            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seen.started)),
+            "started": _text(int(seen.sent[0]) if len(seen.sent) else round(1e9 * seen.started)),
             "simulated_seconds": span,
             "events": len(seen.sent),
             "wall_seconds": span,
@@ -165,6 +170,8 @@ def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
     back = sides["down"] | errors.get("backward", {})
     link = {"name": "path"} | ends | sides["up"] | errors.get("forward", {}) | {"return": back}
     app = {"kind": "cbr", "rate": f"{seen.plan.rate * 8 * data:.0f} bit/s", "datagram": f"{data:.0f} B"}
+    if seen.plan.schedule != "periodic":
+        app["spacing"] = "exponential"
     flow = {"name": FLOW} | ends | {"app": app, "transport": {"kind": "udp"}}
     duration = f"{_end(seen, said):g} s"
     known = [row["name"] for row in json.loads(_native.variants())]
@@ -186,7 +193,9 @@ def _side(seen: Measured, said: Summary, direction: str) -> dict[str, Any]:
     if found is not None and found.overflowed:
         # A queue of AQM or of several flows holds at least this much; which parameters it has is not known.
         kind = found.policy if found.policy == "drop-front" else "drop-tail"
-        side["queue"] = {"kind": kind, "bytes": f"{max(1500, found.depth)} B"}
+        side["queue"] = {"kind": kind} | (
+            {"packets": found.packets} if found.in_packets else {"bytes": f"{max(1500, found.depth)} B"}
+        )
     return side
 
 
@@ -258,6 +267,19 @@ def _traces(file: Path, seen: Measured, said: Summary) -> None:
     pl.DataFrame(columns).write_parquet(file)
 
 
+def _echoes(seen: Measured) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(
+        {
+            "time": seen.echoes[:, 0] - int(seen.sent[0] if len(seen.sent) else seen.echoes[0, 0]),
+            "flow": pl.Series(["icmp"] * len(seen.echoes), dtype=pl.Categorical),
+            "replied": seen.echoes[:, 1] > 0,
+            "round_trip": pl.Series(echo_times(seen)).fill_nan(None),
+        }
+    )
+
+
 def _forward(seen: Measured, said: Summary) -> flows.Datagrams:
     """Returns the probes that a reflector has answered, as the datagrams of a flow."""
     ok = np.flatnonzero(seen.replied)
@@ -284,7 +306,17 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
         "kernel_timestamps": seen.kernel_received,
         "probe_load_bit_s": load_bit_s(seen),
         "proxy": said.proxy,
+        "icmp": seen.no_echoes or f"{(seen.echoes[:, 1] > 0).sum()} of {len(seen.echoes)} had a reply",
     }
+
+
+def _text(begin_ns: int) -> str:
+    """Returns a time in nanoseconds since 1970 as text, to the millisecond: satellites move 7 m meanwhile.
+
+    >>> _text(1_700_000_000_123_456_789)
+    '2023-11-14T22:13:20.123Z'
+    """
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(begin_ns // 10**9))}.{begin_ns // 10**6 % 1000:03d}Z"
 
 
 def _json(file: Path, document: dict[str, Any]) -> None:

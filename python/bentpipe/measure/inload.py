@@ -29,8 +29,9 @@ class Loaded:
     time: Times
     low: Times
     high: Times
-    #: Round-trip times of the sparse probes that were sent meanwhile.
+    #: Round-trip times of the sparse probes that were sent meanwhile, and of ICMP echo requests.
     probes: Times
+    echoes: Times
     #: Of a bulk transfer: when the last bytes of each bin arrived.
     ends: Times
 
@@ -57,11 +58,26 @@ class Loaded:
 
 def loaded(seen: Measured, rtt: Times, found: Delays, local: int, remote: int) -> list[Loaded]:
     """Returns what each load saw. ``local`` and ``remote`` are the zeros of both clocks in ``found``, in ns."""
-    probes = (seen.sent - local) / 1e9
-    return [_loaded(outcome, probes, rtt, found, local, remote) for outcome in seen.outcomes]
+    probes = ((seen.sent - local) / 1e9, rtt)
+    echoes = ((seen.echoes[:, 0] - local) / 1e9, echo_times(seen))
+    return [_loaded(outcome, probes, echoes, found, local, remote) for outcome in seen.outcomes]
 
 
-def _loaded(outcome: Outcome, probes: Times, rtt: Times, found: Delays, local: int, remote: int) -> Loaded:
+def echo_times(seen: Measured) -> Times:
+    """Returns the round-trip time of each ICMP echo request in seconds; NaN without a reply."""
+    sent, returned = seen.echoes.T
+    times: Times = np.where(returned > 0, (returned - sent) / 1e9, np.nan)
+    return times
+
+
+def _loaded(
+    outcome: Outcome,
+    probes: tuple[Times, Times],
+    echoes: tuple[Times, Times],
+    found: Delays,
+    local: int,
+    remote: int,
+) -> Loaded:
     begin, ends = (outcome.begin - local) / 1e9, np.empty(0)
     sent_zero, arrived_zero = (local, remote) if outcome.is_up else (remote, local)
     last, delivered = begin, 0
@@ -98,6 +114,5 @@ def _loaded(outcome: Outcome, probes: Times, rtt: Times, found: Delays, local: i
         if len(rows):
             last = float(local_time(arrived).max())
             delivered = int(rows["size"].sum()) - 28 * len(rows)
-    during = (probes >= begin) & (probes <= last)
-    span = max(0.0, last - begin)
-    return Loaded(outcome, begin, span, delivered, time, low, high, rtt[during], ends)
+    own, icmp = (rtt[(at >= begin) & (at <= last)] for at, rtt in (probes, echoes))
+    return Loaded(outcome, begin, max(0.0, last - begin), delivered, time, low, high, own, icmp, ends)

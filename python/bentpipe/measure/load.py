@@ -65,6 +65,9 @@ LEAD_S: Final = 2.0
 #: How many datagrams of another port follow a burst, and how many seconds lie between them.
 COMPANIONS: Final = 100
 COMPANION_S: Final = 0.004
+#: Small datagrams of a burst: how many, and their size in bytes.
+FILLERS: Final = 24
+FILLER: Final = LEAST + 28
 #: Seconds of the bulk transfer with which transports are compared.
 TCP_S: Final = 5.0
 #: Bytes of IPv4 and UDP headers.
@@ -94,6 +97,11 @@ class Load:
     objects: int = 8
     object: int = 18_000
 
+    @property
+    def fillers(self) -> int:
+        """Number of small datagrams of a burst."""
+        return min(FILLERS, self.packets // 2)
+
     def pattern(self, source: np.random.Generator) -> Records:
         """Returns what a load of datagrams sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
         if self.kind == "survey":
@@ -110,7 +118,7 @@ class Load:
             return call.pattern(call.codec_of(self.codec), self.duration, HEADERS)
         at: NDArray[np.float64]
         if self.kind == "burst":
-            at = np.zeros(self.packets)
+            at = np.zeros(self.packets + self.fillers)
         elif self.kind == "udp":
             step = 8 * self.size / self.rate
             at = np.arange(max(1, int(self.duration / step)), dtype=np.float64) * step
@@ -125,6 +133,10 @@ class Load:
         rows["at"], rows["size"] = at, self.size
         if self.kind != "burst":
             return rows
+        # In its middle, when the queue is full, small datagrams follow large ones: they fill what is left of a queue of
+        # bytes. At its end there are none, as a queue that drops at its front keeps just these.
+        middle = self.packets // 2
+        rows["size"][middle : middle + 2 * self.fillers : 2] = FILLER
         # Sparse datagrams of another port follow: a queue for each flow lets them pass.
         beside = np.zeros(COMPANIONS, dtype=PATTERN)
         beside["at"] = np.arange(1, COMPANIONS + 1) * COMPANION_S

@@ -208,7 +208,7 @@ class Loads:
             channel.say({"do": "handshake"})
             answer = self._checked(channel.hear(PATIENCE_S)[0])
             here = handshake(sock)
-        if not all(isinstance(answer.get(key), int) for key in here):
+        if not all(isinstance(answer.get(key), int) for key in (*here, "hop_limit")):
             raise ChannelError("a report that cannot be read")
         return here, answer, syn_s
 

@@ -17,6 +17,8 @@ from bentpipe import ScenarioError
 from bentpipe.errors import InputError
 from bentpipe.quantities import base_value
 
+from .slots import evened
+
 if TYPE_CHECKING:
     from bentpipe.runs import Run
 
@@ -33,6 +35,11 @@ COMPARED: Final = {
 TRUSTED: Final = 0.15
 #: Least losses to which more than a probability is fitted.
 LEAST_LOSSES: Final = 10
+#: Least probes at rest by which jitter is judged; by how many quantiles it is described; and the highest of these,
+#: since the few delays beyond it are those of a host that was late for a while, not of single packets.
+LEAST_PROBES: Final = 40
+QUANTILES: Final = 51
+HIGHEST: Final = 0.99
 #: Least datagrams of a load by which its losses are judged.
 LEAST_DATAGRAMS: Final = 200
 #: Kinds of loads by whose datagrams the error process is fitted.
@@ -148,6 +155,8 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
         notes.append(said)
     if (handovers := _handovers(run, link)) is not None:
         notes.append(handovers)
+    else:
+        notes += _jitter(run, link)
     network, said_of = _network(run, link)
     if said_of:
         notes.append(said_of)
@@ -186,6 +195,22 @@ def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
                 f"Losses {direction}: {best.process}, of {said}, mean burst {best.mean_burst:.2f}."
             )
     return None, f"Losses {direction}: a probability, by the probes that were sent at rest."
+
+
+def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
+    """Gives both directions of a link the variation of the probes' delay at rest. Returns what is to be said of it."""
+    seen = run.trace("probe").filter((run.trace("probe")["train"] < 0) & run.trace("probe")["quiet"])
+    seen = seen.filter(seen["replied"])
+    if len(seen) < LEAST_PROBES:
+        return []
+    said = []
+    for direction, name, side in (("up", "forward", link), ("down", "backward", link["return"])):
+        middle = ((seen[f"{name}_low"] + seen[f"{name}_high"]) / 2).to_numpy()
+        delay = evened(middle, seen["size"].to_numpy())
+        values = np.quantile(delay - delay.min(), np.linspace(0, HIGHEST, QUANTILES))
+        side["jitter"] = {"kind": "quantiles", "values": [f"{1e6 * value:.1f} us" for value in values]}
+        said.append(f"{direction} {1e3 * values[QUANTILES // 2]:.2f} and {1e3 * values[-1]:.2f} ms")
+    return [f"Jitter at rest, median and 99th percentile: {', '.join(said)}; each packet draws its own."]
 
 
 def _handovers(run: Run, link: dict[str, Any]) -> str | None:

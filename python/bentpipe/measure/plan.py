@@ -46,6 +46,8 @@ class Plan:
     #: Packets of 1400 bytes that leave without a pause, to measure the rate.
     train: int = 20
     train_every: float = 5.0
+    #: Mean number of ICMP echo requests a second, at random times; 0 for none.
+    icmp: float = 2.0
     #: What is sent besides probes.
     loads: tuple[Load, ...] = ()
 
@@ -141,6 +143,11 @@ def _value(key: str, value: Any, where: str) -> Any:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not 0 < value <= 10_000:
             raise refused(key, value, "a number above 0, up to 10000", where)
+        return float(value)
+    if key == "icmp":
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value <= 100:
+            raise refused(key, value, "a number from 0 to 100", where)
         return float(value)
     if key == "train":
         if value != 0 or isinstance(value, bool):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bentpipe.errors import InputError
+from bentpipe.quantities import base_value
 
 from . import models
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
     from bentpipe.runs import Run
 
+#: How often a prediction is simulated; the median counts.
+RUNS: Final = 5
+#: Jitter whose median is below this many seconds is taken for that of hosts.
+HOST_S: Final = 0.2e-3
+#: Units in which quantities other than times are written.
+UNITS: Final = {"goodput": (1e3, "kbit/s"), "delivered": (1e3, "kB")}
 #: Quantiles of delays that are compared, in per cent.
 QUANTILES: Final = (50, 95, 99)
 
@@ -47,7 +54,7 @@ class Error:
 
     def text(self) -> str:
         """One line."""
-        size, unit = (1e3, "kbit/s") if self.quantity == "goodput" else (1e-3, "ms")
+        size, unit = UNITS.get(self.quantity, (1e-3, "ms"))
         again = "" if self.noise is None else f"; measured again {100 * self.noise:+.1f} %"
         return (
             f"{self.flow}: {self.quantity} measured {self.measured / size:.4g}, predicted "
@@ -58,7 +65,8 @@ class Error:
 def quantities(run: Run) -> dict[tuple[str, str], float]:
     """Returns goodput, quantiles of the delay and completion time of each load, by flow and quantity.
 
-    The delay of TCP is the round-trip time of its acknowledgments, that of datagrams is one way.
+    Of datagrams it is what was delivered, as their goodput is that until the run's end, which differs by the order of
+    its loads. The delay of TCP is the round-trip time of its acknowledgments, that of datagrams is one way.
     """
     found: dict[tuple[str, str], float] = {}
     for row in run.flows.to_dicts():
@@ -66,7 +74,8 @@ def quantities(run: Run) -> dict[tuple[str, str], float]:
         if name.split(".")[0] == "probes":
             continue
         if row["goodput"] and row.get("transactions") is None:
-            found[name, "goodput"] = float(row["goodput"])
+            what = "goodput" if row["transport"] == "tcp" else "delivered"
+            found[name, what] = float(row["goodput" if what == "goodput" else "delivered_bytes"])
         if len(delay := _delays(run, name)):
             for quantile in QUANTILES:
                 found[name, f"delay p{quantile}"] = float(np.nanquantile(delay, quantile / 100))
@@ -96,12 +105,16 @@ def scenario(fit: Run, other: Run) -> tuple[dict[str, Any], list[str]]:
     return document | {"duration": other.scenario["duration"], "flow": other.scenario["flow"]}, notes
 
 
-def errors(measured: Run, predicted: Run, repeated: Run | None = None) -> list[Error]:
-    """Returns how far a run of the predicted scenario is from the measurement. Flows are matched by their names.
+def errors(measured: Run, predicted: Sequence[Run], repeated: Run | None = None) -> list[Error]:
+    """Returns how far the median of runs of the predicted scenario is from the measurement. Flows are matched by their
+    names.
 
     Raises :class:`bentpipe.InputError` if no flow of the runs has the same name.
     """
-    here, there = quantities(measured), quantities(predicted)
+    here, all_runs = quantities(measured), [quantities(run) for run in predicted]
+    there = {
+        key: float(np.median([own[key] for own in all_runs if key in own])) for own in all_runs for key in own
+    }
     again = quantities(repeated) if repeated is not None else {}
     found = [
         Error(*key, value, there[key], again.get(key))
@@ -109,7 +122,7 @@ def errors(measured: Run, predicted: Run, repeated: Run | None = None) -> list[E
         if value and key in there
     ]
     if not found:
-        raise InputError(f"{measured.path} and {predicted.path} have no load in common")
+        raise InputError(f"{measured.path} and {predicted[0].path} have no load in common")
     return found
 
 
@@ -128,12 +141,33 @@ def verdict(found: Sequence[Error]) -> list[str]:
     return [f"{said}.", f"Do not trust it for: {'; '.join(uses)}."]
 
 
-def predicted(document: dict[str, Any], folder: Path, *, emulate: bool = False) -> Run:
-    """Returns a run of a scenario of :func:`scenario`, simulated or emulated; its files are in ``folder``."""
+def predicted(document: dict[str, Any], folder: Path, *, emulate: bool = False) -> list[Run]:
+    """Returns runs of a scenario of :func:`scenario`; their files are in ``folder``.
+
+    It is simulated :data:`RUNS` times, as a load may end up in one of several courses by chance, such as one loss more
+    in slow start; and emulated once, which takes as long as the loads.
+    """
     import bentpipe
 
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "predicted.toml"
+    if emulate:
+        document = _without_hosts(document)
     file.write_text(models.text_of(document), encoding="utf-8")
-    make = bentpipe.emulate if emulate else bentpipe.simulate
-    return make(file, out=folder / ("emulated" if emulate else "simulated"))
+    if emulate:
+        return [bentpipe.emulate(file, out=folder / "emulated")]
+    return [bentpipe.simulate(file, out=folder / f"simulated-{run}", run=run) for run in range(RUNS)]
+
+
+def _without_hosts(document: dict[str, Any]) -> dict[str, Any]:
+    """Returns a scenario without jitter as small as that of hosts: those that emulate have as much themselves."""
+    if "link" not in document:
+        return document
+    ((link),) = document["link"]
+
+    def side(table: dict[str, Any]) -> dict[str, Any]:
+        values = table.get("jitter", {}).get("values", ["0 s"])
+        small = base_value(values[len(values) // 2]) < HOST_S
+        return {key: value for key, value in table.items() if key != "jitter" or not small}
+
+    return document | {"link": [side(link) | {"return": side(link["return"])}]}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bentpipe.errors import InputError
 
-from . import bulk, handshake, loading, stamp
+from . import bulk, echo, handshake, loading, stamp
 from .channel import ChannelError
 from .handshake import Message
 from .load import HEADERS, Item, schedule
@@ -64,6 +64,9 @@ class Measured:
     #: Whether the kernel stamped the probes when they left, and the replies when they arrived.
     kernel_sent: bool = True
     kernel_received: bool = True
+    #: When each ICMP echo request was sent, and its reply returned (0 without one); and why none was sent, if none was.
+    echoes: Numbers = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    no_echoes: str | None = None
     #: What became of the loads, in the order in which they were run.
     outcomes: list[loading.Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -108,8 +111,11 @@ def probe(
         if key is not None:
             session, shaken = _shake(sock, key, host, port)
         sender = _Sender(sock, plan, key, session, shaken, host, port)
+        pings = echo.Echoes(family, address, plan.icmp, seed, sender.steady)
         if not plan.loads or key is None:
-            return sender.run(seed, advance)
+            with pings:
+                seen = sender.run(seed, advance)
+            return _with(seen, pings)
         try:
             said = loading.ask(family, address, key).get("congestion", [])
             there = [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
@@ -120,9 +126,16 @@ def probe(
         items = remaining(schedule(plan.loads, bulk.controls(), there, seed))
         sender.loads = loading.Loads(family, address, key, items, seed, sender.steady)
         try:
-            return sender.run(seed, advance)
+            with pings:
+                seen = sender.run(seed, advance)
+            return _with(seen, pings)
         finally:
             sender.loads.close()
+
+
+def _with(seen: Measured, pings: echo.Echoes) -> Measured:
+    seen.echoes, seen.no_echoes = pings.rows(), pings.trouble
+    return seen
 
 
 def _shake(sock: socket.socket, key: bytes, host: str, port: int) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """Rate, depth and drop policy of a bottleneck, from datagrams that came faster than it could send them.
 
-What arrives of a burst arrives at the bottleneck's rate. The longest wait, times the rate, is what the queue holds.
-Which numbers disappear tells the policy:
+What arrives of a burst arrives at the bottleneck's rate. The longest wait, times the rate, is what the queue holds, but
+for less than a packet, and small datagrams in the middle of the burst show how much less. A queue that holds as many
+packets of one size as of another is limited in packets. Which numbers disappear tells the policy:
 
 - drop-tail: what arrives around a lost datagram has found a full queue, so its wait is the longest, and for most of
   them the same to some packets;
@@ -36,6 +37,12 @@ STEADY: Final = 8
 LEAST_PAIRS: Final = 30
 #: Least number of losses from which a policy is told; fewer may be random.
 LEAST_LOSSES: Final = 5
+#: Least small datagrams of a burst by which the depth is refined.
+FEWEST_FILLERS: Final = 3
+#: Loads whose sizes differ by this factor tell whether a queue is limited in packets: if their packets agree to a part
+#: and their bytes do not.
+APART: Final = 1.1
+ALIKE: Final = 0.03
 #: From the most to the least particular.
 POLICIES: Final = ("fair-queuing", "drop-front", "aqm", "drop-tail")
 #: Seconds of one value of the available rate.
@@ -57,6 +64,8 @@ class Queue:
     #: "drop-tail", "drop-front", "aqm", "fair-queuing"; None if it cannot be told.
     policy: str | None
     size: int
+    #: Whether the limit is one of packets, as loads of two sizes tell.
+    in_packets: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,16 @@ def together(queues: Sequence[Queue], direction: str) -> Queue | None:
     # A handover in the middle of a load, or a busy host, can only add to the longest wait: of two the shorter one.
     middle = sorted(showing, key=lambda one: one.depth)[(len(showing) - 1) // 2]
     rate = float(np.median([one.rate for one in own if one.rate is not None]))
-    return replace(middle, rate=rate, policy=policy, overflowed=any(one.overflowed for one in own))
+    in_packets = _is_in_packets([one for one in own if one.overflowed])
+    return replace(
+        middle, rate=rate, policy=policy, overflowed=any(one.overflowed for one in own), in_packets=in_packets
+    )
+
+
+def _is_in_packets(full: Sequence[Queue]) -> bool:
+    """Returns whether a queue holds as many packets of one size as of another."""
+    pairs = [(a, b) for a in full for b in full if a.size > APART * b.size]
+    return bool(pairs) and all(abs(a.packets / max(1, b.packets) - 1) <= ALIKE for a, b in pairs)
 
 
 def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -> Queue | None:
@@ -104,7 +122,8 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
     lane = one.outcome.pattern["lane"]
     if len(lane) != len(one.outcome.sent):
         return None
-    main = np.flatnonzero((lane == 0) & (one.outcome.sent > 0))
+    small = (one.outcome.pattern["size"] < load.size) & (lane == 0) & (one.outcome.sent > 0)
+    main = np.flatnonzero((lane == 0) & (one.outcome.sent > 0) & ~small)
     arrived = np.full(len(one.outcome.sent), np.nan)
     rows = records[records["number"] < len(arrived)]
     arrived[rows["number"]] = (rows["arrived"] - one.outcome.sent[0]) / 1e9
@@ -116,7 +135,8 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
     wait = _steadied(sent[main], arrived[main]) - sent[main]
     wait -= np.nanmin(wait)
     # What another queue lets pass between takes its part of the rate.
-    other = [(arrived[companions], one.outcome.pattern["size"][companions])]
+    beside = np.concatenate([companions, np.flatnonzero(small)])
+    other = [(arrived[beside], one.outcome.pattern["size"][beside])]
     if probes is not None:
         other.append(((probes.at - one.outcome.sent[0]) / 1e9, probes.size))
     between = (np.concatenate([at for at, _ in other]), np.concatenate([size for _, size in other]))
@@ -130,6 +150,8 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
     # More than come at random, by three standard deviations.
     expected = random_loss * len(got)
     overflowed = lost >= LEAST_LOSSES + expected + 3 * expected**0.5
+    if overflowed:
+        depth = max(depth, _filled(sent, arrived, main, np.flatnonzero(small), one, rate, depth))
     policy = (
         "fair-queuing"
         if fair
@@ -139,6 +161,36 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
     )
     packets = round(depth / load.size)
     return Queue(one.name, load.direction, rate, depth, packets, overflowed, policy, load.size)
+
+
+def _filled(sent: Times, arrived: Times, main: Any, small: Any, one: Loaded, rate: float, depth: int) -> int:
+    """Returns what a full queue holds by the packets that it still took: what was sent between the next packet to leave
+    when one of them came, and itself, both included. Of small ones, if there are some, as they find room longest.
+
+    0 if there are too few, or if they contradict the longest wait by more than a packet.
+    """
+    size = one.outcome.pattern["size"][: len(sent)]
+    whole = one.outcome.item.load.size
+    both = np.sort(np.concatenate([main, small]))
+    both = both[np.isfinite(arrived[both])]
+    # When each began to be sent, and when it came to the queue, both by the receiver's clock.
+    begin = arrived[both] - 8 * size[both] / rate
+    came = sent[both] + float(np.min(begin - sent[both]))
+    following = np.searchsorted(np.maximum.accumulate(begin), came)
+    known = following < len(both)
+    next_one = np.where(known, following, 0)
+    # What is left of the packet that is being sent; where it is nearly nothing or all, it may as well be another one.
+    left = rate / 8 * (begin[next_one] - came)
+    known &= (left > 0.1 * whole) & (left < 0.9 * whole)
+    held = rate / 8 * (begin - begin[next_one]) + size[both]
+    own = held[known & np.isin(both, small)]
+    if len(own) < FEWEST_FILLERS:
+        own = held[known]
+        own = own[own > FULL * own.max(initial=0.0)]
+    if len(own) < FEWEST_FILLERS:
+        return 0
+    found = int(np.quantile(own, 0.9))
+    return found if found < depth + 1.1 * whole else 0
 
 
 def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Times, Any]) -> float | None:

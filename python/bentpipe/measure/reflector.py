@@ -16,6 +16,7 @@ from . import bulk, handshake, stamp
 from .handshake import Message
 from .serving import Loads
 from .sockets import Arrival, Clock, ahead, clock_error_s, opened, received, sibling
+from .survey import watch_hop_limit
 
 #: Seconds without a probe after which a session ends.
 IDLE_S: Final = 60.0
@@ -219,6 +220,7 @@ def reflect(
             # A connection that begins with BBR is paced for its whole life, whichever control it is given later.
             with contextlib.suppress(OSError):
                 bulk.choose(listener, "reno")
+            watch_hop_limit(listener)
             listener.listen(64)
             reflector.loads = Loads(listener, sock, key, clock)
         try:

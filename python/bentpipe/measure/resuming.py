@@ -33,13 +33,14 @@ _FLAGS: Final = (
     "clock_error_s",
     "reflector_error_s",
     "clock_moved_s",
+    "no_echoes",
 )
 _STAMPED: Final = ("kernel_sent", "kernel_received")
 
 
 def keep(folder: Path, host: str, seed: int, seen: Measured) -> None:
     """Writes what is needed to continue an interrupted measurement."""
-    arrays: dict[str, Any] = {name: getattr(seen, name) for name in FIELDS}
+    arrays: dict[str, Any] = {name: getattr(seen, name) for name in (*FIELDS, "echoes")}
     loads = []
     for number, one in enumerate(seen.outcomes):
         arrays |= {f"{number}-{name}": getattr(one, name) for name in _ARRAYS}
@@ -74,7 +75,7 @@ def kept(folder: Path, host: str, seed: int, plan: Plan) -> Measured | None:
                 "began it, which continues it, or another folder"
             )
         seen = Measured(plan, *(arrays[name] for name in FIELDS))
-        seen.notes = list(about["notes"])
+        seen.echoes, seen.notes = arrays["echoes"], list(about["notes"])
         for name in (*_FLAGS, *_STAMPED):
             setattr(seen, name, about[name])
         for number, load in enumerate(about["loads"]):
@@ -120,6 +121,7 @@ def joined(before: Measured, after: Measured) -> Measured:
     after.train = np.where(after.train >= 0, after.train + trains, after.train)
     for name in FIELDS:
         setattr(after, name, np.concatenate([getattr(before, name)[:count], getattr(after, name)]))
+    after.echoes = np.concatenate([before.echoes, after.echoes])
     names = {one.item.name for one in after.outcomes}
     after.outcomes = [one for one in before.outcomes if one.item.name not in names] + after.outcomes
     after.plan, after.started = before.plan, before.started

@@ -18,7 +18,7 @@ from . import bulk, call, datagrams, page, transports
 from .channel import MAGIC, NUMBER, Channel, ChannelError, exactly
 from .datagrams import HERE, LANES, PATTERN, Arrivals, Datagram, read_records
 from .sockets import Arrival, Clock, ahead, apart, opened, received, sibling
-from .survey import handshake
+from .survey import handshake, hop_limit
 from .tcplog import TcpLog, as_array, round_trip
 
 #: The longest transfer that a reflector takes part in, in seconds.
@@ -172,7 +172,7 @@ class Loads:
             channel.say({"congestion": bulk.controls(), "clock": self._clock()})
             return
         if message.get("do") == "handshake":
-            channel.say(dict(handshake(channel.sock)))
+            channel.say(handshake(channel.sock) | {"hop_limit": hop_limit(channel.sock)})
             return
         seconds = message.get("seconds")
         if not isinstance(seconds, int | float) or not 0 < seconds <= MOST_S:

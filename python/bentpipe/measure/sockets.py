@@ -67,6 +67,11 @@ def opened(family: int, *, departing: bool = False) -> socket.socket:
     return made
 
 
+def stamping(made: socket.socket) -> None:
+    """Makes the kernel stamp the packets that a socket receives."""
+    made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, _RX_SOFTWARE | _SOFTWARE)
+
+
 def received(stamped: socket.socket) -> Arrival | None:
     """Returns the next packet; ``None`` if none waits. Raises :class:`OSError` if the other host refuses."""
     try:

@@ -99,7 +99,12 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
             (seen.left[ok] - remote) / 1e9,
             (seen.returned[ok] - local) / 1e9,
             least_s,
+            _known(seen, local, remote),
         )
+        if found.contradicted:
+            notes.append(
+                "the clocks are farther apart than their hosts know, whose errors are therefore left out"
+            )
         loads = loaded(seen, rtt, found, local, remote)
         directions = _directions(seen, found, _at_rest(time, rtt, loads), notes)
         if found.steps:
@@ -135,9 +140,18 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
         slots=slots(time, rtt, seen.size, said.quiet & (seen.train < 0)),
         queues=bottlenecks(loads, sides, _beside(seen)),
         surveys=[one for one in map(survey, loads) if one is not None],
-        proxy=_proxy(said, least_s),
+        proxy=_proxy(said, seen, least_s),
         ways=[tried for one in loads if (tried := ways(one, loads))],
     )
+
+
+def _known(seen: Measured, local: int, remote: int) -> tuple[float, float] | None:
+    """Returns the least and the largest difference of the clocks, whose zeros are given in ns, by their errors.
+    ``None`` unless both hosts know theirs and this one's was not moved."""
+    if seen.clock_error_s is None or seen.reflector_error_s is None or abs(seen.clock_moved_s) > 1e-3:
+        return None
+    middle, error = (local - remote) / 1e9, seen.clock_error_s + seen.reflector_error_s
+    return middle - error, middle + error
 
 
 def _beside(seen: Measured) -> dict[str, Beside]:
@@ -165,11 +179,12 @@ def _possible(seen: Measured, least_s: float, notes: list[str]) -> float:
     return least_s
 
 
-def _proxy(said: Summary, least_s: float) -> list[str]:
+def _proxy(said: Summary, seen: Measured, least_s: float) -> list[str]:
     found: dict[str, None] = {}
+    hops = int(np.median(seen.ttl[seen.replied])) if seen.replied.any() else None
     for one in said.loads:
         if one.outcome.handshake is not None:
-            found |= dict.fromkeys(proxied(*one.outcome.handshake, float(np.nanmin(said.rtt)), least_s))
+            found |= dict.fromkeys(proxied(*one.outcome.handshake, float(np.nanmin(said.rtt)), least_s, hops))
     return list(found)
 
 

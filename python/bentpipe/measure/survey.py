@@ -1,7 +1,8 @@
 """What a path lets through: DSCP and ECN of datagrams, their size, and whether TCP ends before the other host.
 
 A proxy that enhances performance (PEP, RFC 3135) answers a SYN itself. Its SYN-ACK comes earlier than light, or a
-datagram, goes to the other host and back; and the two hosts see different options, for each has agreed with the proxy.
+datagram, goes to the other host and back; the two hosts see different options, for each has agreed with the proxy; and
+the connection reaches the other host over another number of hops than datagrams do.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ GAP_S: Final = 0.02
 #: A SYN-ACK before this part of the least round-trip time of probes comes from somewhere else.
 EARLY: Final = 0.8
 
+# From <linux/in.h> and <linux/in6.h>; Python's socket module lacks them.
+_IP_PKTOPTIONS, _IP_RECVTTL, _IPV6_2292PKTOPTIONS = 9, 12, 6
+#: struct cmsghdr: length, level, kind.
+_CONTROL: Final = struct.Struct("=Qii")
 #: The first bytes of struct tcp_info: state, options and window scales, then times and segment sizes.
 _HEAD: Final = struct.Struct("=8B4I")
 #: Options in it: time stamps, SACK, window scale, ECN.
@@ -115,12 +120,48 @@ def handshake(sock: socket.socket) -> dict[str, int]:
     }
 
 
+def watch_hop_limit(listener: socket.socket) -> None:
+    """Makes :func:`hop_limit` work for the connections that a listening socket will accept."""
+    listener.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
+    if listener.family == socket.AF_INET6:
+        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVHOPLIMIT, 1)
+
+
+def hop_limit(sock: socket.socket) -> int:
+    """Returns the hop limit with which an accepted connection's handshake arrived (ip(7), IP_PKTOPTIONS); 255 if it is
+    not known."""
+    host = sock.getpeername()[0]
+    is_4 = sock.family == socket.AF_INET or host.startswith("::ffff:")
+    level, option, kind = (
+        (socket.IPPROTO_IP, _IP_PKTOPTIONS, socket.IP_TTL)
+        if is_4
+        else (socket.IPPROTO_IPV6, _IPV6_2292PKTOPTIONS, socket.IPV6_HOPLIMIT)
+    )
+    try:
+        data = sock.getsockopt(level, option, 256)
+    except OSError:
+        return 255
+    # Control messages as of recvmsg(2): length with the head, level and kind, then the value.
+    while len(data) >= _CONTROL.size + 4:
+        length, own_level, own_kind = _CONTROL.unpack_from(data)
+        if (own_level, own_kind) == (level, kind):
+            return int(struct.unpack_from("=i", data, _CONTROL.size)[0]) & 255
+        data = data[max(_CONTROL.size, -(-length // 8) * 8) :]
+    return 255
+
+
 def proxied(
-    here: dict[str, int], there: dict[str, int], syn_s: float, rtt_s: float, least_s: float
+    here: dict[str, int],
+    there: dict[str, int],
+    syn_s: float,
+    rtt_s: float,
+    least_s: float,
+    hops: int | None = None,
 ) -> list[str]:
     """Returns why a proxy must stand between two hosts, in sentences; none if nothing shows one. ``here`` and ``there``
     are the two ends of one connection by :func:`handshake`, ``syn_s`` the time from SYN to SYN-ACK, ``rtt_s`` the least
-    round-trip time of probes and ``least_s`` the least time of a signal to the other host.
+    round-trip time of probes, ``least_s`` the least time of a signal to the other host, and ``hops`` the hop limit with
+    which probes arrive there.
 
     >>> one = {"options": 7, "scale_sent": 7, "scale_received": 9, "segment": 1448}
     >>> other = one | {"scale_sent": 9, "scale_received": 7}
@@ -128,8 +169,15 @@ def proxied(
     []
     >>> len(proxied(one, other | {"options": 2}, 0.01, 0.5, 0.24))
     3
+    >>> proxied(one, other | {"hop_limit": 57}, 0.51, 0.5, 0.24, 57)
+    []
+    >>> len(proxied(one, other | {"hop_limit": 61}, 0.51, 0.5, 0.24, 57))
+    1
     """
     found = []
+    limit = there.get("hop_limit", 255)
+    if hops is not None and 255 not in (limit, hops) and limit != hops:
+        found.append(f"the connection arrives with a hop limit of {limit}, probes with {hops}")
     if syn_s < 2 * least_s:
         found.append(f"the SYN-ACK came after {1e3 * syn_s:.1f} ms, earlier than light goes there and back")
     if syn_s < EARLY * rtt_s:

@@ -1,0 +1,153 @@
+"""ICMP echo beside the probes (RFC 792, RFC 4443): networks may hold it in another queue than datagrams.
+
+On Starlink `ping` does not wait where a load waits, so its round-trip times in a load are no delay of that load. They
+stand beside those of the probes and of the load itself, so that separate queues become visible. Echo requests have the
+size of the smallest probe.
+
+>>> packet = request(socket.AF_INET, 5, 3)
+>>> len(packet) + 20, checksum(packet)
+(140, 0)
+>>> reply(socket.AF_INET, bytes(1) + packet[1:], raw=False)
+3
+>>> reply(socket.AF_INET, b"nonsense", raw=False) is None
+True
+"""
+
+from __future__ import annotations
+
+import random
+import select
+import socket
+import struct
+import threading
+import time
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .sockets import Steady, received, stamping
+
+#: Bytes of the payload: with ICMP and IPv4 headers as large as the smallest probe.
+PAYLOAD: Final = 112
+#: Types of request and reply, by family (RFC 792; RFC 4443, section 4).
+TYPES: Final = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
+#: Seconds for which replies are awaited after the last request.
+LAST_S: Final = 1.0
+_HEAD: Final = struct.Struct("!BBHHH")
+
+
+def checksum(packet: bytes) -> int:
+    """Returns the Internet checksum (RFC 1071), 0 for a packet that has it."""
+    total: int = sum(struct.unpack(f"!{len(packet) // 2}H", packet))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xFFFF
+
+
+def request(family: int, identity: int, number: int) -> bytes:
+    """Returns an echo request. The kernel replaces the identity on sockets that are not raw, and sets the checksum of
+    IPv6."""
+    kind = TYPES[socket.AddressFamily(family)][0]
+    packet = _HEAD.pack(kind, 0, 0, identity, number) + bytes(PAYLOAD)
+    return _HEAD.pack(kind, 0, checksum(packet), identity, number) + bytes(PAYLOAD)
+
+
+def reply(family: int, packet: bytes, *, raw: bool, identity: int | None = None) -> int | None:
+    """Returns the number of an echo reply, of an identity where one is given; ``None`` for anything else."""
+    if raw and family == socket.AF_INET:
+        # A raw socket of IPv4 has the IP header as well.
+        packet = packet[4 * (packet[0] & 15) :] if packet else packet
+    if len(packet) < _HEAD.size:
+        return None
+    kind, _, _, whose, number = _HEAD.unpack_from(packet)
+    answers = kind == TYPES[socket.AddressFamily(family)][1] and identity in (None, whose)
+    return int(number) if answers else None
+
+
+class Echoes:
+    """Echo requests to a host in a thread of its own, at random times so that they do not alias with the path's."""
+
+    def __init__(
+        self, family: int, address: tuple[object, ...], rate: float, seed: int, steady: Steady
+    ) -> None:
+        self._family, self._rate, self._steady = family, rate, steady
+        self._address = (address[0], 0, *address[2:])
+        self._source = random.Random(seed)
+        self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._sent: list[int] = []
+        self._returned: dict[int, int] = {}
+        #: Why nothing is sent, if nothing is.
+        self.trouble: str | None = None if rate else "the plan has none"
+
+    def __enter__(self) -> Self:
+        if self._rate:
+            try:
+                self._sock, self._raw = _opened(self._family)
+                self._sock.connect(self._address)
+            except OSError as error:
+                self.trouble = f"this host may not send it ({error.strerror or error})"
+            else:
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+            self._sock.close()
+
+    def rows(self) -> NDArray[np.int64]:
+        """Returns when each request was sent and its reply came, in nanoseconds of the steady clock; 0 without one."""
+        found = [(sent, self._returned.get(number, 0)) for number, sent in enumerate(self._sent)]
+        return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+    def _run(self) -> None:
+        identity = self._source.randrange(1, 1 << 16)
+        due, last = time.monotonic(), 0.0
+        while not last or (time.monotonic() < last and len(self._returned) < len(self._sent)):
+            now = time.monotonic()
+            if not last and self._ending.is_set():
+                last = now + LAST_S
+            if not last and now >= due:
+                due = now + self._source.expovariate(self._rate)
+                try:
+                    self._sent.append(self._steady.of(time.time_ns()))
+                    self._sock.send(request(self._family, identity, (len(self._sent) - 1) & 0xFFFF))
+                except OSError:
+                    # Counts as one without a reply.
+                    continue
+            select.select([self._sock], [], [], min(0.1, max(0.0, due - now)))
+            self._receive(identity if self._raw else None)
+
+    def _receive(self, identity: int | None) -> None:
+        while True:
+            try:
+                got = received(self._sock)
+            except OSError:
+                continue
+            if got is None:
+                return
+            number = reply(self._family, got.packet, raw=self._raw, identity=identity)
+            if number is None:
+                continue
+            # Numbers have 16 bits; the last request with this one is meant.
+            own = number + ((len(self._sent) - 1 - number) >> 16 << 16)
+            if 0 <= own < len(self._sent):
+                stamp = time.time_ns() if got.stamp is None else got.stamp
+                self._returned.setdefault(own, self._steady.of(stamp))
+
+
+def _opened(family: int) -> tuple[socket.socket, bool]:
+    """Returns a socket of ICMP, and whether it is raw: without privileges where the host allows it (ping_group_range of
+    icmp(7)), otherwise with CAP_NET_RAW. Raises :class:`OSError`."""
+    protocol = socket.IPPROTO_ICMP if family == socket.AF_INET else socket.IPPROTO_ICMPV6
+    try:
+        made, raw = socket.socket(family, socket.SOCK_DGRAM, protocol), False
+    except PermissionError:
+        made, raw = socket.socket(family, socket.SOCK_RAW, protocol), True
+    stamping(made)
+    made.setblocking(False)
+    return made, raw
