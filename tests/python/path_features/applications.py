@@ -78,12 +78,13 @@ ROWS: Final[tuple[Row, ...]] = (
         "shared by 2 flows",
     ),
     Row(
-        "flow.app.cbr.distribution.exponential flow.app.cbr.datagram",
+        "flow.app.cbr.distribution.exponential flow.app.cbr.datagram flow.app.cbr.spacing",
         SHARED,
         (
             "flow.g.app.on=1 s",
             "flow.g.app.off=1 s",
             "flow.g.app.distribution=exponential",
+            "flow.g.app.spacing=exponential",
             "flow.g.app.datagram=500 B",
         ),
         "shared by 2 flows",
