@@ -61,3 +61,32 @@ def test_a_profile_keeps_the_distribution_and_the_order_in_time() -> None:
     assert changes == pytest.approx(1 / 30 + 1 / 40, rel=0.25)
     again = fitting.profile({"forward": frame, "backward": frame}, 4800.0, seed=3)
     assert again["forward"].equals(drawn["forward"])
+
+
+POISSON = """
+name = "p"
+duration = "200 s"
+record = { traces = ["datagram"] }
+[[link]]
+name = "l"
+from = "a"
+to = "b"
+rate = "1 Gbit/s"
+delay = "1 ms"
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+app = { kind = "cbr", rate = "80 kbit/s", datagram = "100 B", spacing = "exponential" }
+transport = { kind = "udp" }
+"""
+
+
+def test_probes_of_a_scenario_are_a_poisson_process_as_those_measured(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(POISSON)
+    run = bp.simulate(tmp_path / "p.toml", out=tmp_path / "run")
+    gaps = np.diff(run.trace("datagram", "f")["time"].to_numpy())
+    # A hundred a second; the deviation of an exponential distribution is its mean, and 1/e of it lies above the mean.
+    assert len(gaps) == pytest.approx(20_000, rel=0.03)
+    assert gaps.std() == pytest.approx(0.01, rel=0.03)
+    assert (gaps > 0.01).mean() == pytest.approx(np.exp(-1), abs=0.015)

@@ -245,28 +245,4 @@ mod tests {
         let expected: Vec<_> = (0..10).chain(30..40).map(|tenth| (tenth, 100)).collect();
         assert_eq!(sent, expected);
     }
-
-    #[test]
-    fn exponential_spacing_makes_a_poisson_process_of_the_same_rate() {
-        let config: Config =
-            serde_json::from_str(r#"{"rate": "8 kbit/s", "datagram": "100 B", "spacing": "exponential"}"#)
-                .unwrap();
-        let mut app = config.build(End::Source, Streams::new(1, 0).stream("plan"));
-        let mut stream = Streams::new(1, 0).stream("test");
-        let (mut now, mut event, mut gaps) = (Time::ZERO, Event::Connected, Vec::new());
-        for _ in 0..10_000 {
-            let mut actions = Actions::default();
-            app.on(now, 0, event, &mut stream, &mut actions);
-            let next = actions.timer.unwrap();
-            gaps.push(next.since(now).as_secs_f64());
-            (now, event) = (next, Event::Timer);
-        }
-        // Ten datagrams a second; the deviation of an exponential distribution is its mean, and 1/e of it lies above.
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        let above = gaps.iter().filter(|gap| **gap > 0.1).count() as f64 / gaps.len() as f64;
-        assert!((mean / 0.1 - 1.0).abs() < 0.04, "{mean}");
-        assert!((variance.sqrt() / 0.1 - 1.0).abs() < 0.06, "{variance}");
-        assert!((above - (-1.0_f64).exp()).abs() < 0.02, "{above}");
-    }
 }
