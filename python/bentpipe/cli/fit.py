@@ -158,7 +158,7 @@ def _served(
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; allowed with --elements: the folder of a measured run")
     if figure is not None:
-        of_format(figure, (".png", ".svg", ".pdf"))
+        of_format(figure, FIGURES)
     run = open_run(folder)
     found, notes = candidates.told(run, sky, grid)
     if json:
