@@ -153,11 +153,11 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
         if error is not None:
             side["error"] = error
         notes.append(said)
-    if (handovers := _handovers(run, link)) is not None:
-        notes.append(handovers)
-    else:
-        notes += _jitter(run, link)
     network, said_of = _network(run, link)
+    if network is None and (handovers := _handovers(run, link)) is not None:
+        notes.append(handovers)
+    elif network is None:
+        notes += _jitter(run, link)
     if said_of:
         notes.append(said_of)
     if network is not None:
