@@ -1,15 +1,15 @@
 //! Any bytes, read as bundles of MTCP and of STCP: nothing panics, and pieces of any size give the same bundles as the whole.
 #![no_main]
 
-use bentpipe_dtn::convergence::stream::{Head, Reader};
+use bentpipe_dtn::convergence::stream::{Form, Reader};
 use bentpipe_dtn::convergence::{mtcp, stcp};
 use libfuzzer_sys::fuzz_target;
 
 const LONGEST: u64 = 4096;
 
 /// The bundles of a connection, and whether it can be read to its end.
-fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, head: Head) -> (Vec<Vec<u8>>, bool) {
-    let (mut reader, mut found) = (Reader::new(LONGEST, head), Vec::new());
+fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, form: Form) -> (Vec<Vec<u8>>, bool) {
+    let (mut reader, mut found) = (Reader::new(LONGEST, form), Vec::new());
     for piece in pieces {
         reader.read(piece);
         loop {
@@ -25,18 +25,15 @@ fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, head: Head) -> (Vec<Vec<u
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
-    for (head, write) in [
-        (mtcp::head as Head, mtcp::write as fn(&[u8], &mut Vec<u8>) -> bool),
-        (stcp::head as Head, stcp::write as fn(&[u8], &mut Vec<u8>) -> bool),
-    ] {
-        let whole = bundles([rest].into_iter(), head);
-        let pieces = bundles(rest.chunks(1 + usize::from(*first)), head);
+    for form in [mtcp::FORM, stcp::FORM] {
+        let whole = bundles([rest].into_iter(), form);
+        let pieces = bundles(rest.chunks(1 + usize::from(*first)), form);
         assert_eq!(whole, pieces);
         // What is written is read as it was.
         let mut written = Vec::new();
-        assert!(write(rest, &mut written));
+        assert!((form.write)(rest, &mut written));
         if rest.len() as u64 <= LONGEST {
-            assert_eq!(bundles([&written[..]].into_iter(), head), (vec![rest.to_vec()], true));
+            assert_eq!(bundles([&written[..]].into_iter(), form), (vec![rest.to_vec()], true));
         }
     }
 });

@@ -3,6 +3,7 @@
 use crate::config;
 use crate::security::Keys;
 use bentpipe_core::Time;
+use bentpipe_dtn::convergence::stream::Form;
 use bentpipe_dtn::convergence::tcpcl;
 use bp7::flags::{BlockControlFlags, BundleControlFlags};
 use bp7::{bundle, canonical, crc, dtntime, primary, Bundle};
@@ -149,13 +150,13 @@ pub fn send_tcpcl(
     }
 }
 
-/// Sends bundles one after the other in the form of MTCP or STCP (`write`), which tell nobody whether they arrive; returns how many were sent.
+/// Sends bundles one after the other in the form of MTCP or STCP, which acknowledge nothing. Returns how many were sent.
 ///
 /// # Errors
-/// If there is no connection or it fails.
+/// If there is no connection, it fails, or a bundle is too long for the form. Bundles before that one are sent.
 pub fn send_stream(
     address: SocketAddr,
-    write: fn(&[u8], &mut Vec<u8>) -> bool,
+    form: Form,
     bundles: &mut dyn Iterator<Item = Vec<u8>>,
     patience: Duration,
 ) -> io::Result<u64> {
@@ -163,7 +164,15 @@ pub fn send_stream(
     stream.set_write_timeout(Some(patience))?;
     let (mut out, mut sent) = (Vec::new(), 0);
     for bundle in bundles {
-        sent += u64::from(write(&bundle, &mut out));
+        if !(form.write)(&bundle, &mut out) {
+            stream.write_all(&out)?;
+            let length = bundle.len();
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("a bundle of {length} B is longer than the convergence layer carries; {sent} bundles sent"),
+            ));
+        }
+        sent += 1;
         if out.len() > 1 << 16 {
             stream.write_all(&out)?;
             out.clear();

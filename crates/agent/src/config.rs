@@ -1,6 +1,8 @@
 //! The configuration of an agent, which its command line fills.
 
 use crate::security::Keys;
+use bentpipe_dtn::convergence::stream::Form;
+use bentpipe_dtn::convergence::{mtcp, stcp};
 use bp7::EndpointID;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -110,6 +112,17 @@ pub enum Layer {
     Udp,
     /// LTP (RFC 5326) over UDP, a red block per bundle.
     Ltp,
+}
+
+impl Layer {
+    /// The form in which the layer puts bundles into a TCP connection one after the other, if it does.
+    pub fn form(self) -> Option<Form> {
+        match self {
+            Layer::Mtcp => Some(mtcp::FORM),
+            Layer::Stcp => Some(stcp::FORM),
+            Layer::Tcpcl | Layer::Udp | Layer::Ltp => None,
+        }
+    }
 }
 
 /// An agent to which this one can forward bundles.

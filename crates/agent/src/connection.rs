@@ -1,18 +1,20 @@
 //! A TCP connection to another agent, in whatever it speaks.
 
 use crate::config::Layer;
-use bentpipe_core::Time;
-use bentpipe_dtn::convergence::{mtcp, stcp, stream, tcpcl};
+use bentpipe_core::{Span, Time};
+use bentpipe_dtn::convergence::{stream, tcpcl};
 use bytes::Bytes;
+use socket2::{Domain, Socket, Type};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
 /// Bytes that wait for the other side before further bundles are taken from the queue.
 const AHEAD: usize = 1 << 20;
 /// Bundles that may be without an acknowledgment.
 const UNACKNOWLEDGED: usize = 1024;
+/// Time after which a connection that is not established is given up; a handshake takes twice the light time.
+const HANDSHAKE: Span = Span::from_secs(60);
 
 /// A bundle that came over a connection.
 pub struct Incoming {
@@ -26,8 +28,8 @@ enum Protocol {
     Tcpcl(Box<tcpcl::Session>),
     /// Bundles come one after the other (MTCP, STCP).
     In(stream::Reader),
-    /// Bundles are written one after the other in this form; false if one does not fit it.
-    Out(fn(&[u8], &mut Vec<u8>) -> bool),
+    /// Bundles are written one after the other in this form.
+    Out(stream::Write),
 }
 
 /// A TCP connection over which bundles are sent and received.
@@ -39,6 +41,8 @@ pub struct Connection {
     /// The node at the other end, when it has said so.
     pub node: Option<String>,
     protocol: Protocol,
+    /// Until when the handshake of TCP may last, if it is not over.
+    connecting: Option<Time>,
     out: Vec<u8>,
     written: usize,
     /// Bundles on their way: transfers and their numbers in the storage.
@@ -61,15 +65,14 @@ impl Connection {
         config: tcpcl::Config,
         now: Time,
     ) -> io::Result<Connection> {
-        let protocol = match layer {
-            Layer::Mtcp => Protocol::In(stream::Reader::new(config.transfer, mtcp::head)),
-            Layer::Stcp => Protocol::In(stream::Reader::new(config.transfer, stcp::head)),
-            _ => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
+        let protocol = match layer.form() {
+            Some(form) => Protocol::In(stream::Reader::new(config.transfer, form)),
+            None => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
         };
         Connection::new(stream, protocol, None)
     }
 
-    /// Opens a connection to a peer; waits for a second at most.
+    /// Opens a connection to a peer, without waiting for the handshake.
     pub fn open(
         address: SocketAddr,
         layer: Layer,
@@ -77,13 +80,18 @@ impl Connection {
         peer: usize,
         now: Time,
     ) -> io::Result<Connection> {
-        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
-        let protocol = match layer {
-            Layer::Mtcp => Protocol::Out(mtcp::write),
-            Layer::Stcp => Protocol::Out(stcp::write),
-            _ => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address.into()) {
+            Err(error) if error.raw_os_error() != Some(nix::libc::EINPROGRESS) => return Err(error),
+            _ => {}
+        }
+        let protocol = match layer.form() {
+            Some(form) => Protocol::Out(form.write),
+            None => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
         };
-        Connection::new(stream, protocol, Some(peer))
+        let connection = Connection::new(socket.into(), protocol, Some(peer))?;
+        Ok(Connection { connecting: Some(now + HANDSHAKE), ..connection })
     }
 
     fn new(stream: TcpStream, protocol: Protocol, peer: Option<usize>) -> io::Result<Connection> {
@@ -94,6 +102,7 @@ impl Connection {
             peer,
             node: None,
             protocol,
+            connecting: None,
             out: Vec::new(),
             written: 0,
             flying: BTreeMap::new(),
@@ -107,11 +116,12 @@ impl Connection {
     /// Whether a further bundle may be sent now.
     pub fn takes(&self) -> bool {
         let room = self.out.len() - self.written < AHEAD && self.over.is_none();
-        room && match &self.protocol {
-            Protocol::Tcpcl(session) => session.is_established() && self.flying.len() < UNACKNOWLEDGED,
-            Protocol::In(_) => false,
-            Protocol::Out(_) => true,
-        }
+        room && self.connecting.is_none()
+            && match &self.protocol {
+                Protocol::Tcpcl(session) => session.is_established() && self.flying.len() < UNACKNOWLEDGED,
+                Protocol::In(_) => false,
+                Protocol::Out(_) => true,
+            }
     }
 
     /// Sends a bundle; whether the other side can take it at all.
@@ -132,8 +142,32 @@ impl Connection {
         }
     }
 
+    /// Looks at the handshake of TCP, and ends the connection if it has failed.
+    fn is_connected(&mut self, now: Time) -> bool {
+        let Some(until) = self.connecting else { return true };
+        match self.stream.take_error() {
+            Ok(None) => {}
+            Ok(Some(error)) | Err(error) => {
+                self.over.get_or_insert_with(|| error.to_string());
+                return false;
+            }
+        }
+        if self.stream.peer_addr().is_ok() {
+            self.connecting = None;
+            if let Protocol::Tcpcl(session) = &mut self.protocol {
+                session.connected(now);
+            }
+        } else if until <= now {
+            self.over.get_or_insert_with(|| "no answer".to_owned());
+        }
+        self.connecting.is_none()
+    }
+
     /// Reads what has come.
     pub fn read(&mut self, now: Time, buffer: &mut [u8]) {
+        if !self.is_connected(now) {
+            return;
+        }
         loop {
             match self.stream.read(buffer) {
                 Ok(0) => {
@@ -235,6 +269,9 @@ impl Connection {
 
     /// Writes what the connection takes.
     pub fn write(&mut self, now: Time) {
+        if !self.is_connected(now) {
+            return;
+        }
         if let Protocol::Tcpcl(session) = &mut self.protocol {
             session.wake(now);
             if self.out.len() - self.written < AHEAD {
@@ -261,13 +298,16 @@ impl Connection {
         }
     }
 
-    /// Whether bytes wait for room in the socket.
+    /// Whether bytes wait for room in the socket, or for the handshake.
     pub fn is_blocked(&self) -> bool {
-        self.written < self.out.len()
+        self.connecting.is_some() || self.written < self.out.len()
     }
 
     /// When the session has something to do.
     pub fn next_wake(&self) -> Option<Time> {
+        if self.connecting.is_some() {
+            return self.connecting;
+        }
         match &self.protocol {
             Protocol::Tcpcl(session) => session.next_wake(),
             _ => None,

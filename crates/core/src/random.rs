@@ -55,6 +55,12 @@ impl Stream {
         -mean * (1.0 - self.uniform()).ln()
     }
 
+    /// Draws from the standard normal distribution (G. E. P. Box and M. E. Muller, 1958).
+    #[inline]
+    pub fn normal(&mut self) -> f64 {
+        self.exponential(2.0).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
     /// Draws 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

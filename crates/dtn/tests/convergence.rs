@@ -1,7 +1,7 @@
 //! Convergence layers over TCP, whatever pieces a connection brings.
 
 use bentpipe_core::{Span, Time};
-use bentpipe_dtn::convergence::stream::{self, Reader};
+use bentpipe_dtn::convergence::stream::Reader;
 use bentpipe_dtn::convergence::tcpcl::{Config, Event, Reason, Session};
 use bentpipe_dtn::convergence::{mtcp, stcp};
 use bytes::Bytes;
@@ -83,9 +83,6 @@ fn carry(from: &mut Session, to: &mut Session, pieces: &[usize], turn: &mut usiz
     !bytes.is_empty()
 }
 
-/// Appends a bundle as it is sent.
-type Write = fn(&[u8], &mut Vec<u8>) -> bool;
-
 proptest! {
     #[test]
     fn bundles_arrive_whole_and_in_order_and_are_acknowledged(
@@ -127,12 +124,11 @@ proptest! {
         pieces in prop::collection::vec(1..9000_usize, 1..10),
     ) {
         let mut bytes = Vec::new();
-        let (write, head): (Write, stream::Head) =
-            if simple { (stcp::write, stcp::head) } else { (mtcp::write, mtcp::head) };
-        prop_assert!(bundles.iter().all(|bundle| write(bundle, &mut bytes)));
+        let form = if simple { stcp::FORM } else { mtcp::FORM };
+        prop_assert!(bundles.iter().all(|bundle| (form.write)(bundle, &mut bytes)));
         let heads = bundles.iter().map(|bundle| bundle.len() + 4).sum::<usize>();
         prop_assert!(!simple || bytes.len() == heads);
-        let (mut reader, mut received, mut rest, mut turn) = (Reader::new(100_000, head), Vec::new(), &bytes[..], 0);
+        let (mut reader, mut received, mut rest, mut turn) = (Reader::new(100_000, form), Vec::new(), &bytes[..], 0);
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(pieces[turn % pieces.len()].min(rest.len()));
             (rest, turn) = (after, turn + 1);
@@ -146,7 +142,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_a_panic(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..20), begins in any::<bool>()) {
-        let (mut session, mut reader) = (session("dtn://a/", 1 << 20, 0), Reader::new(1000, mtcp::head));
+        let (mut session, mut reader) = (session("dtn://a/", 1 << 20, 0), Reader::new(1000, mtcp::FORM));
         if begins {
             let hello = Session::new(Config { node: "x".to_owned(), keepalive: 1, segment: 9, transfer: 9 }, Time::ZERO).write(Time::ZERO, 99);
             session.read(Time::ZERO, &hello);

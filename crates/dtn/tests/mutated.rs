@@ -3,7 +3,7 @@
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
-use bentpipe_dtn::convergence::stream::{Head, Reader};
+use bentpipe_dtn::convergence::stream::{Form, Reader};
 use bentpipe_dtn::convergence::tcpcl::{self, Event, Session};
 use bentpipe_dtn::convergence::{mtcp, stcp};
 use bentpipe_dtn::ltp::engine::Engine;
@@ -174,8 +174,8 @@ fn tcpcl_sessions() {
 #[test]
 fn streams_of_bundles() {
     /// The bundles of a connection, and whether it can be read to its end.
-    fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, head: Head) -> (Vec<Vec<u8>>, bool) {
-        let (mut reader, mut found) = (Reader::new(4096, head), Vec::new());
+    fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, form: Form) -> (Vec<Vec<u8>>, bool) {
+        let (mut reader, mut found) = (Reader::new(4096, form), Vec::new());
         for piece in pieces {
             reader.read(piece);
             loop {
@@ -188,19 +188,16 @@ fn streams_of_bundles() {
         }
         (found, true)
     }
-    for (head, write) in [
-        (mtcp::head as Head, mtcp::write as fn(&[u8], &mut Vec<u8>) -> bool),
-        (stcp::head as Head, stcp::write as fn(&[u8], &mut Vec<u8>) -> bool),
-    ] {
+    for form in [mtcp::FORM, stcp::FORM] {
         let mut seed = Vec::new();
         for length in [0, 1, 23, 24, 300, 4000] {
-            assert!(write(&vec![b'x'; length], &mut seed));
+            assert!((form.write)(&vec![b'x'; length], &mut seed));
         }
         let (mut random, mut whole) = (Random(4), 0);
         for _ in 0..inputs() / 4 {
             let input = mutated(&mut random, &[seed.clone()]);
-            let once = bundles([&input[..]].into_iter(), head);
-            assert_eq!(once, bundles(input.chunks(1 + random.below(50)), head));
+            let once = bundles([&input[..]].into_iter(), form);
+            assert_eq!(once, bundles(input.chunks(1 + random.below(50)), form));
             whole += u64::from(once.1);
         }
         assert!(whole > inputs() / 40, "{whole} of {} inputs", inputs() / 4);

@@ -3,10 +3,10 @@
 use crate::error;
 use bentpipe_core::{Streams, Time};
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::app::sensors::{Config, Placed, RadioErrors};
+use bentpipe_models::app::sensors::{Config, RadioErrors};
 use bentpipe_models::app::Config as App;
 use bentpipe_sensors::field::Field;
-use bentpipe_sensors::plan::explained;
+use bentpipe_sensors::plan::{explained, Placement};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::{Mutex, PoisonError};
@@ -45,8 +45,8 @@ fn changed(
 ) -> PyResult<Config> {
     let placement = match placement {
         None => config.placement,
-        Some("nodes") => Placed::Nodes,
-        Some("sink") => Placed::Sink,
+        Some("nodes") => Placement::Nodes,
+        Some("sink") => Placement::Sink,
         Some(other) => {
             return Err(error::input(py, &format!("unknown placement \"{other}\"; allowed: nodes, sink")))
         }

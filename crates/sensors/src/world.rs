@@ -1,6 +1,6 @@
 //! What the motes sense: signals that are invented, so that queries have something to select.
 //!
-//! Each quantity is a mean, a sine over the day with a phase of its own for each mote, and Gaussian noise drawn anew for each
+//! Each quantity is the sum of a mean, a sine over the day whose phase differs between motes, and independent Gaussian noise in each
 //! sample. Means and spans are of the order that landers on Mars have reported (temperature, illuminance, gravity); they are not a model of
 //! any place. Sound has bursts: a sample in twenty is 30 dB louder.
 
@@ -28,7 +28,7 @@ pub fn sample(mote: u16, time: Time, stream: &mut Stream) -> Measure {
     let values = Quantity::ALL.map(|quantity| {
         let (mean, amplitude, deviation) = signal(quantity);
         let phase = f64::from(mote) / 40.0;
-        let value = mean + amplitude * (TAU * (day + phase)).sin() + deviation * gaussian(stream);
+        let value = mean + amplitude * (TAU * (day + phase)).sin() + deviation * stream.normal();
         match quantity {
             Quantity::Light => value.max(0.0) as f32,
             Quantity::Audio if stream.chance(0.05) => (value + 30.0) as f32,
@@ -36,10 +36,4 @@ pub fn sample(mote: u16, time: Time, stream: &mut Stream) -> Measure {
         }
     });
     Measure { mote, time, values }
-}
-
-/// A standard normal value (G. E. P. Box and M. E. Muller, 1958).
-fn gaussian(stream: &mut Stream) -> f64 {
-    let (radius, angle) = (1.0 - stream.uniform(), stream.uniform());
-    (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()
 }

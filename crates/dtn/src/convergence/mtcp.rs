@@ -1,8 +1,13 @@
 //! Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl-01): each bundle is a byte string of CBOR (RFC 8949, major type 2) with a definite length,
 //! one after the other, in one direction. Nothing is acknowledged: the sender does not learn whether its bundles arrived.
 
+use super::stream::Form;
+
+/// The form of MTCP: byte strings of CBOR.
+pub const FORM: Form = Form { head, write };
+
 /// Appends a bundle as it is sent. Returns true: every length has a head.
-pub fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
+fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
     let length = bundle.len() as u64;
     match length {
         0..=23 => out.push(0x40 | length as u8),
@@ -28,7 +33,7 @@ pub fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
 ///
 /// # Errors
 /// The byte that does not begin a byte string of a definite length.
-pub fn head(bytes: &[u8]) -> Result<Option<(usize, u64)>, u8> {
+fn head(bytes: &[u8]) -> Result<Option<(usize, u64)>, u8> {
     let Some(&first) = bytes.first() else { return Ok(None) };
     match first {
         0x40..=0x57 => Ok(Some((1, u64::from(first & 0x1f)))),

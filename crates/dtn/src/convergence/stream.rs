@@ -6,6 +6,18 @@ use bytes::Bytes;
 /// the error.
 pub type Head = fn(&[u8]) -> Result<Option<(usize, u64)>, u8>;
 
+/// Appends a bundle behind its head; returns false if the bundle is too long for one, and appends nothing.
+pub type Write = fn(&[u8], &mut Vec<u8>) -> bool;
+
+/// The form in which a convergence layer puts bundles into a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// Reads the head of a bundle.
+    pub head: Head,
+    /// Writes a bundle.
+    pub write: Write,
+}
+
 /// What makes a connection unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -32,13 +44,13 @@ pub struct Reader {
     /// What of the buffer has been taken.
     taken: usize,
     longest: u64,
-    head: Head,
+    form: Form,
 }
 
 impl Reader {
-    /// A reader of bundles of `longest` bytes at most, behind heads of this form.
-    pub fn new(longest: u64, head: Head) -> Reader {
-        Reader { buffer: Vec::new(), taken: 0, longest, head }
+    /// A reader of bundles of `longest` bytes at most, in this form.
+    pub fn new(longest: u64, form: Form) -> Reader {
+        Reader { buffer: Vec::new(), taken: 0, longest, form }
     }
 
     /// Adds bytes of the connection.
@@ -56,7 +68,7 @@ impl Reader {
     /// If the connection cannot be read any further.
     pub fn next_bundle(&mut self) -> Result<Option<Bytes>, Error> {
         let rest = &self.buffer[self.taken..];
-        let Some((head, length)) = (self.head)(rest).map_err(Error::NotAHead)? else { return Ok(None) };
+        let Some((head, length)) = (self.form.head)(rest).map_err(Error::NotAHead)? else { return Ok(None) };
         if length > self.longest {
             return Err(Error::TooLong(length));
         }

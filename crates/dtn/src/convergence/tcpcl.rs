@@ -125,7 +125,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session over a connection that was established at `now`.
+    /// A session over a connection that was established, or begun, at `now`.
     pub fn new(config: Config, now: Time) -> Session {
         let mut session = Session {
             output: MAGIC.to_vec(),
@@ -152,6 +152,11 @@ impl Session {
         out.extend(node.as_bytes());
         out.extend(0_u32.to_be_bytes());
         session
+    }
+
+    /// Notes that the connection, whose handshake took until `now`, is established.
+    pub fn connected(&mut self, now: Time) {
+        (self.heard, self.spoke) = (now, now);
     }
 
     /// Whether bundles can be sent.

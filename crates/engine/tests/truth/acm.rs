@@ -2,6 +2,7 @@
 //! share baseband frames, and no byte disappears.
 
 use crate::bad_scenarios::loaded;
+use crate::conservation::sums;
 use crate::run::{scenario, value, Run};
 use bentpipe_core::{Span, Time};
 use proptest::prelude::*;
@@ -58,14 +59,6 @@ fn delivered(run: &mut Run, flows: [&str; 2], from: u64, to: u64) -> [f64; 2] {
     [0, 1].map(|flow| 8.0 * (after[flow] - before[flow]) / (to - from) as f64)
 }
 
-fn conserves(run: &mut Run) {
-    let (held, totals) = (run.network.held(), run.network.out().totals().clone());
-    let dropped: (u64, u64) =
-        totals.dropped.values().fold((0, 0), |sum, one| (sum.0 + one.packets, sum.1 + one.bytes));
-    assert_eq!(totals.created.packets, totals.consumed.packets + dropped.0 + held.packets);
-    assert_eq!(totals.created.bytes, totals.consumed.bytes + dropped.1 + held.bytes);
-}
-
 #[test]
 fn goodput_follows_the_signal_in_both_directions_by_hand() {
     // Clear sky to 10 s, rain to 30 s, an outage to 40 s. Margin 1 dB, hysteresis 0, delay 1 s.
@@ -90,7 +83,7 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
         assert!((found[0] / down - 1.0).abs() < 0.003, "down from {from} s: {found:?}, expected {down}");
         assert!((found[1] / up.min(3e6) - 1.0).abs() < 0.03, "up from {from} s: {found:?}, expected {up}");
     }
-    conserves(&mut run);
+    sums(&mut run.network).unwrap();
     let totals = run.network.out().totals().clone();
     let dropped = |reason: &str| {
         let of = totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
@@ -121,7 +114,7 @@ fn another_terminal_is_not_slowed_down_by_the_return_link_of_one_in_the_rain() {
         let text = format!("{text}\n[[flow]]\nname = \"other\"\nfrom = \"other1\"\nto = \"gw\"\napp = {{ kind = \"cbr\", rate = \"1 Mbit/s\" }}\ntransport = \"udp\"\n");
         let mut run = Run::new(&scenario(&text), 1, 0);
         let found = delivered(&mut run, ["up", "other"], 1, 50);
-        conserves(&mut run);
+        sums(&mut run.network).unwrap();
         found
     };
     let (clear, rain, outage) = (with(0.0), with(9.0), with(30.0));
@@ -184,7 +177,7 @@ fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
             assert!((found / expected - 1.0).abs() < 0.003, "from {from} s: {found}, expected {expected}");
         }
     }
-    conserves(&mut run);
+    sums(&mut run.network).unwrap();
     let totals = run.network.out().totals().clone();
     let dropped = |reason: &str| {
         let of = totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
@@ -225,7 +218,7 @@ fn packets_of_one_modcod_share_baseband_frames() {
     let used = (found[0] / 2.967e6 + found[1] / 1.487e6) / share;
     assert!((used - 1.0).abs() < 0.003, "{found:?}: {used} of the time");
     assert!((found[0] / found[1] - 4.0 / 3.97).abs() < 0.1, "{found:?}");
-    conserves(&mut run);
+    sums(&mut run.network).unwrap();
     // Without load a packet does not wait for others to fill its frame: 125 ms of propagation and 6041 B at 2.967 Mbit/s.
     let text = text.replace("4 Mbit/s", "10 kbit/s").replace("3 Mbit/s", "10 kbit/s");
     let mut run = Run::new(&scenario(&text), 1, 0);
@@ -281,7 +274,7 @@ proptest! {
             let mut run = Run::new(&scenario(&text), 1, 0);
             for second in 1..60 {
                 run.network.run_until(Time::ZERO + Span::from_secs(second));
-                conserves(&mut run);
+                sums(&mut run.network).unwrap();
             }
         }
     }

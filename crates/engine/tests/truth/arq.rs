@@ -1,6 +1,7 @@
 //! Links with retransmissions among TCP, contacts and changes: nothing is lost, nothing comes twice, and no byte disappears.
 
 use crate::bad_scenarios::loaded;
+use crate::conservation::sums;
 use crate::run::{scenario, value, Run};
 use bentpipe_core::{Span, Time};
 
@@ -37,14 +38,6 @@ transport = "udp"
     )
 }
 
-fn conserves(run: &mut Run) {
-    let (held, totals) = (run.network.held(), run.network.out().totals().clone());
-    let dropped: (u64, u64) =
-        totals.dropped.values().fold((0, 0), |sum, one| (sum.0 + one.packets, sum.1 + one.bytes));
-    assert_eq!(totals.created.packets, totals.consumed.packets + dropped.0 + held.packets);
-    assert_eq!(totals.created.bytes, totals.consumed.bytes + dropped.1 + held.bytes);
-}
-
 #[test]
 fn tcp_sees_no_losses_of_the_link_but_those_of_its_queue() {
     let run = |link: &str| {
@@ -54,7 +47,7 @@ fn tcp_sees_no_losses_of_the_link_but_those_of_its_queue() {
         for second in 1..=60 {
             last = Time::ZERO + Span::from_secs(second);
             run.network.run_until(last);
-            conserves(&mut run);
+            sums(&mut run.network).unwrap();
         }
         let report = run.network.report(last);
         let (table, column) = if link.is_empty() { ("link", "queue_drops") } else { ("arq", "arq_drops") };
@@ -86,7 +79,7 @@ set.link.proximity = { rate = "64 kbit/s", delay = "50 ms", error = { kind = "pa
     let mut run = Run::new(&scenario, 3, 0);
     let end = Time::ZERO + Span::from_secs(60);
     run.network.run_until(end);
-    conserves(&mut run);
+    sums(&mut run.network).unwrap();
     let report = run.network.report(end);
     let arq = |link: &str, column: &str| value(&report, "arq", link, column);
     assert!(arq("proximity", "timeouts") > 0.0 && arq("proximity", "retransmissions") > 0.0);

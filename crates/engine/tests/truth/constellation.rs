@@ -1,5 +1,6 @@
 //! Flows over constellations: nothing is lost without a name, and no packet is faster than light.
 
+use crate::conservation::sums;
 use crate::run::{results, scenario, value, Run};
 use bentpipe_core::Time;
 use bentpipe_engine::presets;
@@ -58,14 +59,7 @@ fn what_is_created_arrives_is_dropped_by_name_or_is_held() {
         let mut run = Run::new(&scenario(&between("big-leo", more)), 1, 0);
         for second in 1..=900 {
             run.network.run_until(Time::from_nanos(second * 1_000_000_000));
-            let held = run.network.held();
-            let totals = run.network.out().totals().clone();
-            let dropped: u64 = totals.dropped.values().map(|held| held.packets).sum();
-            assert_eq!(
-                totals.created.packets,
-                totals.consumed.packets + dropped + held.packets,
-                "{second} s"
-            );
+            sums(&mut run.network).unwrap_or_else(|wrong| panic!("{second} s: {wrong}"));
         }
         let totals = run.network.out().totals().clone();
         for (_, reason) in totals.dropped.keys() {

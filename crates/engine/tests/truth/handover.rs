@@ -1,6 +1,7 @@
 //! Handovers from one link to another under running flows: what arrives when, over which link, and what is lost.
 
 use crate::bad_scenarios::{loaded, GOOD};
+use crate::conservation::sums;
 use crate::golden;
 use crate::run::{results, scenario, value, Results, Run, TraceRow};
 use bentpipe_core::Time;
@@ -402,10 +403,7 @@ transport = {{ kind = "tcp", congestion = "{congestion}", profile = "{profile}" 
         let mut run = Run::new(&scenario(&text), seed, 0);
         for second in 1..=25 {
             run.network.run_until(Time::from_nanos(second * 1_000_000_000));
-            let totals = run.network.out().totals().clone();
-            let held = run.network.held();
-            let dropped: u64 = totals.dropped.values().map(|held| held.packets).sum();
-            prop_assert_eq!(totals.created.packets, totals.consumed.packets + dropped + held.packets);
+            sums(&mut run.network)?;
         }
         let run = run.finished();
         let report = run.report();

@@ -55,8 +55,8 @@ impl Field {
                 }
             }
             Kind::Aggregate { .. } => match tuple {
-                Tuple::Measures(measures) => self.aggregate(now, place, measures),
-                Tuple::Partial(partial) => self.merge(now, place, partial.clone()),
+                Tuple::Measures(measures) => self.aggregate(place, measures),
+                Tuple::Partial(partial) => self.merge(place, partial.clone()),
                 Tuple::Row(_) => {}
             },
             Kind::Compute => self.compute(now, place, tuple, rows),
@@ -96,7 +96,7 @@ impl Field {
     }
 
     /// Adds a measure, or a joined pair, to its windows.
-    fn aggregate(&mut self, now: Time, place: usize, measures: &[Measure]) {
+    fn aggregate(&mut self, place: usize, measures: &[Measure]) {
         let query = &self.plan.query;
         let Some(grouping) = query.grouping else { return };
         let Some(latest) = measures.iter().map(|measure| measure.time).max() else { return };
@@ -112,7 +112,7 @@ impl Field {
         let mut start = time - time % step;
         loop {
             let partial = Partial { start, group, states: states.clone(), latest };
-            self.merge(now, place, partial);
+            self.merge(place, partial);
             if start < step || start - step + grouping.size.as_nanos() <= time {
                 return;
             }
@@ -121,7 +121,7 @@ impl Field {
     }
 
     /// Adds a partial aggregate to its window.
-    fn merge(&mut self, _now: Time, place: usize, partial: Partial) {
+    fn merge(&mut self, place: usize, partial: Partial) {
         let Some(grouping) = self.plan.query.grouping else { return };
         let groups = &mut self.groups[place];
         if partial.start < groups.closed_before {

@@ -22,6 +22,8 @@ use crate::ieee802154::timing::{CHECK, HEADER, LARGEST};
 use crate::measure::{MEASURE, ROW, VALUE};
 use crate::query::{Column, Expression, Field, Query};
 use bentpipe_core::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// The motes and the tree by which they reach the sink, whose index is the number of motes.
@@ -72,13 +74,15 @@ impl Network {
     }
 }
 
-/// Where operators are placed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A placement of a query's operators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Placed")]
 pub enum Placement {
-    /// On the nodes, as cheap as possible.
+    /// On the nodes, where the fewest bytes travel.
     #[default]
     Nodes,
-    /// All at the sink, to which every measure is shipped.
+    /// At the sink, to which every measure is shipped.
     Sink,
 }
 

@@ -14,7 +14,7 @@ pub fn place(query: &Query, network: &Network, placement: Placement) -> Plan {
             Placement::Sink => builder.shipped(),
             Placement::Nodes => builder.placed(join),
         }
-        Plan { query: query.clone(), placement, operators: builder.ordered() }
+        Plan { query: query.clone(), placement, operators: builder.operators }
     };
     if placement == Placement::Sink || query.sources.len() < 2 {
         return plan(sink);
@@ -27,6 +27,7 @@ pub fn place(query: &Query, network: &Network, placement: Placement) -> Plan {
 struct Builder<'a> {
     query: &'a Query,
     network: &'a Network,
+    /// The operators so far, each before its successors.
     operators: Vec<Operator>,
 }
 
@@ -43,11 +44,6 @@ impl Builder<'_> {
         }
         self.operators.push(Operator { kind, node, outputs: Vec::new(), bytes, rate, hops });
         place
-    }
-
-    /// The operators, each before its successors.
-    fn ordered(self) -> Vec<Operator> {
-        self.operators
     }
 
     fn rate(&self, place: usize) -> f64 {

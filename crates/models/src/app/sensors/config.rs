@@ -27,7 +27,7 @@ pub struct Config {
     /// Where the query's operators run: `"nodes"` (the default) places each where the fewest bytes travel, `"sink"` ships every measure to the
     /// sink.
     #[serde(default)]
-    pub placement: Placed,
+    pub placement: Placement,
     /// The mote to which a mote sends what is for the sink, by names; a mote that is not listed sends to the sink itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parents: BTreeMap<String, String>,
@@ -45,7 +45,7 @@ pub struct Config {
     #[serde(default = "measure")]
     pub measure: Size,
     /// Whether motes acknowledge frames and retransmit them without; true by default.
-    #[serde(default = "yes")]
+    #[serde(default = "acknowledged")]
     pub acknowledged: bool,
     /// Retransmissions of a frame at most (macMaxFrameRetries), 3 by default.
     #[serde(default = "retries")]
@@ -64,26 +64,6 @@ pub struct Config {
     pub queue: Count<1, 10_000>,
 }
 
-/// A placement of a query's operators.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Placed {
-    /// On the nodes, where the fewest bytes travel.
-    #[default]
-    Nodes,
-    /// At the sink, to which every measure is shipped.
-    Sink,
-}
-
-impl From<Placed> for Placement {
-    fn from(placed: Placed) -> Placement {
-        match placed {
-            Placed::Nodes => Placement::Nodes,
-            Placed::Sink => Placement::Sink,
-        }
-    }
-}
-
 fn period() -> Span {
     Span::from_secs(1)
 }
@@ -96,28 +76,28 @@ fn measure() -> Size {
     Size::from_bytes(bentpipe_sensors::measure::MEASURE.into())
 }
 
-fn yes() -> bool {
-    true
+fn acknowledged() -> bool {
+    Rules::default().acknowledged
 }
 
 fn retries() -> Count<0, 7> {
-    Count::new(3)
+    Count::new(Rules::default().retries.into())
 }
 
 fn backoffs() -> Count<0, 5> {
-    Count::new(4)
+    Count::new(Rules::default().backoffs.into())
 }
 
 fn min_be() -> Count<0, 8> {
-    Count::new(3)
+    Count::new(Rules::default().min_be.into())
 }
 
 fn max_be() -> Count<3, 8> {
-    Count::new(5)
+    Count::new(Rules::default().max_be.into())
 }
 
 fn queue() -> Count<1, 10_000> {
-    Count::new(64)
+    Count::new(Rules::default().queue as u64)
 }
 
 /// The name of the sink among those of motes.
@@ -147,7 +127,7 @@ impl Config {
     /// The plan of a query, or what is wrong with it.
     pub fn plan(&self, query: &str) -> Result<Plan, String> {
         let parsed = query::parse(query, &self.motes)?;
-        let plan = place(&parsed, &self.network(), self.placement.into());
+        let plan = place(&parsed, &self.network(), self.placement);
         plan.check()?;
         Ok(plan)
     }

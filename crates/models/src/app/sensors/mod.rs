@@ -30,7 +30,7 @@ mod results;
 mod tests;
 
 pub use channel::RadioErrors;
-pub use config::{Config, Placed};
+pub use config::Config;
 pub use results::{FLOW, MOTES};
 
 use super::{Actions, App, Demand, End, Event, Workload};

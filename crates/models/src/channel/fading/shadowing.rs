@@ -8,7 +8,6 @@
 use bentpipe_core::{Distance, Problems, Real, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::f64::consts::PI;
 
 /// Log-normal shadowing: the mean power varies with the place, normally distributed in dB.
 ///
@@ -62,21 +61,16 @@ impl Shadow {
     /// The deviation in dB at a time in seconds, which is not before that of the last call.
     pub fn at(&mut self, time: f64, stream: &mut Stream) -> f64 {
         let value = match self.last {
-            None => normal(stream),
+            None => stream.normal(),
             Some((last, value)) if last >= time => value,
             Some((last, value)) => {
                 let kept = (-self.pace * (time - last)).exp();
-                kept * value + (1.0 - kept * kept).sqrt() * normal(stream)
+                kept * value + (1.0 - kept * kept).sqrt() * stream.normal()
             }
         };
         self.last = Some((time, value));
         self.deviation * value
     }
-}
-
-/// Draws from a standard normal distribution (Box and Muller 1958).
-fn normal(stream: &mut Stream) -> f64 {
-    stream.exponential(2.0).sqrt() * (2.0 * PI * stream.uniform()).cos()
 }
 
 #[cfg(test)]

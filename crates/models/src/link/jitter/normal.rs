@@ -30,10 +30,7 @@ struct Normal {
 impl Process for Normal {
     fn extra(&mut self, _now: Time, stream: &mut Stream) -> f64 {
         loop {
-            // Box and Muller.
-            let radius = (-2.0 * (1.0 - stream.uniform()).ln()).sqrt();
-            let normal = radius * (std::f64::consts::TAU * stream.uniform()).cos();
-            let extra = self.mean + self.deviation * normal;
+            let extra = self.mean + self.deviation * stream.normal();
             // From a mean of 0 on every second draw is one of these.
             if extra >= 0.0 {
                 return extra;
