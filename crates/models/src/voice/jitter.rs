@@ -2,11 +2,15 @@
 //!
 //! J_i = J_{i-1} + (|D(i-1,i)| - J_{i-1}) / 16, D(i,j) = (R_j - S_j) - (R_i - S_i), in units of the RTP time stamp, in the order
 //! of arrival. [`Jitter::integer`] is the form of appendix A.8, which RTCP reports.
+//!
+//! A time of arrival is not rounded to whole units, except in that form: a unit of telephony is 125 us, and whether small
+//! variations of the delay appear as none or as whole units would depend on where in a unit the packets arrive.
 
 /// The interarrival jitter of a stream (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
-    transit: Option<u32>,
+    /// Time stamp of the last packet, and when it arrived.
+    last: Option<(u32, f64)>,
     real: f64,
     /// 16 times the jitter, computed in integers as in appendix A.8.
     scaled: u32,
@@ -15,13 +19,15 @@ pub struct Jitter {
 impl Jitter {
     /// Adds a packet with time stamp `timestamp` that arrived at `arrival`, both in units of the time stamp.
     #[inline]
-    pub fn add(&mut self, timestamp: u32, arrival: u32) {
-        let transit = arrival.wrapping_sub(timestamp);
-        if let Some(before) = self.transit.replace(transit) {
-            let difference = transit.wrapping_sub(before).cast_signed().unsigned_abs();
-            self.real += (f64::from(difference) - self.real) / 16.0;
-            self.scaled =
-                self.scaled.wrapping_add(difference).wrapping_sub((self.scaled.wrapping_add(8)) >> 4);
+    pub fn add(&mut self, timestamp: u32, arrival: f64) {
+        if let Some((sent, received)) = self.last.replace((timestamp, arrival)) {
+            let step = timestamp.wrapping_sub(sent).cast_signed();
+            self.real += ((arrival - received - f64::from(step)).abs() - self.real) / 16.0;
+            let whole = arrival.round() as i64 - received.round() as i64 - i64::from(step);
+            self.scaled = self
+                .scaled
+                .wrapping_add(whole.unsigned_abs() as u32)
+                .wrapping_sub((self.scaled.wrapping_add(8)) >> 4);
         }
     }
 
@@ -52,7 +58,7 @@ mod tests {
                 (case, jitter) = (name.to_owned(), Jitter::default());
             }
             let whole = |text: &str| text.parse::<i64>().unwrap() as u32;
-            jitter.add(whole(timestamp), whole(arrival));
+            jitter.add(whole(timestamp), arrival.parse().unwrap());
             assert!(
                 (jitter.real() - real.parse::<f64>().unwrap()).abs() < 5.1e-7,
                 "{row}: {}",
@@ -62,5 +68,18 @@ mod tests {
             compared += 1;
         }
         assert_eq!(compared, 72);
+    }
+
+    /// Delays that vary by 40 us are as long wherever in a unit of 125 us the packets arrive.
+    #[test]
+    fn it_does_not_depend_on_where_in_a_unit_packets_arrive() {
+        for offset in 0..25 {
+            let mut jitter = Jitter::default();
+            for packet in 0..400u32 {
+                let late = if packet % 2 == 0 { 0.0 } else { 0.32 };
+                jitter.add(160 * packet, 160.0 * f64::from(packet) + f64::from(offset) / 25.0 + late);
+            }
+            assert!((jitter.real() - 0.32).abs() < 1e-9, "{offset}: {}", jitter.real());
+        }
     }
 }

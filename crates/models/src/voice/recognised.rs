@@ -191,10 +191,9 @@ impl Stream {
             self.payload_type = rtp.payload_type;
             self.clock = clock(rtp.payload_type);
         }
-        let clock = u64::from(self.clock);
-        let arrival = (u128::from(now.as_nanos()) * u128::from(clock) / 1_000_000_000) as u32;
-        self.jitter.add(rtp.timestamp, arrival);
-        let jitter = self.jitter.real() / clock as f64;
+        let clock = f64::from(self.clock);
+        self.jitter.add(rtp.timestamp, now.as_nanos() as f64 * clock / 1e9);
+        let jitter = self.jitter.real() / clock;
         self.jitters += jitter;
         self.jitter_max = self.jitter_max.max(jitter);
         self.delays += delay.as_secs_f64();

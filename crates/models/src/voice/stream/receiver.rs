@@ -284,8 +284,7 @@ impl Receiver {
 
         source.timestamp = unwrapped_timestamp(source.timestamp, rtp.timestamp);
         let clock = f64::from(codec.rtp.clock);
-        let arrival = (local as f64 * clock / 1e9).round() as i64 as u32;
-        source.jitter.add(rtp.timestamp, arrival);
+        source.jitter.add(rtp.timestamp, local as f64 * clock / 1e9);
         let jitter = source.jitter.real() / clock;
         window.jitters += jitter;
         window.jitter_max = window.jitter_max.max(jitter);
