@@ -490,8 +490,12 @@ def draw_outcomes(name: str, text: str, frames: int, interval: float, size: int,
     Frames of ``size`` bytes arrive every ``interval`` seconds. Raises :class:`ScenarioError`.
     """
 
-def hidden_markov(
-    outcomes: bytes, transitions: Sequence[Sequence[float]], loss: Sequence[float]
-) -> tuple[float, list[list[float]], list[list[float]]] | None:
-    """What is expected of a Markov chain given outcomes: log-likelihood, transitions, and received and lost frames by
-    state; ``None`` if the chain cannot have produced the outcomes."""
+class FrameRuns:
+    """Outcomes of frames, a byte per frame (0 is received, anything else lost), as runs of the same outcome."""
+
+    def __init__(self, outcomes: bytes) -> None: ...
+    def expected(
+        self, transitions: Sequence[Sequence[float]], loss: Sequence[float]
+    ) -> tuple[float, list[list[float]], list[list[float]]] | None:
+        """What is expected of a Markov chain given the outcomes: log-likelihood, transitions, and received and lost
+        frames by state; ``None`` if the chain cannot have produced them."""

@@ -45,6 +45,13 @@ USER = (
 STUB = "#include <skas.h>\n\tn = ptrace_setregs(pid, syscall_regs);\n"
 SWITCH = "\tto->thread.prev_sched = from;\n"
 SIGNAL = "\tif (test_thread_flag(TIF_SINGLESTEP) && (current->ptrace & PT_PTRACED))\n"
+RADIOS = (
+    "#define WARN_QUEUE 100\n#define MAX_QUEUE 200\n"
+    "\tif (info->flags & IEEE80211_TX_CTL_NO_ACK)\n\t\thwsim_flags |= HWSIM_TX_CTL_NO_ACK;\n"
+    "\tieee80211_hw_set(hw, AMPDU_AGGREGATION);\n"
+    "static int hwsim_tx_info_frame_received_nl(struct sk_buff *skb_2,\n"
+    "\tieee80211_tx_status_irqsafe(data2->hw, skb);\n\treturn 0;\nout:\n"
+)
 
 CHILD = """
 import sys
@@ -68,6 +75,7 @@ def distribution(folder: Path) -> Path:
         "arch/um/kernel/process.c": SWITCH,
         "arch/um/kernel/signal.c": SIGNAL,
         "arch/um/include/shared/kern_util.h": "struct siginfo;\n",
+        "drivers/net/wireless/virtual/mac80211_hwsim.c": RADIOS,
     }.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)

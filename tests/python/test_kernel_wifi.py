@@ -125,22 +125,65 @@ def test_minstrel_ht_carries_what_linux_does_over_the_same_fading(
     assert fmean(map(goodput, linux)) == pytest.approx(fmean(map(goodput, model)), rel=0.1)
 
 
+#: A station of 802.11n with one stream, to which more is sent than it can carry.
+HIGH_THROUGHPUT = (
+    'network.wlan.standard="802.11n"',
+    'flow.down.app={ kind = "cbr", rate = "70 Mbit/s", datagram = "1400 B" }',
+)
+
+
+@guests
+def test_aggregates_of_the_kernels_wifi_carry_what_those_of_the_model_do(tmp_path: Path) -> None:
+    file = write(tmp_path, '{ kind = "fixed", rate = "65 Mbit/s" }', seconds=1)
+    frames, rates = {}, {}
+    for name, size in (("together", "65535 B"), ("alone", "0 B")):
+        changes = [*HIGH_THROUGHPUT, f'network.wlan.aggregate="{size}"']
+        model = bp.simulate(file, overrides=changes, out=tmp_path / f"{name}-model")
+        linux = bp.emulate(file, overrides=changes, out=tmp_path / f"{name}-linux", clock="kernel")
+        # Of 1 s, a few milliseconds are the agreement on block acknowledgments, and the last aggregate is under way.
+        assert goodput(linux) == pytest.approx(goodput(model), rel=0.03)
+        assert sender(linux)["airtime"] == pytest.approx(sender(model)["airtime"], rel=0.03)
+        sent = linux.trace("wifi.sent", "wlan.ap")["sent"]
+        frames[name], rates[name] = int(sent.max()), goodput(linux)
+        assert frames[name] == int(model.trace("wifi.sent", "wlan.ap")["sent"].max())
+    # An aggregate is as long as its 5.484 ms on the air allow (aPPDUMaxTime).
+    assert frames == {"together": 30, "alone": 1}
+    assert rates["together"] > 1.9 * rates["alone"]
+
+
+@guests
+def test_minstrel_ht_learns_of_aggregates_what_the_model_does(tmp_path: Path) -> None:
+    """Without statuses of whole aggregates the kernel stays at its first rates (decision 0104)."""
+    file = write(tmp_path, '"minstrel-ht"', FADING.format(snr=30), seconds=2)
+    more = [*HIGH_THROUGHPUT, "network.wlan.short_retry_limit=20"]
+    model = bp.simulate(file, overrides=more, out=tmp_path / "model")
+    linux = bp.emulate(file, overrides=more, out=tmp_path / "linux", clock="kernel")
+    assert goodput(linux) == pytest.approx(goodput(model), rel=0.15)
+    # Frames that the channel has corrupted are retransmitted, and the packets arrive once and in order.
+    assert sender(linux)["corrupted"] > 100
+    rates = [run.trace("wifi.rate", "wlan.ap")["rate"].mean() for run in (linux, model)]
+    assert rates[0] == pytest.approx(rates[1], rel=0.15)
+
+
 @guests
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("changes", "words"),
     [
         (
-            'network.wlan.adaptation="arf"',
+            ['network.wlan.adaptation="arf"'],
             '"arf", which the kernel\'s Wi-Fi does not know; allowed: "minstrel-ht"',
         ),
-        ('network.wlan.standard="802.11n"', "is of 802.11n, whose aggregates"),
-        ('flow.down.endpoints="model"', "model endpoints, whose packets the kernel's Wi-Fi"),
+        (
+            ['network.wlan.standard="802.11n"', 'network.wlan.width="40 MHz"'],
+            'has channels of 40 MHz, .* allowed: width = "20 MHz"',
+        ),
+        (['flow.down.endpoints="model"'], "model endpoints, whose packets the kernel's Wi-Fi"),
     ],
 )
-def test_what_the_kernels_wifi_cannot_do_is_refused(tmp_path: Path, change: str, words: str) -> None:
+def test_what_the_kernels_wifi_cannot_do_is_refused(tmp_path: Path, changes: list[str], words: str) -> None:
     file = write(tmp_path, '"minstrel-ht"', seconds=1)
     with pytest.raises(InputError, match=words):
-        bp.emulate(file, overrides=[change], out=tmp_path / "linux", clock="kernel")
+        bp.emulate(file, overrides=changes, out=tmp_path / "linux", clock="kernel")
     assert not (tmp_path / "linux").exists()
 
 
@@ -185,21 +228,45 @@ def look(folder: Path, file: Path, wait: float, *patterns: str) -> dict[str, lis
     return found
 
 
+#: Airtime in microseconds that mac80211 lets a driver hold for one station (AQL's high limit of Linux 6.12).
+AIRTIME_LIMIT = 12_000
+
+
+def queued(folder: Path, file: Path) -> tuple[dict[str, str], int]:
+    """Returns the row of best effort in the access point's table of queues, and the airtime in us in its driver."""
+    found = look(folder, file, 1.5, "phy0/netdev:wlan0/stations/*/aqm", "phy0/aql_pending")
+    (lines,) = (lines for name, lines in found.items() if name.endswith("/aqm"))
+    header = lines[0].split()
+    # The last column, the flags, can have several words.
+    best_effort = lines[1].split(maxsplit=len(header) - 1)
+    total, airtime, _ = found["phy0/aql_pending"][-1].split()
+    assert total == "total"
+    return dict(zip(header, best_effort, strict=True)), int(airtime)
+
+
 @guests
 def test_no_packet_waits_in_the_queues_of_the_kernels_wifi(tmp_path: Path) -> None:
     """The driver takes whatever mac80211's queues hold, so those of a saturated station are empty (decision 0104)."""
     file = write(tmp_path, '{ kind = "fixed", rate = "6 Mbit/s" }', seconds=2)
-    queues, stations = "phy0/netdev:wlan0/stations/*/aqm", "phy0/aql_pending"
-    found = look(tmp_path, file, 1.5, queues, stations)
-    (lines,) = (lines for name, lines in found.items() if name.endswith("/aqm"))
-    header, best_effort = (line.split() for line in lines[:2])
-    row = dict(zip(header, best_effort, strict=True))
+    row, airtime = queued(tmp_path, file)
     packets = int(row["tx-packets"])
     assert packets > 500
     assert (int(row["backlog-packets"]), int(row["drops"])) == (0, 0)
     # Each packet has found an empty queue, so it began a flow of its own.
     assert int(row["new-flows"]) == packets
-    assert found["phy0/aql_pending"][-1].split() == ["total", "0", "us"]
+    assert 0 < airtime < AIRTIME_LIMIT
+
+
+@guests
+def test_packets_of_802_11n_wait_in_the_queues_of_the_kernels_wifi(tmp_path: Path) -> None:
+    """Of these more are handed over than the airtime of the driver allows (decision 0112)."""
+    file = write(tmp_path, '{ kind = "fixed", rate = "6.5 Mbit/s" }', seconds=2)
+    file.write_text(file.read_text().replace("802.11a", "802.11n"))
+    row, airtime = queued(tmp_path, file)
+    assert int(row["backlog-packets"]) > 50
+    assert int(row["new-flows"]) < 10
+    # The last frame may exceed the limit.
+    assert AIRTIME_LIMIT / 2 < airtime < AIRTIME_LIMIT + 2_500
 
 
 @guests

@@ -128,7 +128,7 @@ pub(crate) fn emulate_on(
         return Err(Error::NotAllowed(planned));
     }
     refused::check(scenario)?;
-    refused::check_kernel(scenario)?;
+    refused::check_kernel(scenario, timing)?;
     let variants =
         Variants::load(traffic::flows(scenario).filter_map(|(_, flow)| flow.transport.tcp()), timing)?;
     let names: BTreeSet<_> = traffic::flows(scenario).flat_map(|(_, flow)| [&flow.from, &flow.to]).collect();

@@ -38,21 +38,32 @@ pub fn draw_outcomes(
     Ok(PyBytes::new(py, &drawn).unbind())
 }
 
-/// What is expected of a Markov chain with hidden states, given outcomes; `None` if it cannot have produced them.
-#[pyfunction]
-pub fn hidden_markov(
-    py: Python<'_>,
-    outcomes: &[u8],
-    transitions: Vec<Vec<f64>>,
-    loss: Vec<f64>,
-) -> PyResult<Option<Counts>> {
-    let states = loss.len();
-    if !(1..=hidden::MOST).contains(&states) || transitions.len() != states {
-        return Err(PyValueError::new_err(format!("allowed: 1 to {} states, a row each", hidden::MOST)));
+/// Outcomes of frames, a byte per frame (0 is received, anything else lost), as runs of the same outcome.
+#[pyclass(frozen)]
+pub struct FrameRuns(hidden::Runs);
+
+#[pymethods]
+impl FrameRuns {
+    #[new]
+    fn new(py: Python<'_>, outcomes: &[u8]) -> FrameRuns {
+        FrameRuns(py.detach(|| hidden::Runs::new(outcomes)))
     }
-    if transitions.iter().any(|row| row.len() != states) {
-        return Err(PyValueError::new_err("allowed: a probability per state in each row"));
+
+    /// What is expected of a Markov chain with hidden states, given the outcomes; `None` if it cannot have produced them.
+    fn expected(
+        &self,
+        py: Python<'_>,
+        transitions: Vec<Vec<f64>>,
+        loss: Vec<f64>,
+    ) -> PyResult<Option<Counts>> {
+        let states = loss.len();
+        if !(1..=hidden::MOST).contains(&states) || transitions.len() != states {
+            return Err(PyValueError::new_err(format!("allowed: 1 to {} states, a row each", hidden::MOST)));
+        }
+        if transitions.iter().any(|row| row.len() != states) {
+            return Err(PyValueError::new_err("allowed: a probability per state in each row"));
+        }
+        let found = py.detach(|| self.0.expected(&transitions, &loss));
+        Ok(found.map(|found| (found.log_likelihood, found.transitions, found.frames)))
     }
-    let found = py.detach(|| hidden::expected(outcomes, &transitions, &loss));
-    Ok(found.map(|found| (found.log_likelihood, found.transitions, found.frames)))
 }

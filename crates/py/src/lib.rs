@@ -257,7 +257,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(guest::live_in_guest, module)?)?;
     module.add_function(wrap_pyfunction!(guest::processor_state_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(frames::draw_outcomes, module)?)?;
-    module.add_function(wrap_pyfunction!(frames::hidden_markov, module)?)?;
+    module.add_class::<frames::FrameRuns>()?;
     module.add_class::<live::Network>()?;
     module.add_function(wrap_pyfunction!(live::exec_in_host, module)?)?;
     module.add_function(wrap_pyfunction!(live::enter_user_namespace, module)?)?;

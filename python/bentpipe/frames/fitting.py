@@ -11,10 +11,10 @@ process               scenario                                                  
 ====================  ========================================================================  ==========
 
 The first two have closed forms. For the others the likelihood and its slope come from the engine's forward and backward
-recursion (``crates/models/src/channel/hidden.rs``; by Fisher's identity the slope follows from expected counts), and
-scipy's L-BFGS-B climbs from several starts, first over the first :data:`FEW` frames and then, from the best, over
-:data:`MANY`. Of the shapes of a Markov process the one with the lowest Bayesian information criterion (BIC) is
-returned.
+recursion over the runs of frames of the same outcome (``crates/models/src/channel/hidden.rs``; by Fisher's identity the
+slope follows from expected counts), and scipy's L-BFGS-B climbs from several starts, first over the first :data:`FEW`
+frames and then, from the best, over :data:`MANY`. Of the shapes of a Markov process the one with the lowest Bayesian
+information criterion (BIC) is returned.
 
 A chain whose states can be seen is written in the form in which states of the same outcome do not follow each other:
 any other chain of as many states with these runs has the same likelihood.
@@ -34,6 +34,8 @@ from .outcomes import Outcomes, chosen, survival
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bentpipe._native import FrameRuns
 
     Matrix = NDArray[np.float64]
 
@@ -293,10 +295,8 @@ class _Shape:
         return np.concatenate(parts)
 
 
-def _likelihood(outcomes: bytes, chain: Chain) -> tuple[float, Matrix, Matrix] | None:
-    from bentpipe import _native
-
-    found = _native.hidden_markov(outcomes, chain.transitions.tolist(), chain.loss.tolist())
+def _likelihood(outcomes: FrameRuns, chain: Chain) -> tuple[float, Matrix, Matrix] | None:
+    found = outcomes.expected(chain.transitions.tolist(), chain.loss.tolist())
     return None if found is None else (found[0], np.array(found[1]), np.array(found[2]))
 
 
@@ -306,11 +306,13 @@ def _summit(
     """Climbs from a start until a step gains less than ``exact``; returns the chain and its log-likelihood."""
     from scipy.optimize import minimize
 
-    frames = len(outcomes)
+    from bentpipe import _native
+
+    frames, runs = len(outcomes), _native.FrameRuns(outcomes)
 
     def lower(numbers: Matrix) -> tuple[float, Matrix]:
         chain = shape.decode(numbers)
-        found = _likelihood(outcomes, chain)
+        found = _likelihood(runs, chain)
         if found is None:
             return 1e6, np.zeros(len(numbers))
         return -found[0] / frames, -shape.slope(chain, found[1], found[2]) / frames

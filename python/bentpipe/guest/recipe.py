@@ -135,6 +135,7 @@ def recipe(state_bytes: int | None) -> Recipe:
         ),
     ]
     edits += _floating_point()
+    edits += _aggregates()
     if state_bytes is not None and state_bytes > ROOM:
         size = -(-state_bytes // 64) * 64
         edits += [
@@ -225,6 +226,64 @@ def _floating_point() -> list[Edit]:
             "struct siginfo;\nstruct uml_pt_regs;\n\nextern void save_kept_fp(struct uml_pt_regs *next);\n",
             reason,
         ),
+    ]
+
+
+def _aggregates() -> list[Edit]:
+    """Unmodified, the driver of simulated radios tells the medium nothing of aggregates, reports none to rate control,
+    and takes any number of frames from the queues of mac80211 at once. The bits are those of
+    ``crates/emu/src/wifi/aggregate.rs``."""
+    driver = "drivers/net/wireless/virtual/mac80211_hwsim.c"
+    reason = "simulated radios of Wi-Fi report aggregates and limit the airtime of the frames that they hold"
+    return [
+        Edit(
+            driver,
+            r"\tif \(info->flags & IEEE80211_TX_CTL_NO_ACK\)\n\t\thwsim_flags \|= HWSIM_TX_CTL_NO_ACK;\n",
+            "\tif (info->flags & IEEE80211_TX_CTL_NO_ACK)\n\t\thwsim_flags |= HWSIM_TX_CTL_NO_ACK;\n\n"
+            "\tif (info->flags & IEEE80211_TX_CTL_AMPDU)\n\t\thwsim_flags |= BIT(3);\n",
+            reason,
+        ),
+        # A frame of an aggregate that was not acknowledged leaves a hole, which a block acknowledgment request closes.
+        Edit(
+            driver,
+            r"\tieee80211_tx_status_irqsafe\(data2->hw, skb\);\n\treturn 0;\nout:\n",
+            "\tif (hwsim_flags & BIT(4)) {\n"
+            "\t\ttxi->flags |= IEEE80211_TX_STAT_AMPDU;\n"
+            "\t\ttxi->status.ampdu_len = (hwsim_flags >> 8) & 0xff;\n"
+            "\t\ttxi->status.ampdu_ack_len = (hwsim_flags >> 16) & 0xff;\n\t}\n"
+            "\tif ((txi->flags & IEEE80211_TX_CTL_AMPDU) && !(hwsim_flags & HWSIM_TX_STAT_ACK))\n"
+            "\t\ttxi->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;\n\n"
+            "\tmac80211_hwsim_done(data2->hw, skb);\n\treturn 0;\nout:\n",
+            reason,
+        ),
+        # A status lowers the airtime that is pending, so the next frames may leave the queues.
+        Edit(
+            driver,
+            r"static int hwsim_tx_info_frame_received_nl\(",
+            "static void mac80211_hwsim_done(struct ieee80211_hw *hw, struct sk_buff *skb)\n{\n"
+            "\tstruct ieee80211_hdr *hdr = (struct ieee80211_hdr *)skb->data;\n"
+            "\tstruct ieee80211_sta *sta = NULL;\n\tu8 receiver[ETH_ALEN], sender[ETH_ALEN];\n"
+            "\tbool data = ieee80211_is_data(hdr->frame_control);\n\tint i;\n\n"
+            "\tether_addr_copy(receiver, hdr->addr1);\n"
+            "\tif (data)\n\t\tether_addr_copy(sender, hdr->addr2);\n"
+            "\tieee80211_tx_status_ni(hw, skb);\n\tif (!data)\n\t\treturn;\n\n"
+            "\tlocal_bh_disable();\n\trcu_read_lock();\n"
+            "\tsta = ieee80211_find_sta_by_ifaddr(hw, receiver, sender);\n"
+            "\tfor (i = 0; sta && i < ARRAY_SIZE(sta->txq); i++)\n\t\tif (sta->txq[i])\n"
+            "\t\t\tieee80211_handle_wake_tx_queue(hw, sta->txq[i]);\n"
+            "\trcu_read_unlock();\n\tlocal_bh_enable();\n}\n\n"
+            "static int hwsim_tx_info_frame_received_nl(",
+            reason,
+        ),
+        Edit(
+            driver,
+            r"\tieee80211_hw_set\(hw, AMPDU_AGGREGATION\);\n",
+            "\tieee80211_hw_set(hw, AMPDU_AGGREGATION);\n"
+            "\twiphy_ext_feature_set(hw->wiphy, NL80211_EXT_FEATURE_AQL);\n",
+            reason,
+        ),
+        Edit(driver, r"#define WARN_QUEUE \d+\n", "#define WARN_QUEUE 4000\n", reason),
+        Edit(driver, r"#define MAX_QUEUE \d+\n", "#define MAX_QUEUE 5000\n", reason),
     ]
 
 

@@ -7,7 +7,7 @@
 use super::genetlink::{Attributes, Received, Socket};
 use super::management::{self, Frames};
 use super::nl80211;
-use super::radio::{address, bring_up, channel, choose_rates, interface, Radio, SSID};
+use super::radio::{address, bring_up, channel, choose_rates, interface, width, Radio, SSID};
 use bentpipe_models::mac::wifi::config::Config;
 use nix::errno::Errno;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
@@ -135,7 +135,7 @@ impl AccessPoint {
             .bytes(nl80211::SSID, SSID)
             .u32(nl80211::AUTH_TYPE, nl80211::OPEN_SYSTEM)
             .u32(nl80211::WIPHY_FREQ, interface.frequency)
-            .u32(nl80211::CHANNEL_WIDTH, nl80211::WITHOUT_HT)
+            .u32(nl80211::CHANNEL_WIDTH, width(config))
             .u32(nl80211::CENTER_FREQ1, interface.frequency);
         interface.request(nl80211::START_AP, &network)?;
         Ok(AccessPoint { interface, heard, frames, numbers: BTreeMap::new() })
@@ -195,7 +195,7 @@ impl AccessPoint {
     /// Lets a station exchange data.
     fn admit(&mut self, station: [u8; 6], number: u16) -> io::Result<()> {
         let flags = nl80211::AUTHORIZED | nl80211::WME | nl80211::AUTHENTICATED | nl80211::ASSOCIATED;
-        let admitted = self
+        let mut admitted = self
             .interface
             .own()
             .bytes(nl80211::MAC, &station)
@@ -203,6 +203,9 @@ impl AccessPoint {
             .bytes(nl80211::STA_SUPPORTED_RATES, &self.frames.rates())
             .bytes(nl80211::STA_AID, &number.to_ne_bytes())
             .bytes(nl80211::STA_FLAGS2, &[flags.to_ne_bytes(), flags.to_ne_bytes()].concat());
+        if let Some(capabilities) = self.frames.ht_capabilities() {
+            admitted = admitted.bytes(nl80211::HT_CAPABILITY, &capabilities);
+        }
         self.interface.request(nl80211::NEW_STATION, &admitted)
     }
 

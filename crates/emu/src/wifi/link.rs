@@ -45,7 +45,8 @@ impl RadioPort {
         let index = radio.index;
         let socket = radio.namespace.within(|| packet::socket_at(index))??;
         // The kernel doubles the number.
-        setsockopt(&socket, sockopt::SndBuf, &(bytes / 2))?;
+        setsockopt(&socket, sockopt::SndBufForce, &(bytes / 2))
+            .or_else(|_| setsockopt(&socket, sockopt::SndBuf, &(bytes / 2)))?;
         setsockopt(&socket, sockopt::RcvBufForce, &(8 << 20))
             .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &(8 << 20)))?;
         let ready = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;

@@ -2,6 +2,7 @@
 //! 9.3.3 (frames), 9.4.1 (fields) and 9.4.2 (elements).
 
 use bentpipe_models::mac::wifi::config::{Config, Standard};
+use bentpipe_models::mac::wifi::phy::{self, Phy};
 
 /// First bytes of management frames, type and subtype (9.2.4.1.3).
 pub const ASSOCIATION_REQUEST: u8 = 0x00;
@@ -28,6 +29,14 @@ const SSID: u8 = 0;
 const SUPPORTED_RATES: u8 = 1;
 const DSSS_PARAMETERS: u8 = 3;
 const ERP: u8 = 42;
+const HT_CAPABILITIES: u8 = 45;
+const HT_OPERATION: u8 = 61;
+/// Spatial streams are never switched off to save power (9.4.2.56.2, SM power save).
+const SM_POWER_SAVE_DISABLED: u16 = 3 << 2;
+/// A receiver takes aggregates of up to 65535 bytes, whose frames may follow each other at once (9.4.2.56.3).
+const AGGREGATES: u8 = 3;
+/// Number of the channel at 5.18 GHz, of 20 MHz.
+const CHANNEL: u8 = 36;
 /// A rate that every station of the network has to know (9.4.2.3).
 const BASIC: u8 = 0x80;
 /// The element with the parameters of the four categories as the Wi-Fi Alliance's WMM has it, by which Linux knows that stations
@@ -45,6 +54,8 @@ pub struct Frames {
     /// Rates in units of 500 kbit/s with the mark of basic ones: up to eight, as many as the element can have.
     rates: Vec<u8>,
     standard: Standard,
+    /// Spatial streams of 802.11n.
+    streams: usize,
 }
 
 impl Frames {
@@ -55,10 +66,15 @@ impl Frames {
             Standard::B => &[2, 4],
             Standard::A | Standard::G | Standard::N => &[12, 24, 48],
         };
-        let phy = config.phy();
+        // The rates of before HT, which stations of 802.11n have besides.
+        let phy = match config.standard {
+            Standard::N => Phy::new(phy::Standard::A),
+            _ => config.phy(),
+        };
         let units = phy.by_speed().into_iter().map(|index| (phy.mode(index).kbit_s / 500) as u8);
         let rates = units.map(|rate| rate | if basic.contains(&rate) { BASIC } else { 0 }).collect();
-        Frames { address, ssid, rates, standard: config.standard }
+        let streams = config.streams.value() as usize;
+        Frames { address, ssid, rates, standard: config.standard, streams }
     }
 
     /// Its rates in units of 500 kbit/s.
@@ -143,8 +159,26 @@ impl Frames {
         if self.standard == Standard::G {
             element(&mut tail, ERP, &[0]);
         }
+        if let Some(capabilities) = self.ht_capabilities() {
+            element(&mut tail, HT_CAPABILITIES, &capabilities);
+            let mut operation = [0; 22];
+            operation[0] = CHANNEL;
+            element(&mut tail, HT_OPERATION, &operation);
+        }
         tail.extend(WMM);
         tail
+    }
+
+    /// What a station of 802.11n can do (9.4.2.56): channels of 20 MHz, long guard intervals, the schemes of its streams, aggregates.
+    pub fn ht_capabilities(&self) -> Option<[u8; 26]> {
+        if self.standard != Standard::N {
+            return None;
+        }
+        let mut value = [0; 26];
+        value[..2].copy_from_slice(&SM_POWER_SAVE_DISABLED.to_le_bytes());
+        value[2] = AGGREGATES;
+        value[3..3 + self.streams].fill(0xff);
+        Some(value)
     }
 }
 
@@ -202,6 +236,18 @@ mod tests {
         assert_eq!(elements(&tail)[0], (42, vec![0]));
         let (head, _) = frames("802.11b").beacon();
         assert_eq!(elements(&head[36..])[1..], [(1, vec![0x82, 0x84, 11, 22]), (3, vec![1])]);
+    }
+
+    #[test]
+    fn a_beacon_of_802_11n_says_what_stations_can_do() {
+        let (head, tail) = frames("802.11n").beacon();
+        assert_eq!(elements(&head[36..])[1].1, [0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108]);
+        let (found, mut capabilities) = (elements(&tail), vec![0; 26]);
+        // Spatial multiplexing without power save, aggregates of 64 kB, MCS 0 to 7.
+        (capabilities[0], capabilities[2], capabilities[3]) = (0x0c, 3, 0xff);
+        assert_eq!(found[0], (45, capabilities));
+        assert_eq!((found[1].0, found[1].1.len(), found[1].1[0]), (61, 22, 36));
+        assert_eq!(frames("802.11a").ht_capabilities(), None);
     }
 
     #[test]

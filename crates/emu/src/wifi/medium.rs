@@ -4,15 +4,16 @@
 //! mac80211 hands over each frame with up to four rates and how often each may be tried. The cell does what a card does:
 //! back-off, retransmissions, acknowledgments. How often each rate was tried goes back, from which the kernel's rate control learns.
 
-use super::genetlink::{Attributes, Message, Received, Socket};
-use super::radio::{address, hwsim, station_of};
+use super::frame::{parse, Aggregate, Counts, Sent};
+use super::genetlink::{Attributes, Received, Socket};
+use super::radio::{address, hwsim};
 use crate::clock::{Clock, Timing};
 use crate::wait::Wait;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use bentpipe_models::channel::{Errors, Frame};
 use bentpipe_models::mac::wifi::access_network::station;
 use bentpipe_models::mac::wifi::adaptation::{Choice, Outcome};
-use bentpipe_models::mac::wifi::cell::{Attempt, Cell, Link, Rules, Settled, Upper};
+use bentpipe_models::mac::wifi::cell::{Attempt, Cell, Link, Settled, Upper};
 use bentpipe_models::mac::wifi::config::Config;
 use bentpipe_models::mac::wifi::counters::{REPORT, TRACE};
 use bentpipe_models::mac::wifi::phy::Phy;
@@ -25,56 +26,10 @@ use std::sync::Arc;
 
 /// Bytes of the check sequence, which frames of the driver lack.
 const CHECK_SEQUENCE: u32 = 4;
-/// Rates of a frame at most.
-const RATES: usize = 4;
 /// Received power in dBm that the kernel is told.
 const SIGNAL: i32 = -50;
-/// Rates of the bands before HT in kbit/s, as the driver numbers them; 5 GHz begins at 6 Mbit/s.
-const LEGACY: [u32; 12] =
-    [1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
-/// Number of the first rate of 5 GHz among them.
-const OFDM: usize = 4;
 /// Number of the event of the driver's socket.
 const DRIVER: u64 = 1;
-
-/// A rate of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Try {
-    /// Number of the rate as the driver says it.
-    number: i8,
-    /// Index in the physical layer.
-    rate: usize,
-    count: u8,
-    rts: bool,
-}
-
-/// A frame that a radio has handed over.
-struct Sent {
-    bytes: Vec<u8>,
-    cookie: u64,
-    flags: u32,
-    frequency: Option<u32>,
-    tries: Vec<Try>,
-}
-
-impl Sent {
-    /// Whether it is a beacon: a management frame of subtype 8 (IEEE 802.11-2016, 9.2.4.1.3).
-    fn is_beacon(&self) -> bool {
-        self.bytes[0] & 0xfc == 0x80
-    }
-
-    /// The rate of a transmission after so many others.
-    fn at(&self, attempt: u32) -> Try {
-        let mut left = attempt;
-        for one in &self.tries {
-            if left < u32::from(one.count) {
-                return *one;
-            }
-            left -= u32::from(one.count);
-        }
-        *self.tries.last().expect("every frame has a rate")
-    }
-}
 
 /// What becomes of the frames: the errors between stations, and what the kernel is told.
 struct Above {
@@ -92,6 +47,10 @@ struct Above {
     numbers: BTreeMap<(usize, usize, u64), u64>,
     /// Number of the frame that each sender transmits, the first one of an aggregate.
     current: Vec<u64>,
+    /// What has become of the transmission of each sender that its frames' statuses have to tell.
+    aggregates: Vec<Option<Aggregate>>,
+    /// How often each sender has tried an aggregate without an acknowledgment: the number of its first frame, and at which rates.
+    tried: Vec<Option<(u64, Counts)>>,
     /// Rates in bit/s by their index.
     rates: Vec<f64>,
     trace: Vec<Row>,
@@ -143,10 +102,8 @@ impl Ended {
     }
 }
 
-/// The cell of a network whose stations all have one category.
 fn cell(name: &str, config: &Config, streams: Streams) -> Cell<u64> {
-    let rules = Rules { access: config.rules().access[..1].to_vec(), edca: false, ..config.rules() };
-    Cell::new(config.members().len(), rules, config.heard_by(), streams.stream(name))
+    Cell::new(config.members().len(), config.rules(), config.heard_by(), streams.stream(name))
 }
 
 /// The medium of one network.
@@ -198,6 +155,8 @@ impl Medium {
             next: 0,
             numbers: BTreeMap::new(),
             current: vec![0; stations],
+            aggregates: vec![None; stations],
+            tried: vec![None; stations],
             rates: (0..phy.rates()).map(|rate| phy.mode(rate).rate().bits_per_second() as f64).collect(),
             trace: Vec::new(),
             beaconed: Vec::new(),
@@ -242,6 +201,8 @@ impl Medium {
         self.delays = delays.collect();
         self.above.sent.clear();
         self.above.numbers.clear();
+        self.above.aggregates.fill(None);
+        self.above.tried.fill(None);
         self.above.trace.clear();
         self.above.beaconed.clear();
         self.beacons.clear();
@@ -302,6 +263,7 @@ impl Medium {
                 }
                 (_, Some(cell)) => {
                     self.cell.wake(cell, &mut self.above);
+                    self.above.aggregates.fill(None);
                     self.cancel_beacons();
                 }
                 (_, None) => return,
@@ -326,8 +288,9 @@ impl Medium {
         let to = to.filter(|to| *to < self.above.stations).unwrap_or(self.above.stations);
         let number = self.above.next;
         self.above.next += 1;
-        let order = self.cell.enqueue_limited(now, Link { from, to }, 0, bytes, Some(limit), number);
-        self.above.numbers.insert((from, 0, order), number);
+        let category = if self.cell.rules().access.len() > 1 { sent.category() } else { 0 };
+        let order = self.cell.enqueue_limited(now, Link { from, to }, category, bytes, Some(limit), number);
+        self.above.numbers.insert((from, category, order), number);
         self.above.sent.insert(number, sent);
     }
 
@@ -362,39 +325,6 @@ impl Medium {
     }
 }
 
-/// Reads a frame of the driver: its sender, its receiver (`None` for all) and the rest.
-fn parse(message: &Message<'_>, low: bool, phy: &Phy) -> Option<(usize, Option<usize>, Sent)> {
-    let from = station_of(message.get(hwsim::ADDR_TRANSMITTER)?)?;
-    let bytes = message.get(hwsim::ATTR_FRAME)?.to_vec();
-    let receiver = bytes.get(4..10)?;
-    let to = if receiver[0] & 1 == 1 { None } else { Some(station_of(receiver)?) };
-    let cookie = u64::from_ne_bytes(message.get(hwsim::COOKIE)?.try_into().ok()?);
-    let flags = message.u32(hwsim::FLAGS)?;
-    let info = message.get(hwsim::TX_INFO)?;
-    let marks = message.get(hwsim::TX_INFO_FLAGS).unwrap_or_default();
-    let mut tries = Vec::with_capacity(RATES);
-    for (place, pair) in info.chunks_exact(2).enumerate().take(RATES) {
-        let (number, count) = (pair[0] as i8, pair[1]);
-        if number < 0 || count == 0 {
-            break;
-        }
-        let marks =
-            marks.get(3 * place + 1..3 * place + 3).map_or(0, |two| u16::from_ne_bytes([two[0], two[1]]));
-        let rate = rate_of(number, low, phy);
-        tries.push(Try { number, rate, count, rts: marks & hwsim::RTS != 0 });
-    }
-    if tries.is_empty() {
-        tries.push(Try { number: 0, rate: 0, count: 1, rts: false });
-    }
-    Some((from, to, Sent { bytes, cookie, flags, frequency: message.u32(hwsim::FREQ), tries }))
-}
-
-/// The index of a rate of the driver in the physical layer; the slowest one stands for rates that it lacks.
-fn rate_of(number: i8, low: bool, phy: &Phy) -> usize {
-    let kbit_s = LEGACY.get(number as usize + if low { 0 } else { OFDM }).copied().unwrap_or_default();
-    (0..phy.rates()).find(|rate| phy.mode(*rate).kbit_s == kbit_s).unwrap_or(0)
-}
-
 impl Above {
     /// Hands a frame to the radio of a station.
     fn hand(&mut self, to: usize, number: u64) {
@@ -405,7 +335,7 @@ impl Above {
         let mut attributes = Attributes::new()
             .bytes(hwsim::ADDR_RECEIVER, &address(to))
             .bytes(hwsim::ATTR_FRAME, &sent.bytes)
-            .u32(hwsim::RX_RATE, sent.tries[0].number as u32)
+            .u32(hwsim::RX_RATE, sent.shown_rate())
             .u32(hwsim::SIGNAL, SIGNAL as u32);
         if let Some(frequency) = sent.frequency {
             attributes = attributes.u32(hwsim::FREQ, frequency);
@@ -428,12 +358,26 @@ impl Upper for Above {
         if let Some(number) = load {
             self.current[link.from] = *number;
         }
-        let one = self.sent.get(&self.current[link.from]).map(|sent| sent.at(attempt));
+        let one = self.sent.get(&self.current[link.from]).map(|sent| sent.tries[sent.place(attempt)]);
         one.map_or(Choice { rate: 0, rts: false }, |one| Choice { rate: one.rate, rts: one.rts })
+    }
+
+    fn joins(&self, link: Link, category: usize, first: u64, other: u64) -> bool {
+        let sent = |order| self.sent.get(self.numbers.get(&(link.from, category, order))?);
+        sent(first).zip(sent(other)).is_some_and(|(first, other)| first.joins(other))
     }
 
     fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
         let (frames, acknowledged) = outcome.frames();
+        let number = self.current[link.from];
+        self.aggregates[link.from] = None;
+        if let Some(first) = self.sent.get(&number).filter(|first| first.is_marked()) {
+            self.aggregates[link.from] = Some(Aggregate { frames: sent.count, acknowledged });
+            let before = self.tried[link.from].take().filter(|(of, _)| *of == number);
+            let (_, mut counts) = before.unwrap_or_default();
+            counts[first.place(sent.attempt)] += 1;
+            self.tried[link.from] = Some((number, counts));
+        }
         if frames > 0 && link.to < self.stations {
             let collided = f64::from(u8::from(sent.collided));
             let [attempt, frames, acknowledged] = [sent.attempt, frames, acknowledged].map(f64::from);
@@ -468,31 +412,39 @@ impl Upper for Above {
         let number = self.numbers.remove(&(link.from, category, order));
         let Some(sent) = number.and_then(|number| self.sent.remove(&number)) else { return };
         let heard = end.acknowledged && (sent.flags & hwsim::NO_ACK == 0 || link.to == self.stations);
-        self.answer(link.from, &sent, end.failures + u32::from(end.acknowledged), heard);
+        if sent.is_marked() {
+            self.answer_marked(link.from, &sent, heard);
+        } else {
+            self.answer(link.from, &sent, end.failures + u32::from(end.acknowledged), heard);
+        }
     }
 }
 
 impl Above {
     /// Tells the radio of a station how often its frame was sent and whether it was acknowledged.
     fn answer(&mut self, from: usize, sent: &Sent, transmissions: u32, acknowledged: bool) {
-        let mut left = transmissions;
-        let mut info = Vec::with_capacity(2 * RATES);
-        for one in &sent.tries {
-            let count = left.min(u32::from(one.count));
-            left -= count;
-            if count > 0 {
-                info.extend([one.number as u8, count as u8]);
+        self.report(from, sent, &sent.counts(transmissions), acknowledged, 0);
+    }
+
+    /// The same for a frame of a session of block acknowledgments. Rate control learns of a whole aggregate at once, from the first of
+    /// its frames that is settled.
+    fn answer_marked(&mut self, from: usize, sent: &Sent, acknowledged: bool) {
+        match self.aggregates[from].take() {
+            Some(aggregate) => {
+                let counts = self.tried[from].take().map_or_else(|| sent.counts(1), |(_, counts)| counts);
+                self.report(from, sent, &counts, acknowledged, aggregate.bits());
             }
+            None => self.report(from, sent, &sent.counts(1), acknowledged, 0),
         }
-        while info.len() < 2 * RATES {
-            info.extend([0xff, 0]);
-        }
-        let flags = sent.flags | if acknowledged { hwsim::ACKNOWLEDGED } else { 0 };
+    }
+
+    fn report(&mut self, from: usize, sent: &Sent, counts: &Counts, acknowledged: bool, more: u32) {
+        let flags = sent.flags | more | if acknowledged { hwsim::ACKNOWLEDGED } else { 0 };
         let attributes = Attributes::new()
             .bytes(hwsim::ADDR_TRANSMITTER, &address(from))
             .u32(hwsim::FLAGS, flags)
             .u32(hwsim::SIGNAL, SIGNAL as u32)
-            .bytes(hwsim::TX_INFO, &info)
+            .bytes(hwsim::TX_INFO, &sent.info(counts))
             .u64(hwsim::COOKIE, sent.cookie);
         self.say(hwsim::TX_INFO_FRAME, &attributes);
     }

@@ -5,6 +5,7 @@
 //! The engine hands a packet that is to cross the network to the sender's radio ([`link`]), the kernel's Wi-Fi queues it,
 //! chooses its rates and gives it to the medium ([`medium`]), and the receiver's radio hands it back to the engine.
 
+pub mod frame;
 pub mod genetlink;
 pub mod infrastructure;
 pub mod link;
@@ -19,7 +20,7 @@ use crate::error::{Doing, Error};
 use crate::port::Port;
 use bentpipe_core::{Streams, Time};
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::mac::wifi::config::Config;
+use bentpipe_models::mac::wifi::config::{Config, Standard};
 use bentpipe_models::network::{NetworkKind, RadioLink};
 use bentpipe_models::queue::{self, limit};
 use genetlink::Socket;
@@ -39,6 +40,9 @@ const ASKING: Duration = Duration::from_millis(500);
 /// Bytes of memory for packets on their way through the kernel: two frames of 1500 bytes. The kernel chooses a frame's rates when it
 /// hands the frame to the driver, so with more of them rates are as old as the frames before take (decision 0104).
 const UNDER_WAY: usize = 6_000;
+/// The same for 802.11n, in which the kernel itself limits the airtime of the frames that it hands to the driver: two aggregates of 64
+/// frames of 1500 bytes, each of which takes 2304 bytes of memory. What is beyond the limit waits in the queues of the kernel's Wi-Fi.
+const UNDER_WAY_IN_AGGREGATES: usize = 2 * 64 * 2304;
 
 /// The radios of a scenario's networks, and the threads of their media.
 pub struct Radios {
@@ -49,6 +53,7 @@ struct Network {
     name: String,
     radios: Vec<Radio>,
     most: usize,
+    under_way: usize,
     stop: Arc<AtomicBool>,
     /// When the run begins, in nanoseconds of CLOCK_MONOTONIC.
     zero: Arc<AtomicU64>,
@@ -122,7 +127,7 @@ impl Radios {
     pub fn port(&self, link: &RadioLink) -> Result<Box<dyn Port>, Error> {
         let network = self.network(link);
         let (radio, peer) = (&network.radios[link.station], network.radios[link.peer].address);
-        let port = RadioPort::new(radio, peer, network.most, UNDER_WAY);
+        let port = RadioPort::new(radio, peer, network.most, network.under_way);
         Ok(Box::new(port.doing(format!("opening the radio of {}", link.network))?))
     }
 
@@ -169,6 +174,10 @@ impl Network {
             name: name.to_owned(),
             radios,
             most: most(&config.queue),
+            under_way: match config.standard {
+                Standard::N => UNDER_WAY_IN_AGGREGATES,
+                _ => UNDER_WAY,
+            },
             stop,
             zero,
             medium: Some(thread.doing("starting the thread of a medium")?),

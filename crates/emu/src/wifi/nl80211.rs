@@ -28,6 +28,7 @@ pub const STA_AID: u16 = 16;
 pub const STA_LISTEN_INTERVAL: u16 = 18;
 pub const STA_SUPPORTED_RATES: u16 = 19;
 pub const STA_INFO: u16 = 21;
+pub const HT_CAPABILITY: u16 = 31;
 pub const WIPHY_FREQ: u16 = 38;
 pub const ATTR_FRAME: u16 = 51;
 pub const SSID: u16 = 52;
@@ -45,10 +46,12 @@ pub const NETNS_FD: u16 = 219;
 /// Types of interfaces: a station of an ad hoc network, and an access point. A new radio's interface is a station.
 pub const ADHOC: u32 = 1;
 pub const ACCESS_POINT: u32 = 3;
-/// A width of channels: 20 MHz, without HT.
+/// Widths of channels: 20 MHz, without HT and with it.
 pub const WITHOUT_HT: u32 = 0;
-/// Rates of a band that senders may use, in units of 500 kbit/s.
+pub const WITH_HT: u32 = 1;
+/// Rates of a band that senders may use: in units of 500 kbit/s, and schemes of HT.
 pub const RATES_LEGACY: u16 = 1;
+pub const RATES_HT: u16 = 2;
 /// Authentication without a key.
 pub const OPEN_SYSTEM: u32 = 0;
 /// What is known of a station: its flags, a mask and the values under it.

@@ -6,7 +6,7 @@ use super::nl80211;
 use crate::error::{Doing, Error};
 use crate::namespace::{control_socket, Namespace};
 use crate::sys;
-use bentpipe_models::mac::wifi::config::{speeds, Config};
+use bentpipe_models::mac::wifi::config::{speeds, Config, Standard};
 use nix::net::if_::if_nameindex;
 use nix::sys::socket::AddressFamily;
 use std::io;
@@ -41,6 +41,10 @@ pub mod hwsim {
     pub const NO_ACK: u32 = 2;
     /// The frame was acknowledged.
     pub const ACKNOWLEDGED: u32 = 4;
+    /// The frame belongs to a session of block acknowledgments (a bit of bentpipe's kernel).
+    pub const MAY_AGGREGATE: u32 = 8;
+    /// The status is that of an aggregate, whose numbers of frames and of acknowledged ones stand in the next bytes (the same).
+    pub const AGGREGATE: u32 = 16;
     /// An RTS goes first.
     pub const RTS: u16 = 1;
 }
@@ -190,7 +194,8 @@ pub fn bring_up(name: &str) -> io::Result<()> {
 /// What the kernel says.
 pub fn choose_rates(socket: &mut Socket, family: u16, index: u32, config: &Config) -> io::Result<()> {
     let (_, band) = channel(config);
-    let band_rates = Attributes::new().bytes(nl80211::RATES_LEGACY, &rates(config));
+    let kind = if config.standard == Standard::N { nl80211::RATES_HT } else { nl80211::RATES_LEGACY };
+    let band_rates = Attributes::new().bytes(kind, &rates(config));
     let mask = Attributes::new()
         .u32(nl80211::IFINDEX, index)
         .nested(nl80211::TX_RATES, &Attributes::new().nested(band, &band_rates));
@@ -209,11 +214,20 @@ fn join(config: &Config, name: &str, index: u32) -> io::Result<()> {
         .bytes(nl80211::SSID, SSID)
         .bytes(nl80211::MAC, &CELL)
         .u32(nl80211::WIPHY_FREQ, frequency)
-        .u32(nl80211::CHANNEL_WIDTH, nl80211::WITHOUT_HT)
+        .u32(nl80211::CHANNEL_WIDTH, width(config))
         .u32(nl80211::CENTER_FREQ1, frequency)
         .flag(nl80211::FREQ_FIXED);
     socket.request(family, nl80211::JOIN_IBSS, &network)?;
     choose_rates(&mut socket, family, index, config)
+}
+
+/// The width of the channel, as nl80211 numbers it.
+pub fn width(config: &Config) -> u32 {
+    if config.standard == Standard::N {
+        nl80211::WITH_HT
+    } else {
+        nl80211::WITHOUT_HT
+    }
 }
 
 /// The rates that senders may use, as nl80211 numbers them: all of the standard, or the only one of a fixed adaptation.
@@ -224,7 +238,10 @@ fn rates(config: &Config) -> Vec<u8> {
         Some(position) => vec![all[position]],
         None => all,
     };
-    let number = |index: usize| (phy.mode(index).kbit_s / 500) as u8;
+    let number = |index: usize| match config.standard {
+        Standard::N => index as u8,
+        _ => (phy.mode(index).kbit_s / 500) as u8,
+    };
     allowed.into_iter().map(number).collect()
 }
 

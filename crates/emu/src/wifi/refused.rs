@@ -2,10 +2,14 @@
 
 use super::genetlink::Socket;
 use super::radio::{hwsim, LARGEST};
+use crate::clock::Timing;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_models::mac::wifi::adaptation;
-use bentpipe_models::mac::wifi::config::{Config, Stack, Standard};
+use bentpipe_models::mac::wifi::config::{Band, Config, Length, Stack, Standard, Width};
 use bentpipe_models::network::NetworkKind;
+
+/// Spatial streams of a simulated radio at most.
+const STREAMS: u64 = 2;
 
 /// The kernel's Wi-Fi cannot run a network of a scenario.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -21,14 +25,27 @@ pub enum Refused {
         /// Name of the network.
         network: String,
     },
-    /// The kernel's radios do not report what became of an aggregate's frames.
+    /// The drivers of machines' radios do not report what became of an aggregate's frames.
     #[error(
-        "network \"{network}\" is of 802.11n, whose aggregates the kernel's radios do not report to its rate control; allowed: 802.11a, b \
-         or g, or stack = \"model\""
+        "network \"{network}\" is of 802.11n, whose aggregates the simulated radios of this machine's kernel do not report to its rate \
+         control; allowed: --clock kernel, 802.11a, b or g, or stack = \"model\""
     )]
     Aggregates {
         /// Name of the network.
         network: String,
+    },
+    /// The radios of the guest's kernel have a part of 802.11n.
+    #[error(
+        "network \"{network}\" has {what}, which the radios of the kernel's 802.11n do not have here; allowed: {allowed}, or stack = \
+         \"model\""
+    )]
+    HighThroughput {
+        /// Name of the network.
+        network: String,
+        /// What they lack.
+        what: &'static str,
+        /// What they have instead.
+        allowed: &'static str,
     },
     /// The kernel's Wi-Fi has a rate control of its own.
     #[error(
@@ -73,16 +90,35 @@ fn networks(scenario: &Scenario) -> impl Iterator<Item = (&String, &Config)> {
     })
 }
 
-/// Checks that this machine's kernel has radios, if the scenario wants any.
+/// Checks that this kernel has radios, if the scenario wants any. A machine's own kernel, whose `timing` is real, has no aggregates.
 ///
 /// # Errors
-/// It has none.
-pub fn check_kernel(scenario: &Scenario) -> Result<(), Refused> {
+/// It has none, or has no aggregates.
+pub fn check_kernel(scenario: &Scenario, timing: Timing) -> Result<(), Refused> {
     let Some((name, _)) = networks(scenario).next() else { return Ok(()) };
-    match Socket::new().and_then(|mut socket| socket.family(hwsim::FAMILY)) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(Refused::NoRadios { network: name.clone() }),
+    if Socket::new().and_then(|mut socket| socket.family(hwsim::FAMILY)).is_err() {
+        return Err(Refused::NoRadios { network: name.clone() });
     }
+    match networks(scenario).find(|(_, config)| config.standard == Standard::N) {
+        Some((name, _)) if timing == Timing::Real => Err(Refused::Aggregates { network: name.clone() }),
+        _ => Ok(()),
+    }
+}
+
+/// What of 802.11n the guest's radios lack and a network asks for, and what they have instead. With several widths, guard intervals or
+/// kinds of rates in use, the driver could not tell them apart in the status of an aggregate.
+fn lacks(config: &Config) -> Option<(&'static str, &'static str)> {
+    if config.standard != Standard::N {
+        return None;
+    }
+    let lacking = [
+        (config.access_point.is_none(), ("no access point", "an access point")),
+        (config.band != Band::High, ("the band of 2.4 GHz", "band = \"5 GHz\"")),
+        (config.width != Width::Narrow, ("channels of 40 MHz", "width = \"20 MHz\"")),
+        (config.guard != Length::Long, ("short guard intervals", "guard = \"long\"")),
+        (config.streams.value() > STREAMS, ("more than two spatial streams", "streams = 1 or 2")),
+    ];
+    lacking.into_iter().find(|(lacks, _)| *lacks).map(|(_, names)| names)
 }
 
 /// Checks what the kernel's Wi-Fi is asked for.
@@ -104,8 +140,8 @@ pub fn check(scenario: &Scenario) -> Result<(), Refused> {
                 });
             }
         }
-        if config.standard == Standard::N {
-            return Err(Refused::Aggregates { network: name.clone() });
+        if let Some((what, allowed)) = lacks(config) {
+            return Err(Refused::HighThroughput { network: name.clone(), what, allowed });
         }
         let known = |adaptation: &adaptation::Config| {
             matches!(adaptation, adaptation::Config::MinstrelHt(_) | adaptation::Config::Fixed(_))

@@ -1,25 +1,35 @@
 //! What a trace says about a Markov chain that may have produced it: the likelihood, and how often each transition
 //! and each loss is expected to have happened. Fits of error processes maximise the one by the other.
 //!
-//! For outcomes o_1 ... o_T and a chain with the transitions P and the probability e_i(o) of an outcome in state
-//! i, forwards the state is filtered, backwards it is smoothed, both scaled by c_t, the probability of an outcome
-//! given those before it:
+//! A chain has the transitions P and the probability e_i(o) of an outcome o in state i. Outcomes come in runs of the same
+//! one, and over a run of L frames the matrix T_ij = e_i(o) P_ij acts L times. From one run to the next the state f is
+//! filtered forwards and the likelihood b of what follows is carried backwards:
 //!
 //! ```text
-//! f_t(i) = e_i(o_t) sum over j of f_t-1(j) P_ji / c_t             log L = sum of log c_t
-//! b_t(i) = sum over j of P_ij e_j(o_t+1) b_t+1(j) / c_t+1
-//! expected visits of i = sum of f_t(i) b_t(i)
-//! expected transitions i to j = sum of f_t(i) P_ij e_j(o_t+1) b_t+1(j) / c_t+1
+//! f' = f T^L          log L = sum of the logarithms of the factors by which f' is scaled
+//! b  = T^L b'
+//! transitions i to j within a run = T_ij sum over k from 0 to L - 1 of (f T^k)_i (T^(L-1-k) b')_j / (f T^L b')
 //! ```
 //!
-//! Source: L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77(2), 1989, section V.
-//! The first state is any one with equal probability. Memory is that of one block, as the filter is computed again
-//! from the beginning of each.
+//! A power is computed once for each length that occurs, by squaring. The sum is linear in the matrix X = b' f, so X is added up over all
+//! runs of one length, and with S_L(X) as the sum over k of T^(L-1-k) X T^k
+//!
+//! ```text
+//! S_2m(X) = S_m(X T^m + T^m X)        S_2m+1(X) = X T^2m + S_2m(T X)
+//! ```
+//!
+//! So the time grows with the number of runs and with the logarithm of their lengths, and not with the number of frames.
+//!
+//! Source: L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77(2), 1989, section V, for the sums; the
+//! grouping by runs is ours. The first state is any one with equal probability. Memory is that of the runs' lengths and of one block,
+//! as the filter is computed again from the beginning of each.
+
+use std::collections::BTreeMap;
 
 /// Maximum number of states.
 pub const MOST: usize = 8;
 
-/// Frames of a block.
+/// Runs of a block.
 const BLOCK: usize = 4096;
 
 /// What is expected of a chain, given the outcomes.
@@ -33,120 +43,231 @@ pub struct Expected {
     pub frames: Vec<[f64; 2]>,
 }
 
-/// Computes what is expected of a chain with these transitions and losses per state, given outcomes that are 0
-/// (received) or something else (lost). `None` for a chain that cannot have produced them, or has none or more
-/// than [`MOST`] states.
-pub fn expected(outcomes: &[u8], transitions: &[Vec<f64>], loss: &[f64]) -> Option<Expected> {
-    match loss.len() {
-        1 => of_states::<1>(outcomes, transitions, loss),
-        2 => of_states::<2>(outcomes, transitions, loss),
-        3 => of_states::<3>(outcomes, transitions, loss),
-        4 => of_states::<4>(outcomes, transitions, loss),
-        5 => of_states::<5>(outcomes, transitions, loss),
-        6 => of_states::<6>(outcomes, transitions, loss),
-        7 => of_states::<7>(outcomes, transitions, loss),
-        MOST => of_states::<MOST>(outcomes, transitions, loss),
-        _ => None,
-    }
+/// Outcomes of frames as runs of the same outcome. The last frame stands apart, since no transition follows it.
+#[derive(Debug)]
+pub struct Runs {
+    /// The outcomes and lengths that occur.
+    kinds: Vec<(bool, u64)>,
+    /// The runs before the last frame, by their place among them.
+    runs: Vec<u32>,
+    /// Whether the last frame was lost; `None` without frames.
+    last: Option<bool>,
 }
 
-struct Chain<const N: usize> {
-    transitions: [[f64; N]; N],
-    /// Probabilities of both outcomes by state.
-    emits: [[f64; N]; 2],
-}
-
-impl<const N: usize> Chain<N> {
-    /// Filters the next state; returns the probability of the outcome.
-    #[inline(always)]
-    fn filter(&self, before: &mut [f64; N], outcome: u8) -> f64 {
-        let emits = &self.emits[usize::from(outcome != 0)];
-        let mut sum = 0.0;
-        for (state, emits) in before.iter_mut().zip(emits) {
-            *state *= emits;
-            sum += *state;
+impl Runs {
+    /// The runs of outcomes that are 0 (received) or something else (lost).
+    pub fn new(outcomes: &[u8]) -> Runs {
+        let mut places = BTreeMap::new();
+        let mut runs = Runs { kinds: Vec::new(), runs: Vec::new(), last: None };
+        let Some((last, before)) = outcomes.split_last() else { return runs };
+        runs.last = Some(*last != 0);
+        for run in before.chunk_by(|one, next| (*one != 0) == (*next != 0)) {
+            let kind = (run[0] != 0, run.len() as u64);
+            let place = *places.entry(kind).or_insert_with(|| {
+                runs.kinds.push(kind);
+                runs.kinds.len() as u32 - 1
+            });
+            runs.runs.push(place);
         }
-        let scale = 1.0 / sum;
-        before.iter_mut().for_each(|state| *state *= scale);
-        sum
+        runs
     }
 
-    #[inline(always)]
-    fn predict(&self, filtered: &[f64; N]) -> [f64; N] {
-        let mut next = [0.0; N];
-        for (weight, row) in filtered.iter().zip(&self.transitions) {
-            for (next, probability) in next.iter_mut().zip(row) {
-                *next += weight * probability;
+    /// Computes what is expected of a chain with these transitions and losses per state. `None` for a chain that cannot have produced
+    /// the outcomes, or has none or more than [`MOST`] states.
+    pub fn expected(&self, transitions: &[Vec<f64>], loss: &[f64]) -> Option<Expected> {
+        match loss.len() {
+            1 => self.of_states::<1>(transitions, loss),
+            2 => self.of_states::<2>(transitions, loss),
+            3 => self.of_states::<3>(transitions, loss),
+            4 => self.of_states::<4>(transitions, loss),
+            5 => self.of_states::<5>(transitions, loss),
+            6 => self.of_states::<6>(transitions, loss),
+            7 => self.of_states::<7>(transitions, loss),
+            MOST => self.of_states::<MOST>(transitions, loss),
+            _ => None,
+        }
+    }
+
+    fn of_states<const N: usize>(&self, transitions: &[Vec<f64>], loss: &[f64]) -> Option<Expected> {
+        let last = self.last?;
+        let emits = |lost: bool| -> [f64; N] {
+            std::array::from_fn(|state| if lost { loss[state] } else { 1.0 - loss[state] })
+        };
+        let step = |lost: bool| -> Matrix<N> {
+            let emits = emits(lost);
+            std::array::from_fn(|from| std::array::from_fn(|to| emits[from] * transitions[from][to]))
+        };
+        let steps = [step(false), step(true)];
+        let powers: Vec<Powers<N>> = self
+            .kinds
+            .iter()
+            .map(|(lost, length)| Powers::new(&steps[usize::from(*lost)], *length))
+            .collect();
+        let whole: Vec<Scaled<N>> = powers.iter().map(Powers::whole).collect();
+        let mut log_likelihood = 0.0;
+        let mut state = [1.0 / N as f64; N];
+        // States at the beginning of each block.
+        let mut begins = Vec::with_capacity(self.runs.len() / BLOCK + 1);
+        for block in self.runs.chunks(BLOCK) {
+            begins.push(state);
+            for kind in block {
+                let power = &whole[*kind as usize];
+                let scale = forwards(&mut state, &power.matrix);
+                log_likelihood += scale.ln() + power.log;
             }
         }
-        next
-    }
-}
-
-fn of_states<const N: usize>(outcomes: &[u8], transitions: &[Vec<f64>], loss: &[f64]) -> Option<Expected> {
-    let chain = Chain::<N> {
-        transitions: std::array::from_fn(|from| std::array::from_fn(|to| transitions[from][to])),
-        emits: [std::array::from_fn(|state| 1.0 - loss[state]), std::array::from_fn(|state| loss[state])],
-    };
-    let mut log_likelihood = 0.0;
-    let mut state = [1.0 / N as f64; N];
-    // Predicted states at the beginning of each block.
-    let mut begins = Vec::with_capacity(outcomes.len() / BLOCK + 1);
-    for block in outcomes.chunks(BLOCK) {
-        begins.push(state);
-        // One logarithm for many frames.
-        let mut product = 1.0f64;
-        for outcome in block {
-            product *= chain.filter(&mut state, *outcome);
-            if product < 1e-200 {
-                log_likelihood += product.ln();
-                product = 1.0;
+        let ending = emits(last);
+        let total: f64 = state.iter().zip(&ending).map(|(state, emits)| state * emits).sum();
+        log_likelihood += total.ln();
+        // Not a number, or minus infinity, if something impossible has happened.
+        if !log_likelihood.is_finite() {
+            return None;
+        }
+        let mut frames = [[0.0; N]; 2];
+        for at in 0..N {
+            frames[usize::from(last)][at] += state[at] * ending[at] / total;
+        }
+        let mut sums = vec![[[0.0; N]; N]; self.kinds.len()];
+        let mut follows = ending;
+        let mut filtered = [[0.0; N]; BLOCK];
+        for (block, begin) in self.runs.chunks(BLOCK).zip(begins).rev() {
+            let mut state = begin;
+            for (kind, slot) in block.iter().zip(&mut filtered) {
+                *slot = state;
+                forwards(&mut state, &whole[*kind as usize].matrix);
             }
-            state = chain.predict(&state);
-        }
-        log_likelihood += product.ln();
-    }
-    // Not a number, or minus infinity, if something impossible has happened.
-    if !log_likelihood.is_finite() {
-        return None;
-    }
-    let mut pairs = [[0.0; N]; N];
-    let mut frames = [[0.0; N]; 2];
-    let mut smoothed = [1.0; N];
-    let mut filtered = [([0.0; N], 0.0); BLOCK];
-    // e(o) b / c of the frame after the present one; none after the last frame.
-    let mut ahead: Option<[f64; N]> = None;
-    for (block, begin) in outcomes.chunks(BLOCK).zip(begins).rev() {
-        let mut state = begin;
-        for (outcome, slot) in block.iter().zip(&mut filtered) {
-            let scale = chain.filter(&mut state, *outcome);
-            *slot = (state, 1.0 / scale);
-            state = chain.predict(&state);
-        }
-        for (outcome, (state, scale)) in block.iter().zip(&filtered).rev() {
-            if let Some(ahead) = &ahead {
-                for (from, weight) in state.iter().enumerate() {
-                    let mut sum = 0.0;
-                    for to in 0..N {
-                        pairs[from][to] += weight * ahead[to];
-                        sum += chain.transitions[from][to] * ahead[to];
+            for (kind, state) in block.iter().zip(&filtered).rev() {
+                let before = times(&whole[*kind as usize].matrix, &follows);
+                let weight: f64 = state.iter().zip(&before).map(|(state, before)| state * before).sum();
+                for (row, follows) in sums[*kind as usize].iter_mut().zip(&follows) {
+                    for (sum, state) in row.iter_mut().zip(state) {
+                        *sum += follows * state / weight;
                     }
-                    smoothed[from] = sum;
+                }
+                let scale = 1.0 / before.iter().sum::<f64>();
+                follows = before.map(|one| one * scale);
+            }
+        }
+        let mut counted = [[0.0; N]; N];
+        for (((lost, _), powers), sum) in self.kinds.iter().zip(&powers).zip(sums) {
+            let (lost, sum) = (usize::from(*lost), powers.between(sum));
+            for from in 0..N {
+                for to in 0..N {
+                    let count = steps[lost][from][to] * sum[to][from];
+                    counted[from][to] += count;
+                    frames[lost][from] += count;
                 }
             }
-            let lost = usize::from(*outcome != 0);
-            for at in 0..N {
-                frames[lost][at] += state[at] * smoothed[at];
+        }
+        if !counted.iter().flatten().all(|count| count.is_finite()) {
+            return None;
+        }
+        Some(Expected {
+            log_likelihood,
+            transitions: counted.iter().map(|row| row.to_vec()).collect(),
+            frames: (0..N).map(|at| [frames[0][at], frames[1][at]]).collect(),
+        })
+    }
+}
+
+type Matrix<const N: usize> = [[f64; N]; N];
+
+/// A matrix times e to the power of `log`.
+#[derive(Clone, Copy)]
+struct Scaled<const N: usize> {
+    matrix: Matrix<N>,
+    log: f64,
+}
+
+impl<const N: usize> Scaled<N> {
+    /// The product with another, scaled so that its largest element is 1.
+    fn product(&self, other: &Scaled<N>) -> Scaled<N> {
+        let mut matrix = product(&self.matrix, &other.matrix);
+        let most = matrix.iter().flatten().copied().fold(0.0, f64::max);
+        if most > 0.0 {
+            matrix.iter_mut().flatten().for_each(|one| *one /= most);
+        }
+        Scaled { matrix, log: self.log + other.log + most.ln() }
+    }
+}
+
+/// Powers of a matrix T, whose exponents are the leading binary digits of a length.
+struct Powers<const N: usize> {
+    length: u64,
+    powers: Vec<Scaled<N>>,
+}
+
+impl<const N: usize> Powers<N> {
+    fn new(step: &Matrix<N>, length: u64) -> Powers<N> {
+        let first = Scaled { matrix: *step, log: 0.0 };
+        let mut powers = vec![first];
+        for digit in (0..length.ilog2()).rev() {
+            let last = powers[powers.len() - 1];
+            let double = last.product(&last);
+            powers.push(if length >> digit & 1 == 1 { double.product(&first) } else { double });
+        }
+        Powers { length, powers }
+    }
+
+    /// T to the power of the length.
+    fn whole(&self) -> Scaled<N> {
+        self.powers[self.powers.len() - 1]
+    }
+
+    /// S(X) over the scale of the whole power.
+    fn between(&self, mut x: Matrix<N>) -> Matrix<N> {
+        let mut log = -self.whole().log;
+        let mut sum = [[0.0; N]; N];
+        let mut add = |x: &Matrix<N>, log: f64| {
+            let factor = log.exp();
+            for (sum, x) in sum.iter_mut().flatten().zip(x.iter().flatten()) {
+                *sum += x * factor;
             }
-            ahead = Some(std::array::from_fn(|at| chain.emits[lost][at] * smoothed[at] * scale));
+        };
+        for (digit, half) in self.powers[..self.powers.len() - 1].iter().rev().enumerate() {
+            if self.length >> digit & 1 == 1 {
+                add(&product(&product(&x, &half.matrix), &half.matrix), log + 2.0 * half.log);
+                x = product(&self.powers[0].matrix, &x);
+            }
+            let (right, left) = (product(&x, &half.matrix), product(&half.matrix, &x));
+            x = std::array::from_fn(|row| std::array::from_fn(|at| right[row][at] + left[row][at]));
+            log += half.log;
+        }
+        add(&x, log);
+        sum
+    }
+}
+
+fn product<const N: usize>(one: &Matrix<N>, other: &Matrix<N>) -> Matrix<N> {
+    let mut product = [[0.0; N]; N];
+    for (product, one) in product.iter_mut().zip(one) {
+        for (weight, row) in one.iter().zip(other) {
+            for (product, element) in product.iter_mut().zip(row) {
+                *product += weight * element;
+            }
         }
     }
-    let row = |from: usize| (0..N).map(|to| pairs[from][to] * chain.transitions[from][to]).collect();
-    Some(Expected {
-        log_likelihood,
-        transitions: (0..N).map(row).collect(),
-        frames: (0..N).map(|at| [frames[0][at], frames[1][at]]).collect(),
-    })
+    product
+}
+
+/// Filters the state over a run; returns the factor by which it is scaled.
+#[inline(always)]
+fn forwards<const N: usize>(state: &mut [f64; N], power: &Matrix<N>) -> f64 {
+    let mut next = [0.0; N];
+    for (weight, row) in state.iter().zip(power) {
+        for (next, probability) in next.iter_mut().zip(row) {
+            *next += weight * probability;
+        }
+    }
+    let sum: f64 = next.iter().sum();
+    let scale = 1.0 / sum;
+    *state = next.map(|one| one * scale);
+    sum
+}
+
+#[inline(always)]
+fn times<const N: usize>(power: &Matrix<N>, follows: &[f64; N]) -> [f64; N] {
+    std::array::from_fn(|at| power[at].iter().zip(follows).map(|(one, other)| one * other).sum())
 }
 
 #[cfg(test)]
@@ -188,7 +309,7 @@ mod tests {
                 .chunks(3)
                 .map(|row| row.iter().map(|one| one / row.iter().sum::<f64>()).collect())
                 .collect();
-            let found = expected(&outcomes, &transitions, &loss).unwrap();
+            let found = Runs::new(&outcomes).expected(&transitions, &loss).unwrap();
             let true_one = by_enumeration(&outcomes, &transitions, &loss);
             prop_assert!((found.log_likelihood - true_one.log_likelihood).abs() < 1e-9);
             let numbers = |one: &Expected| {
@@ -203,18 +324,38 @@ mod tests {
     #[test]
     fn blocks_are_joined_without_a_seam() {
         // A chain whose states can be seen: every transition is counted.
-        let outcomes: Vec<u8> = (0..3 * BLOCK + 17).map(|at| u8::from(at % 7 == 0 || at % 11 == 3)).collect();
+        let outcomes: Vec<u8> =
+            (0..15 * BLOCK + 17).map(|at| u8::from(at % 7 == 0 || at % 11 == 3)).collect();
+        assert!(Runs::new(&outcomes).runs.len() > 2 * BLOCK);
         let counted = |from: u8, to: u8| {
             outcomes.windows(2).filter(|pair| pair[0] == from && pair[1] == to).count() as f64
         };
-        let found = expected(&outcomes, &[vec![0.7, 0.3], vec![0.6, 0.4]], &[0.0, 1.0]).unwrap();
+        let runs = Runs::new(&outcomes);
+        let found = runs.expected(&[vec![0.7, 0.3], vec![0.6, 0.4]], &[0.0, 1.0]).unwrap();
         for from in 0..2 {
             for to in 0..2 {
                 let difference = found.transitions[from][to] - counted(from as u8, to as u8);
                 assert!(difference.abs() < 1e-6, "{found:?}");
             }
         }
-        assert_eq!(expected(&outcomes, &[vec![1.0, 0.0], vec![1.0, 0.0]], &[0.0, 1.0]), None);
-        assert_eq!(expected(&outcomes, &[], &[]), None);
+        assert_eq!(runs.expected(&[vec![1.0, 0.0], vec![1.0, 0.0]], &[0.0, 1.0]), None);
+        assert_eq!(runs.expected(&[], &[]), None);
+        assert_eq!(Runs::new(&[]).expected(&[vec![1.0]], &[0.5]), None);
+    }
+
+    #[test]
+    fn runs_of_millions_of_frames_neither_vanish_nor_overflow() {
+        // A million lost frames of probability 1/2 each, then as many received: nothing but the count of frames is known.
+        let mut outcomes = vec![1; 1_000_000];
+        outcomes.extend(vec![0; 1_000_000]);
+        let half = vec![vec![0.5, 0.5], vec![0.5, 0.5]];
+        let found = Runs::new(&outcomes).expected(&half, &[0.5, 0.5]).unwrap();
+        assert!((found.log_likelihood + 2e6 * std::f64::consts::LN_2).abs() < 1e-3, "{found:?}");
+        for count in found.transitions.iter().flatten() {
+            assert!((count - 1_999_999.0 / 4.0).abs() < 1e-3, "{found:?}");
+        }
+        for count in found.frames.iter().flatten() {
+            assert!((count - 500_000.0).abs() < 1e-3, "{found:?}");
+        }
     }
 }

@@ -85,8 +85,10 @@ pub struct Config {
     pub aggregate_frames: Count<1, 64>,
     /// Implementation of Wi-Fi that the stations run in an emulation: `"model"` (the default) is bentpipe's, as in a simulation; `"linux"`
     /// is the kernel's own, with its access point, association, rate control and numbers of attempts, over bentpipe's medium. It knows
-    /// 802.11a, b and g and the adaptations `minstrel-ht` and `fixed`; packets wait in `queue`. On the clock `kernel` it is the guest's; on the real clock
-    /// this machine's kernel needs mac80211_hwsim. A simulation runs the model in either case.
+    /// 802.11a, b and g, and on the clock `kernel` 802.11n at 5 GHz with an access point, 20 MHz, the long guard interval and one or two
+    /// streams, and the adaptations `minstrel-ht` and `fixed`. Packets wait in `queue`, those of 802.11n also in the kernel's own queues.
+    /// On the clock `kernel` it is the guest's; on the real clock this machine's kernel needs mac80211_hwsim. A simulation runs the
+    /// model in either case.
     #[serde(default)]
     pub stack: Stack,
     /// Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us.

@@ -26,7 +26,12 @@ pub trait Upper {
     /// of its first frame.
     fn choose(&mut self, now: Time, link: Link, attempt: u32, load: Option<&Self::Load>) -> Choice;
 
-    /// What became of a transmission, as far as its sender knows.
+    /// Whether a frame may travel in an aggregate with an earlier one, both by their places in the order of arrival in `category`.
+    fn joins(&self, _link: Link, _category: usize, _first: u64, _other: u64) -> bool {
+        true
+    }
+
+    /// What became of a transmission, as far as its sender knows; called before its frames are settled.
     fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome);
 
     /// Whether the channel corrupts a frame whose last bit arrives at `at`, which may be a `control` frame.
@@ -286,7 +291,7 @@ impl<L> Cell<L> {
         txop_ends: Time,
         upper: &mut impl Upper<Load = L>,
     ) -> Attempt {
-        let from = index / self.rules.access.len();
+        let (from, category) = (index / self.rules.access.len(), index % self.rules.access.len());
         let queue = &mut self.queues[index];
         let number = queue.first().expect("a category that transmits has a frame");
         let flow = queue.flow(number);
@@ -296,7 +301,7 @@ impl<L> Cell<L> {
         }
         let first = flow.unsettled().next().expect("it was advanced");
         let attempt = first.failures;
-        let mut bytes = first.bytes;
+        let (mut bytes, order) = (first.bytes, first.order);
         let Choice { rate, rts } = upper.choose(now, Link { from, to }, attempt, first.load.as_ref());
         let group = to == self.stations;
         let mut count = 1;
@@ -311,11 +316,15 @@ impl<L> Cell<L> {
                     break;
                 }
                 let next = match count < known {
-                    true => flow.unsettled().nth(count).map(|sent| sent.bytes),
-                    false if flow.window.len() < *window => flow.waiting.front().map(|frame| frame.bytes),
+                    true => flow.unsettled().nth(count).map(|sent| (sent.bytes, sent.order)),
+                    false if flow.window.len() < *window => {
+                        flow.waiting.front().map(|frame| (frame.bytes, frame.order))
+                    }
                     false => None,
                 };
-                let Some(next) = next.filter(|next| fits(sum + subframe(*next))) else { break };
+                let joins = |other| upper.joins(Link { from, to }, category, order, other);
+                let next = next.filter(|(bytes, other)| fits(sum + subframe(*bytes)) && joins(*other));
+                let Some((next, _)) = next else { break };
                 if count >= known {
                     flow.advance();
                 }

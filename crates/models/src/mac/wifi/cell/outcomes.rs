@@ -17,10 +17,12 @@ impl<L> Cell<L> {
         let categories = self.rules.access.len();
         let flow = self.queues[index].flow(attempt.flow);
         let link = Link { from: index / categories, to: flow.to };
-        let mut acknowledged = 0;
-        for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize) {
+        let count = attempt.count as usize;
+        let sent = flow.window.iter().filter(|sent| !sent.settled).take(count);
+        let acknowledged = sent.filter(|sent| sent.good).count() as u32;
+        upper.learn(now, link, &attempt, Outcome::Answered { sent: attempt.count, acknowledged });
+        for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(count) {
             sent.settled = sent.good;
-            acknowledged += u32::from(sent.good);
             sent.failures += u32::from(!sent.good);
             if sent.good {
                 let end = Settled { acknowledged: true, failures: sent.failures };
@@ -28,7 +30,6 @@ impl<L> Cell<L> {
             }
         }
         self.give_up(now, index, attempt, link, upper);
-        upper.learn(now, link, &attempt, Outcome::Answered { sent: attempt.count, acknowledged });
         self.settle(now, index, attempt, upper);
     }
 

@@ -1,0 +1,231 @@
+//! A frame that a radio of the kernel has handed over: its rates, whether it may join an aggregate, and what its status says.
+//!
+//! mac80211 marks the frames of a session of block acknowledgments. As in a card, the medium decides which of them travel together, and the
+//! status of one of them tells rate control how many frames the aggregate had and how many were acknowledged. The driver
+//! of a kernel passes both on if it was built for bentpipe (decision 0104).
+
+use super::genetlink::Message;
+use super::radio::{hwsim, station_of};
+use bentpipe_models::mac::wifi::phy::Phy;
+
+/// Rates of a frame at most.
+pub const RATES: usize = 4;
+/// How often a frame was tried at each of its rates.
+pub type Counts = [u32; RATES];
+
+/// Rates of the bands before HT in kbit/s, as the driver numbers them; 5 GHz begins at 6 Mbit/s.
+const LEGACY: [u32; 12] =
+    [1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
+/// Number of the first rate of 5 GHz among them.
+const OFDM: usize = 4;
+/// A mark of rates: the number is that of a modulation and coding scheme (MAC80211_HWSIM_TX_RC_MCS).
+const MCS: u16 = 1 << 3;
+
+/// What became of the frames of a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    /// The number of frames in it.
+    pub frames: u32,
+    /// The number of frames that were acknowledged.
+    pub acknowledged: u32,
+}
+
+impl Aggregate {
+    /// The bits of a status' flags by which the driver learns of it.
+    pub fn bits(self) -> u32 {
+        hwsim::AGGREGATE | self.frames << 8 | self.acknowledged << 16
+    }
+}
+
+/// A rate of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Try {
+    /// Number of the rate as the driver says it.
+    pub number: i8,
+    /// Index in the physical layer.
+    pub rate: usize,
+    /// How often the frame may be tried at it.
+    pub count: u8,
+    /// Whether an RTS goes first.
+    pub rts: bool,
+    /// Whether the number is that of a scheme of HT.
+    pub ht: bool,
+}
+
+/// A frame that a radio has handed over.
+pub struct Sent {
+    /// The frame without its check sequence.
+    pub bytes: Vec<u8>,
+    /// By which the driver knows it.
+    pub cookie: u64,
+    /// The driver's flags.
+    pub flags: u32,
+    /// The frequency of its channel in MHz.
+    pub frequency: Option<u32>,
+    /// Its rates, at least one.
+    pub tries: Vec<Try>,
+}
+
+impl Sent {
+    /// Whether it is a beacon: a management frame of subtype 8 (IEEE 802.11-2016, 9.2.4.1.3).
+    pub fn is_beacon(&self) -> bool {
+        self.bytes[0] & 0xfc == 0x80
+    }
+
+    /// Whether it belongs to a session of block acknowledgments.
+    pub fn is_marked(&self) -> bool {
+        self.flags & hwsim::MAY_AGGREGATE != 0
+    }
+
+    /// Whether `other` may travel with it. A frame that tests a rate travels alone.
+    pub fn joins(&self, other: &Sent) -> bool {
+        let rate = |sent: &Sent| (sent.tries[0].rate, sent.tries[0].rts);
+        self.is_marked() && other.is_marked() && rate(self) == rate(other)
+    }
+
+    /// Its category, from voice (0) to background (3): that of the user priority of a data frame with QoS (IEEE 802.11-2016, table 10-1),
+    /// voice for management, and best effort for the rest.
+    pub fn category(&self) -> usize {
+        // Behind the three addresses and the sequence number.
+        const QOS: usize = 24;
+        match (self.bytes[0] & 0x0c, self.bytes[0] & 0x80, self.bytes.get(QOS)) {
+            (8, 0x80, Some(qos)) => match qos & 7 {
+                6 | 7 => 0,
+                4 | 5 => 1,
+                1 | 2 => 3,
+                _ => 2,
+            },
+            (0, ..) => 0,
+            _ => 2,
+        }
+    }
+
+    /// The place of the rate of a transmission after so many others.
+    pub fn place(&self, attempt: u32) -> usize {
+        let mut left = attempt;
+        for (place, one) in self.tries.iter().enumerate() {
+            if left < u32::from(one.count) {
+                return place;
+            }
+            left -= u32::from(one.count);
+        }
+        self.tries.len() - 1
+    }
+
+    /// How often each rate was tried in so many transmissions.
+    pub fn counts(&self, transmissions: u32) -> Counts {
+        let mut counts = Counts::default();
+        (0..transmissions).for_each(|attempt| counts[self.place(attempt)] += 1);
+        counts
+    }
+
+    /// What its status says of its rates: those that were tried, with how often.
+    pub fn info(&self, counts: &Counts) -> Vec<u8> {
+        let tried = self.tries.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let mut info: Vec<u8> =
+            tried.flat_map(|(one, count)| [one.number as u8, (*count).min(255) as u8]).collect();
+        while info.len() < 2 * RATES {
+            info.extend([0xff, 0]);
+        }
+        info
+    }
+
+    /// The number of a rate that its receiver is told: the driver takes none of HT.
+    pub fn shown_rate(&self) -> u32 {
+        let first = self.tries[0];
+        if first.ht {
+            0
+        } else {
+            first.number as u32
+        }
+    }
+}
+
+/// Reads a frame of the driver: its sender, its receiver (`None` for all) and the rest.
+pub fn parse(message: &Message<'_>, low: bool, phy: &Phy) -> Option<(usize, Option<usize>, Sent)> {
+    let from = station_of(message.get(hwsim::ADDR_TRANSMITTER)?)?;
+    let bytes = message.get(hwsim::ATTR_FRAME)?.to_vec();
+    let receiver = bytes.get(4..10)?;
+    let to = if receiver[0] & 1 == 1 { None } else { Some(station_of(receiver)?) };
+    let cookie = u64::from_ne_bytes(message.get(hwsim::COOKIE)?.try_into().ok()?);
+    let flags = message.u32(hwsim::FLAGS)?;
+    let info = message.get(hwsim::TX_INFO)?;
+    let marks = message.get(hwsim::TX_INFO_FLAGS).unwrap_or_default();
+    let mut tries = Vec::with_capacity(RATES);
+    for (place, pair) in info.chunks_exact(2).enumerate().take(RATES) {
+        let (number, count) = (pair[0] as i8, pair[1]);
+        if number < 0 || count == 0 {
+            break;
+        }
+        let marks =
+            marks.get(3 * place + 1..3 * place + 3).map_or(0, |two| u16::from_ne_bytes([two[0], two[1]]));
+        let ht = marks & MCS != 0;
+        let rate = if ht { scheme_of(number, phy) } else { rate_of(number, low, phy) };
+        tries.push(Try { number, rate, count, rts: marks & hwsim::RTS != 0, ht });
+    }
+    if tries.is_empty() {
+        tries.push(Try { number: 0, rate: 0, count: 1, rts: false, ht: false });
+    }
+    Some((from, to, Sent { bytes, cookie, flags, frequency: message.u32(hwsim::FREQ), tries }))
+}
+
+/// The index of a rate of the driver in the physical layer; the slowest one stands for rates that it lacks, such as those of
+/// management frames in 802.11n.
+fn rate_of(number: i8, low: bool, phy: &Phy) -> usize {
+    let kbit_s = LEGACY.get(number as usize + if low { 0 } else { OFDM }).copied().unwrap_or_default();
+    (0..phy.rates()).find(|rate| phy.mode(*rate).kbit_s == kbit_s).unwrap_or(0)
+}
+
+/// The index of a modulation and coding scheme, which is its number.
+fn scheme_of(number: i8, phy: &Phy) -> usize {
+    Some(number as usize).filter(|number| *number < phy.rates()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A data frame with QoS of the given user priority, at MCS 7 twice, 4 three times, 0 once.
+    fn sent(priority: u8, flags: u32) -> Sent {
+        let mut bytes = vec![0; 40];
+        (bytes[0], bytes[24]) = (0x88, priority);
+        let one = |number, count| Try { number, rate: number as usize, count, rts: false, ht: true };
+        let tries = vec![one(7, 2), one(4, 3), one(0, 1)];
+        Sent { bytes, cookie: 0, flags, frequency: None, tries }
+    }
+
+    #[test]
+    fn frames_of_a_session_join_unless_one_tests_another_rate() {
+        let (marked, single) = (|| sent(0, hwsim::MAY_AGGREGATE), sent(0, 0));
+        assert!(marked().joins(&marked()));
+        assert!(!marked().joins(&single) && !single.joins(&marked()) && !single.joins(&single));
+        let mut testing = marked();
+        testing.tries[0].rate = 6;
+        assert!(!marked().joins(&testing) && !testing.joins(&marked()));
+    }
+
+    #[test]
+    fn a_status_names_the_rates_in_turn_with_their_counts() {
+        let frame = sent(0, 0);
+        assert_eq!((frame.place(0), frame.place(1), frame.place(2), frame.place(5)), (0, 0, 1, 2));
+        // More attempts than it has: at the last rate.
+        assert_eq!(frame.counts(8), [2, 3, 3, 0]);
+        assert_eq!(frame.info(&frame.counts(4)), [7, 2, 4, 2, 0xff, 0, 0xff, 0]);
+        // A rate that was not tried is left out, since the kernel reads up to the first such one.
+        assert_eq!(frame.info(&[0, 1, 0, 0]), [4, 1, 0xff, 0, 0xff, 0, 0xff, 0]);
+        let bits = Aggregate { frames: 64, acknowledged: 63 }.bits();
+        assert_eq!((bits & 0xff, bits >> 8 & 0xff, bits >> 16 & 0xff), (hwsim::AGGREGATE, 64, 63));
+    }
+
+    #[test]
+    fn a_user_priority_has_its_category() {
+        let categories = [0, 1, 2, 3, 4, 5, 6, 7].map(|priority| sent(priority, 0).category());
+        assert_eq!(categories, [2, 3, 3, 2, 1, 1, 0, 0]);
+        let mut beacon = sent(0, 0);
+        beacon.bytes[0] = 0x80;
+        assert_eq!((beacon.category(), beacon.is_beacon()), (0, true));
+        // Data without QoS.
+        beacon.bytes[0] = 0x08;
+        assert_eq!(beacon.category(), 2);
+    }
+}
