@@ -89,7 +89,7 @@ def recipe(state_bytes: int | None) -> Recipe:
 
     >>> print(*recipe(2696).adjustments[:2], sep="; ")
     250 ticks a second, as distributions have; timers expire at whole steps of the clock
-    >>> recipe(11008).adjustments[4:]
+    >>> recipe(11008).adjustments[5:]
     ['room for 11008 bytes of processor state', 'kernel stacks of 16 pages']
     """
     edits = [
