@@ -144,8 +144,8 @@ def test_aggregates_of_the_kernels_wifi_carry_what_those_of_the_model_do(tmp_pat
         assert goodput(linux) == pytest.approx(goodput(model), rel=0.03)
         assert sender(linux)["airtime"] == pytest.approx(sender(model)["airtime"], rel=0.03)
         sent = linux.trace("wifi.sent", "wlan.ap")["sent"]
-        frames[name], rates[name] = int(sent.max()), goodput(linux)
-        assert frames[name] == int(model.trace("wifi.sent", "wlan.ap")["sent"].max())
+        frames[name], rates[name] = max(sent.to_list()), goodput(linux)
+        assert frames[name] == max(model.trace("wifi.sent", "wlan.ap")["sent"].to_list())
     # An aggregate is as long as its 5.484 ms on the air allow (aPPDUMaxTime).
     assert frames == {"together": 30, "alone": 1}
     assert rates["together"] > 1.9 * rates["alone"]
