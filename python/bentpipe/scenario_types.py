@@ -1842,10 +1842,13 @@ class SpaceFraming(TypedDict):
     """Whether frames end with an operational control field of 4 bytes; off by default."""
     frame: NotRequired[SpaceFrame]
     """The kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`."""
+    idle_frames: NotRequired[bool]
+    """Whether idle frames are sent when there is nothing to send, so that a packet waits for the end of the
+    one in transmission; off by default. Links with TM, AOS and USLP frames send them."""
     kind: Literal["space"]
     length: NotRequired[int]
     """Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of
-    RS(255,223)."""
+    RS(255,223). With `arq`, of the longest frame."""
     packets: NotRequired[SpacePackets]
     """Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6 bytes."""
 

@@ -1,8 +1,9 @@
 //! Links with retransmissions: what go-back-n promises, and what it costs.
 
 use bentpipe_core::{Count, NodeId, Report, Span, Streams, Time};
-use bentpipe_models::link::arq::{below, overhead, Arq, Config};
-use bentpipe_models::link::{self, contacts, Link};
+use bentpipe_dtn::coding::{Channel, Code};
+use bentpipe_models::link::arq::{below, Arq, Config, Frames};
+use bentpipe_models::link::{self, contacts, framing, Link};
 use bentpipe_models::{queue, Held, Outbox, Packet, Port, Stage};
 use proptest::prelude::*;
 
@@ -94,7 +95,8 @@ fn a_frame_is_twelve_bytes_longer_than_its_packet() {
     let mut arq = stage(&Config::default(), links, 1);
     let arrived = run(&mut arq, [100, 0], Time::MAX, &mut Outbox::default());
     let at = |millis| Time::ZERO + Span::from_millis(millis);
-    assert_eq!((PACKET + overhead(), overhead()), (125, 12));
+    let frames = Frames::of(&framing::Config::default());
+    assert_eq!((frames.packet(PACKET), frames.report(), frames.longest()), (125, 14, 2043));
     let expected: Vec<_> = (0..100).map(|number| (number, at(31 + u64::from(number)))).collect();
     assert_eq!(arrived[0], expected);
     let mut report = Report::default();
@@ -147,6 +149,33 @@ fn the_rate_is_that_of_go_back_n() {
         let textbook = (1.0 - p) / (1.0 + p * (round + 1.0));
         assert!((measured / textbook - 1.0).abs() < 0.06, "p {p}, {delay} ms: {measured} and {textbook}");
     }
+}
+
+/// Proximity-1 behind the convolutional code of rate 1/2, worked by hand: sync marker 3, header 5, encapsulation 4, packet, CRC 4, and all of it twice.
+/// Frames are lost as often as the code fails, and everything arrives.
+#[test]
+fn frames_behind_a_code_are_lost_as_often_as_it_fails() {
+    let text = r#"{"rate": "1 Mbit/s", "delay": "5 ms", "queue": {"unlimited": {}},
+        "framing": {"space": {"frame": "proximity-1", "code": {"convolutional": {}}}},
+        "error": {"coded": {"eb_n0_db": 3.6, "code": {"convolutional": {}}}}}"#;
+    let link: link::Config = serde_json::from_str(text).expect("a link");
+    let frames = Frames::of(&link.framing);
+    assert_eq!((frames.packet(PACKET), frames.report(), frames.longest()), (258, 28, 1106));
+    let mut arq = stage(&Config { window: Count::new(10), timer: None }, [link.clone(), link], 3);
+    let packets = 20_000;
+    let arrived = run(&mut arq, [packets, 0], Time::MAX, &mut Outbox::default());
+    let numbers: Vec<u32> = arrived[0].iter().map(|(number, _)| *number).collect();
+    assert!(numbers.iter().copied().eq(0..packets), "{} packets", numbers.len());
+    let mut report = Report::default();
+    arq.report(arrived[0].last().unwrap().1, &mut report);
+    let value = |column| report.value("arq", "l", column).unwrap();
+    let sent = value("frames") + value("retransmissions");
+    let received = value("delivered") + value("discarded") + value("duplicates");
+    let expected = Code::Convolutional.frame_error(129, Channel::EbN0(3.6));
+    let deviation = (expected * (1.0 - expected) / sent).sqrt();
+    let lost = 1.0 - received / sent;
+    assert!((0.01..0.2).contains(&expected), "{expected}");
+    assert!((lost - expected).abs() < 4.0 * deviation, "{lost} of {sent} frames, expected {expected}");
 }
 
 /// Light time and contacts: a frame that a contact cuts off, and those that a closed link would have lost, arrive in the next contact.

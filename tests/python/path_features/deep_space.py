@@ -87,6 +87,12 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
     ),
     Row(
+        "link.framing.space.idle_frames",
+        LINK,
+        ('link.w.framing={kind="space",idle_frames=true}',),
+        "idle frame",
+    ),
+    Row(
         "link.error.coded link.error.coded.ber link.error.coded.eb_n0_db link.error.coded.code",
         LINK,
         (

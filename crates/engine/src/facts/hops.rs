@@ -5,7 +5,6 @@ use crate::builder::Builder;
 use crate::scenario::{LinkPair, Scenario};
 use bentpipe_core::NodeId;
 use bentpipe_models::facts::{Course, Crossing, Hop as Medium, Queue, Traffic};
-use bentpipe_models::link::arq;
 use bentpipe_models::net::access;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -111,14 +110,17 @@ fn describe(scenario: &Scenario, name: &str, crossings: &[(String, String, Traff
 }
 
 pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Medium {
-    let mut medium = match forward {
-        true => pair.forward().facts(&pair.name, pair.ends(), traffic),
-        false => pair.back().facts(&LinkPair::back_name(&pair.name), pair.back_ends(), traffic),
+    let (config, name, ends) = match forward {
+        true => (pair.forward(), pair.name.clone(), pair.ends()),
+        false => (pair.back(), LinkPair::back_name(&pair.name), pair.back_ends()),
+    };
+    let mut medium = match &pair.arq {
+        None => config.facts(&name, ends, traffic),
+        Some(_) => config.repeating(&name, ends, traffic),
     };
     if pair.arq.is_some() {
         // What is lost is retransmitted: the loss becomes delay.
-        let (bytes, loss) = (f64::from(traffic.bytes), std::mem::replace(&mut medium.loss, 0.0));
-        medium = medium.within(bytes / (bytes + f64::from(arq::overhead())));
+        let loss = std::mem::replace(&mut medium.loss, 0.0);
         let told = match loss > 0.0 {
             true => format!("frames that are lost, {:.2} %, are retransmitted (ARQ), for which the prediction takes no time", 100.0 * loss),
             false => "its frames are acknowledged (ARQ), for which the prediction takes no time".to_owned(),

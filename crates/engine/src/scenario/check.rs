@@ -3,6 +3,7 @@
 use super::{groups, Endpoints, Flow, LinkPair, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
+use bentpipe_models::link::arq::Frames;
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Part;
 use bentpipe_models::transport::{names, tcp};
@@ -171,13 +172,15 @@ impl Scenario {
     /// in bytes.
     fn narrowest(&self) -> Option<(String, &'static str, u32)> {
         let links = self.link.iter().flat_map(|link| {
-            [
-                (link.name.clone(), link.forward().framing),
-                (LinkPair::back_name(&link.name), link.back().framing),
-            ]
+            let both = [(link.name.clone(), link.forward()), (LinkPair::back_name(&link.name), link.back())];
+            both.map(|(name, config)| match &link.arq {
+                None => (name, config.framing.kind(), config.framing.longest()),
+                Some(_) => (name, "proximity-1", Frames::of(&config.framing).longest()),
+            })
         });
         let networks = self.network.iter().flat_map(|(name, network)| network.framings(name));
-        let all = links.chain(networks).map(|(name, framing)| (name, framing.kind(), framing.longest()));
+        let networks = networks.map(|(name, framing)| (name, framing.kind(), framing.longest()));
+        let all = links.chain(networks);
         all.filter(|(.., longest)| *longest < u32::MAX).min_by_key(|(.., longest)| *longest)
     }
 

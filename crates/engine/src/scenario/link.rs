@@ -72,7 +72,8 @@ pub struct LinkPair {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contacts: Option<link::contacts::Config>,
     /// Retransmission of lost frames by go-back-n, as of COP-1, in both directions: packets arrive whole and in order. `rate` is then that of
-    /// the frames, which are 12 bytes longer than their packets. If unset, what is lost stays lost.
+    /// the frames of Proximity-1, which are 12 bytes longer than their packets; with a framing of kind `space` and `frame = "proximity-1"`, of
+    /// frames with the framing's packet header and code. If unset, what is lost stays lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arq: Option<link::arq::Config>,
     /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
@@ -173,12 +174,14 @@ impl bentpipe_scenario::Check for LinkPair {
             for (which, link::Config { framing, acm, quick_start, reorder, .. }) in
                 [("", self.forward()), ("return.", self.back())]
             {
-                let beside = [
-                    ("framing", framing != link::framing::Config::default()),
-                    ("acm", acm.is_some()),
-                    ("quick_start", quick_start.is_some()),
-                    ("reorder", reorder),
-                ];
+                if let Some((key, why)) = link::arq::refused(&framing) {
+                    let add = |problems: &mut Problems| {
+                        problems.within("framing", |problems| problems.add(key, why))
+                    };
+                    return if which.is_empty() { add(problems) } else { problems.within("return", add) };
+                }
+                let beside =
+                    [("acm", acm.is_some()), ("quick_start", quick_start.is_some()), ("reorder", reorder)];
                 if let Some((key, _)) = beside.into_iter().find(|(_, set)| *set) {
                     return problems.add("arq", format!("stands beside {which}{key}; allowed: one of them"));
                 }

@@ -65,6 +65,33 @@ fn tcp_sees_no_losses_of_the_link_but_those_of_its_queue() {
     assert!(with[0] <= with[3] && without[0] > without[3], "{without:?} {with:?}");
 }
 
+/// Coded frames of Proximity-1, of which some cannot be decoded: what is given to the link arrives, in no more bytes a second than the code leaves.
+#[test]
+fn coded_frames_are_retransmitted() {
+    let coded = r#"framing = { kind = "space", frame = "proximity-1", length = 2048, code = { kind = "convolutional" } }
+arq = { window = 4 }"#;
+    let error = r#"{ kind = "coded", eb_n0_db = 3.8, code = { kind = "convolutional" } }"#;
+    let text = relay(coded).replace(r#"{ kind = "packet", probability = 0.05 }"#, error);
+    let mut run = Run::new(&scenario(&text), 1, 0);
+    run.network.run_until(Time::ZERO + Span::from_secs(60));
+    sums(&mut run.network).unwrap();
+    let report = run.report();
+    for link in ["proximity", "proximity.return"] {
+        let arq = |column: &str| value(&report, "arq", link, column);
+        let (frames, delivered, again) = (arq("frames"), arq("delivered"), arq("retransmissions"));
+        assert!(delivered <= frames && frames - delivered <= 4.0, "{link}: {frames} {delivered}");
+        assert!(delivered > 100.0 && again > 0.0, "{link}: {delivered} {again}");
+    }
+    let datagrams = |table: &str, column: &str| value(&report, table, "datagrams", column);
+    let (sent, delivered) =
+        (datagrams("flow_source", "sent_packets"), datagrams("flow_destination", "delivered_packets"));
+    assert!(delivered >= sent - 20.0, "{sent} {delivered}");
+    // 256 kbit/s of symbols are half of that in bits.
+    let most = 128e3 / 8.0 * 60.0;
+    let bytes = value(&report, "flow_destination", "up", "delivered_bytes");
+    assert!(bytes < most && bytes > 0.2 * most, "{bytes}");
+}
+
 #[test]
 fn contacts_and_changes_lose_nothing() {
     let text = relay(
@@ -92,7 +119,20 @@ set.link.proximity = { rate = "64 kbit/s", delay = "50 ms", error = { kind = "pa
 #[test]
 fn what_an_arq_cannot_stand_beside_is_refused() {
     for (keys, why) in [
-        ("arq = {}\nframing = \"ule\"", "stands beside framing"),
+        ("arq = {}\nframing = \"ule\"", "ule stands beside arq"),
+        ("arq = {}\nframing = { kind = \"space\" }", "allowed: \"proximity-1\""),
+        (
+            "arq = {}\nframing = { kind = \"space\", frame = \"proximity-1\", control_field = true }",
+            "link.proximity.framing.control_field",
+        ),
+        (
+            "arq = {}\nframing = { kind = \"space\", frame = \"proximity-1\", code = { kind = \"reed-solomon\" } }",
+            "allowed: none, convolutional, ldpc",
+        ),
+        (
+            "arq = {}\nframing = { kind = \"space\", frame = \"proximity-1\" }",
+            "but the framing proximity-1 of proximity carries no more than 1106",
+        ),
         (
             "arq = {}\nreorder = true\njitter = { kind = \"uniform\", most = \"1 ms\" }",
             "stands beside reorder",

@@ -1,20 +1,35 @@
 //! What a link in one direction is, in numbers.
 
 use super::acm::{self, Modcod};
+use super::framing::Framed;
 use super::series::{self, Playback};
-use super::{Config, Ends};
+use super::{arq, framing, Config, Ends};
 use crate::facts::{Course, Hop, Traffic};
 use bentpipe_core::{Span, Time};
 
 impl Config {
     /// The hop over the direction between these ends that results call `part`.
     pub fn facts(&self, part: &str, ends: Ends<'_>, traffic: Traffic) -> Hop {
+        let frames = self.acm.as_ref().filter(|_| self.framing.has_frames());
+        let clear = frames.map(|acm| acm.in_clear_sky(None).unwrap_or(acm.most_robust()));
+        let framed = self.framing.framed(clear.map(Modcod::frame_bytes), traffic.bytes);
+        let hop = self.framed(part, ends, traffic, framed, self.framing.longest());
+        hop.within(if frames.is_some() { 1.0 } else { framed.efficiency })
+    }
+
+    /// The hop over the direction if its frames are retransmitted. The loss is that of a frame.
+    pub fn repeating(&self, part: &str, ends: Ends<'_>, traffic: Traffic) -> Hop {
+        let frames = arq::Frames::of(&self.framing);
+        let framed = frames.framed(traffic.bytes);
+        let below = Config { framing: framing::Config::default(), ..self.clone() };
+        below.framed(part, ends, traffic, framed, frames.longest()).within(framed.efficiency)
+    }
+
+    /// The hop, its rate that of the units in which packets travel.
+    fn framed(&self, part: &str, ends: Ends<'_>, traffic: Traffic, framed: Framed, longest: u32) -> Hop {
         // Quick-Start changes how a flow starts, which is the flow's to say.
         let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, holds, trace, acm } =
             self;
-        let frames = acm.as_ref().filter(|_| framing.has_frames());
-        let clear = frames.map(|acm| acm.in_clear_sky(None).unwrap_or(acm.most_robust()));
-        let framed = framing.framed(clear.map(Modcod::frame_bytes), traffic.bytes);
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
         let mut hop = Hop {
             part: part.to_owned(),
@@ -52,11 +67,17 @@ impl Config {
             let most = most.value();
             hop.notes.push(format!("it holds at most {most} packets, those on their way included"));
         }
-        if traffic.bytes > framing.longest() {
+        if framing.idles() {
+            let frame = framed.unit.map_or(Span::ZERO, |unit| rate.span_of(u64::from(unit)));
+            hop.notes.push(format!(
+                "a packet waits up to {frame} for the end of an idle frame, which is not in its delay"
+            ));
+        }
+        if traffic.bytes > longest {
             hop.notes.push(format!("packets of {} B are longer than the framing carries", traffic.bytes));
         }
         hop.shared.push((part.to_owned(), hop.rate_bit_s.mean));
-        hop.within(if frames.is_some() { 1.0 } else { framed.efficiency })
+        hop
     }
 }
 

@@ -387,6 +387,42 @@ fn a_framed_packet_is_through_with_its_last_unit() {
     assert_eq!(framed(r#"{"gse": {"frame": 1504}}"#, &[(0, 1500), (0, 20), (10, 1472)]), [1002, 2005, 2005]);
 }
 
+/// TM frames of 1496 bytes and a sync marker take 1 ms; 1488 bytes are for packets, each behind 4.
+const TM: &str = r#"{"space": {"length": 1496, "idle_frames": true}}"#;
+
+#[test]
+fn a_packet_waits_for_the_end_of_an_idle_frame() {
+    // The third shares the frame of the second, which begins at 3 ms; 1280 bytes of it are left for the fourth.
+    let packets = [(0, 100), (2300, 100), (2400, 100), (2600, 2000)];
+    assert_eq!(framed(TM, &packets), [1000, 4000, 4000, 5000]);
+    assert_eq!(framed(&TM.replace("true", "false"), &packets), [1000, 3300, 4300, 5300]);
+}
+
+#[test]
+fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
+    let mut config = config();
+    config.queue = queue::Config::default();
+    config.framing = serde_json::from_str(TM).unwrap();
+    let contacts: contacts::Config = serde_json::from_str(
+        r#"{"when": {"windows": {"windows": [["10 ms", "12500 us"], ["20 ms", "1 s"]]}}}"#,
+    )
+    .unwrap();
+    let openings = contacts.openings("a", "b", Streams::new(1, 0).stream("c"));
+    let stream = || Streams::new(1, 0).stream("l");
+    let (mut link, mut out) = (Link::new("l", &config, stream(), None).open_in(openings), Outbox::default());
+    run_contacts(&mut link, &mut out, 12);
+    link.receive(at(12_200), Port(0), packet(0, 100), &mut out);
+    // The frame would begin at 13 ms: it begins with the next contact.
+    assert_eq!(run_contacts(&mut link, &mut out, 500), [(0, 271_000)]);
+    assert_eq!(out.totals().dropped.len(), 0);
+    let mut link = Link::new("l", &config, stream(), None);
+    link.receive(at(2300), Port(0), packet(1, 100), &mut out);
+    let slower = Config { rate: Rate::from_bits_per_second(6_000_000), ..config.clone() };
+    change(&mut link, at(2500), &mut config, slower);
+    // The idle frame ends at 3 ms, and the next one takes 2 ms.
+    assert_eq!(run_contacts(&mut link, &mut out, 500), [(1, 255_000)]);
+}
+
 #[test]
 fn errors_act_on_the_units_that_are_sent() {
     // 1500 bytes by AAL5 are 32 cells, each lost with 1 %; a packet survives with 0.99^32, less what the last cell of the one

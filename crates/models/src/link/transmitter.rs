@@ -24,6 +24,8 @@ pub struct Transmitter {
     /// The framing, and its result for the last admitted packet.
     framer: Option<Box<dyn Framer>>,
     added: Added,
+    /// Whether the last unit was taken back, so that nothing can be added to it.
+    cut: bool,
     /// Random stream of the link to which the transmitter belongs.
     pub stream: Stream,
     /// Probe of the trace [`super::TRACE`], if it is recorded.
@@ -35,6 +37,8 @@ pub struct Transmitter {
     free_at: Time,
     /// Nothing is transmitted before then: the link is closed.
     closed_until: Time,
+    /// The end of the idle frame during which a packet arrived last.
+    idle_until: Time,
     /// Start of transmission, size and bytes to send of each waiting packet.
     waiting: VecDeque<(Time, u32, u32)>,
     backlog: Backlog,
@@ -69,11 +73,13 @@ impl Transmitter {
             counted: Time::ZERO,
             framer,
             added: Added::default(),
+            cut: false,
             stream,
             probe,
             last: (0, Span::ZERO),
             free_at: Time::ZERO,
             closed_until: Time::ZERO,
+            idle_until: Time::ZERO,
             waiting: VecDeque::new(),
             backlog: Backlog::default(),
             sent: Held::default(),
@@ -96,6 +102,7 @@ impl Transmitter {
     #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Time, DropReason> {
         self.forget_started(now);
+        self.idle(now);
         quick_start::pass(&mut self.grants, now, self.rate, packet);
         let answer = match self.admission.admit(now, packet, self.backlog, &mut self.stream) {
             Verdict::Drop(reason) => {
@@ -127,6 +134,7 @@ impl Transmitter {
 
     /// Takes a packet that was admitted earlier and withdrawn since. Returns when it will have been sent, and the framing's result.
     pub fn offer_again(&mut self, now: Time, packet: &mut Packet) -> (Time, Option<Added>) {
+        self.idle(now);
         let start = now.max(self.free_at);
         let bytes = self.frame(now, packet);
         self.waiting.push_back((start, packet.size, bytes));
@@ -137,6 +145,23 @@ impl Transmitter {
         (self.free_at, self.framer.as_ref().map(|_| self.added))
     }
 
+    /// Lets an idle frame that is in transmission end: what arrives begins behind it. Without packets, idle frames follow each other.
+    #[inline]
+    fn idle(&mut self, now: Time) {
+        let Some(framer) = self.framer.as_ref().filter(|framer| framer.idles() && self.free_at < now) else {
+            return;
+        };
+        let frame = self.rate.span_of(u64::from(framer.unit())).as_nanos().max(1);
+        let frames = now.since(self.free_at).as_nanos().div_ceil(frame);
+        self.free_at += Span::from_nanos(frames * frame);
+        self.idle_until = self.free_at;
+    }
+
+    /// Until when no packet is in transmission, if that is in the future.
+    fn silent_until(&self) -> Time {
+        self.closed_until.max(self.idle_until)
+    }
+
     /// The rate of transmission.
     pub fn rate(&self) -> Rate {
         self.rate
@@ -145,7 +170,7 @@ impl Transmitter {
     /// Whether a packet is in transmission: its first bit has left and its last bit has not.
     pub fn is_sending(&self, now: Time) -> bool {
         let next = self.waiting.iter().find(|(start, ..)| *start >= now);
-        next.map_or(self.free_at, |(start, ..)| *start) > now && self.closed_until <= now
+        next.map_or(self.free_at, |(start, ..)| *start) > now && self.silent_until() <= now
     }
 
     /// Takes back `packets`, all that are not sent at `now`, and sends nothing until `opens`.
@@ -201,6 +226,7 @@ impl Transmitter {
 
     /// Handles an arrival at a buffer without starting a transmission.
     pub fn keep(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
+        self.idle(now);
         quick_start::pass(&mut self.grants, now, self.rate, &mut packet);
         self.count_waiting(now);
         let buffer = self.buffer.as_mut().expect("it has a buffer");
@@ -363,10 +389,10 @@ impl Transmitter {
             let bits = u128::from(span.as_nanos()) * u128::from(before.bits_per_second());
             Span::from_nanos(u64::try_from(bits / u128::from(rate.bits_per_second())).unwrap_or(u64::MAX))
         };
-        // Positions of the old and the new schedule. While the link is closed nothing is in transmission.
-        let closed = self.closed_until > now;
+        // Positions of the old and the new schedule. While the link is closed, or in an idle frame, no packet is in transmission.
+        let closed = self.silent_until() > now;
         let mut old = match closed {
-            true => self.closed_until,
+            true => self.silent_until(),
             false => self.waiting.front().map_or(self.free_at, |(start, ..)| *start),
         };
         let mut new = if closed { old } else { now + stretched(old.since(now)) };
@@ -397,14 +423,14 @@ impl Transmitter {
             self.sent.packets -= 1;
             self.sent.bytes -= u64::from(packet.size);
         }
-        self.busy = self.busy.saturating_sub(self.free_at.since(since));
-        self.free_at = free;
+        self.busy = self.busy.saturating_sub(self.free_at.since(since.max(self.idle_until)));
+        (self.free_at, self.idle_until, self.cut) = (free, Time::ZERO, true);
     }
 
     /// The number of admitted packets that have not been sent.
     pub fn unsent(&self, now: Time) -> usize {
         let waiting = self.waiting.iter().rev().take_while(|(start, ..)| *start > now).count();
-        waiting + usize::from(self.free_at > now && self.closed_until <= now)
+        waiting + usize::from(self.free_at > now && self.silent_until() <= now)
     }
 
     /// The framing's unit; that of no framing without one.
@@ -423,7 +449,8 @@ impl Transmitter {
         let Some(framer) = &mut self.framer else { return packet.size };
         let unit = framer.unit();
         // The last unit starts its own transmission time before the end.
-        let open = self.free_at > now && self.free_at.since(now) >= self.rate.span_of(u64::from(unit));
+        let ahead = self.free_at > now && self.free_at.since(now) >= self.rate.span_of(u64::from(unit));
+        let open = !std::mem::take(&mut self.cut) && ahead;
         self.added = framer.add(packet.size, open);
         self.added.units * unit
     }
@@ -454,7 +481,7 @@ impl Transmitter {
     /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted and count
     /// neither as transmitted nor as transmission time.
     pub fn report(&self, name: &str, now: Time, pending: Held, error_drops: u64, report: &mut Report) {
-        let busy = self.busy.saturating_sub(self.free_at.since(now.max(self.closed_until)));
+        let busy = self.busy.saturating_sub(self.free_at.since(now.max(self.silent_until())));
         let packets = self.sent.packets;
         let values = [
             (packets - pending.packets) as f64,

@@ -82,6 +82,11 @@ pub trait Framer: Send {
     fn merges(&self) -> bool {
         false
     }
+
+    /// Whether units without packets are sent while there is nothing to send, so that a packet waits for the end of one.
+    fn idles(&self) -> bool {
+        false
+    }
 }
 
 /// The element that one error destroys: a cell, an MPEG packet, a frame.
@@ -112,6 +117,11 @@ pub struct Framed {
 }
 
 impl Config {
+    /// Whether its units are sent also while there is nothing to send.
+    pub fn idles(&self) -> bool {
+        matches!(self, Config::Space(space) if space.idle_frames)
+    }
+
     /// Whether its units are baseband frames, whose size depends on the MODCOD.
     pub fn has_frames(&self) -> bool {
         matches!(self, Config::Gse(_))

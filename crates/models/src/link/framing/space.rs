@@ -8,8 +8,11 @@
 //! With m bytes of sync marker, L bytes of frame and a code of c check bytes, m + L + c bytes are sent for L - h bytes of packets, where h are the
 //! headers and checks within the frame: 1279 for 1103 for a TM frame of 1115 bytes with a control field behind RS(255,223) with depth 5.
 //!
-//! **Deviations.** A frame begins when there is something to send; on a real link it begins when the idle frame before it ends, up to a
-//! frame's duration later. Proximity-1 has frames of varying length; here they have one.
+//! With `idle_frames`, frames follow each other without a pause, as on a real long-haul link: when there is nothing to send, an idle frame is sent, and a packet
+//! that arrives meanwhile begins with the next frame, half a frame later in the mean.
+//!
+//! **Deviations.** Without `idle_frames`, a frame begins when there is something to send. Proximity-1 has frames of varying length; here they have one, unless the link retransmits
+//! them ([`crate::link::arq`]): then each carries a packet and is as long as that needs, up to `length`.
 //!
 //! ```toml
 //! framing = { kind = "space", frame = "tm", length = 1115, code = { kind = "reed-solomon" } }
@@ -29,10 +32,13 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`.
     pub frame: Kind,
-    /// Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of RS(255,223).
+    /// Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of RS(255,223). With `arq`, of the longest frame.
     pub length: Count<16, 65_536>,
     /// Whether frames end with an operational control field of 4 bytes; off by default.
     pub control_field: bool,
+    /// Whether idle frames are sent when there is nothing to send, so that a packet waits for the end of the one in transmission; off by default. Links
+    /// with TM, AOS and USLP frames send them.
+    pub idle_frames: bool,
     /// Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6 bytes.
     pub packets: Packets,
     /// The channel code; none by default. The link's `error` of kind `coded` has the same one.
@@ -68,12 +74,23 @@ pub enum Packets {
     SpacePacket,
 }
 
+impl Packets {
+    /// Bytes of the header.
+    pub fn header(self) -> u32 {
+        match self {
+            Packets::Encapsulation => ENCAPSULATION,
+            Packets::SpacePacket => SPACE_PACKET,
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {
             frame: Kind::default(),
             length: Count::new(1115),
             control_field: false,
+            idle_frames: false,
             packets: Packets::default(),
             code: Code::default(),
         }
@@ -105,11 +122,14 @@ impl Sample for Config {
 impl Framing for Config {
     fn build(&self, _carrier: Option<u32>) -> Option<Box<dyn Framer>> {
         let layout = self.layout();
-        let header = match self.packets {
-            Packets::Encapsulation => ENCAPSULATION,
-            Packets::SpacePacket => SPACE_PACKET,
-        };
-        Some(Box::new(Frames { unit: layout.sent(&self.code.code()), data: layout.data(), header, room: 0 }))
+        let header = self.packets.header();
+        Some(Box::new(Frames {
+            unit: layout.sent(&self.code.code()),
+            data: layout.data(),
+            header,
+            idles: self.idle_frames,
+            room: 0,
+        }))
     }
 
     fn longest(&self) -> u32 {
@@ -139,6 +159,8 @@ struct Frames {
     data: u32,
     /// Bytes of a packet's header.
     header: u32,
+    /// Whether idle frames are sent.
+    idles: bool,
     /// What is left of the last frame.
     room: u32,
 }
@@ -146,6 +168,10 @@ struct Frames {
 impl Framer for Frames {
     fn unit(&self) -> u32 {
         self.unit
+    }
+
+    fn idles(&self) -> bool {
+        self.idles
     }
 
     fn add(&mut self, size: u32, open: bool) -> Added {

@@ -16,23 +16,34 @@
 //! If R frames are sent between the end of a lost one and its retransmission, and frames are lost with probability p, the link carries
 //! (1 - p) / (1 + p R) of its frames' rate, as long as the window does not close and losses are rare: a frame that is lost twice waits for the timer.
 //!
-//! Bytes: 3 of sync marker, 5 of header, the packet, 4 of CRC-32; a report is a frame with a control word (PLCW) of 2 bytes. The link's rate is
-//! that of these bytes, and its errors hit these frames. Reports go before data.
+//! Bytes: 3 of sync marker, 5 of header, the packet, 4 of CRC-32; a report is a frame with a control word (PLCW) of 2 bytes. With a framing of kind `space`
+//! the packet has a header of its own, and the link's code is around the frame ([`Frames`]). The link's rate is that of all these bytes, and its errors hit
+//! these frames. Reports go before data.
 //!
-//! Source: CCSDS 232.1-B, Communications Operation Procedure-1, and 211.0-B, Proximity-1 Space Link Protocol - Data Link Layer, from what is generally known of
-//! them; the texts were not read for this model. Deviations: reports follow each frame, and none is sent without one; the procedure is initialised
-//! from the start, and there is no limit of transmissions, after which it would give up; numbers do not return to 0 after 255, which makes no
-//! difference for a window of up to 127 frames over a link that keeps the order; a packet longer than a frame's data is dropped, not segmented.
+//! Sources: CCSDS 232.1-B-2, Communications Operation Procedure-1, of which published excerpts were read: the windows (K <= PW, W even and at most 254,
+//! that is K <= 127; 5.1.12 and 6.1.8), what the receiver does with N(S) equal to V(R), in the positive and in the negative window (figure 6-1), when the
+//! retransmit flag is reset (6.1), and that a report with the flag or the timer begins a retransmission (5.1). The state table of FOP-1
+//! was not at hand. CCSDS 211.0-B, Proximity-1 Space Link Protocol - Data Link Layer, from what is generally known of it.
+//!
+//! Deviations: reports follow each frame, and none is sent without one; the procedure is initialised from the start, and there is no Transmission_Limit,
+//! after which it would give up; numbers do not return to 0 after 255, which makes no difference for a window of up to 127 frames over a
+//! link that keeps the order, so that nothing reaches the lockout area either; a frame has one packet, and one that is longer than a frame's data is
+//! dropped, not segmented.
 //!
 //! ```toml
+//! framing = { kind = "space", frame = "proximity-1", code = { kind = "convolutional" } }
+//! error = { kind = "coded", eb_n0_db = 3.0, code = { kind = "convolutional" } }
 //! arq = { window = 60 }
 //! ```
 
-use super::{Link, TOO_LONG};
+mod frames;
+
+pub use frames::{refused, Frames};
+
+use super::{framing, Link, TOO_LONG};
 use crate::queue::buffer::{Buffer, Effects};
 use crate::{queue, Body, Change, Content, Held, Outbox, Packet, Payload, Port, Stage};
 use bentpipe_core::{Column, Count, FlowId, Report, Span, Stream, Table, Time, Whole};
-use bentpipe_dtn::frames::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -56,20 +67,6 @@ impl Default for Config {
         Config { window: Count::new(127), timer: None }
     }
 }
-
-/// Bytes of a frame beside its packet: sync marker, header and check.
-pub fn overhead() -> u32 {
-    let kind = Kind::Proximity1;
-    kind.marker() + kind.header() + kind.check()
-}
-
-/// The longest packet in a frame.
-pub fn longest() -> u32 {
-    Kind::Proximity1.longest() - Kind::Proximity1.header()
-}
-
-/// Bytes of the control word in a report (PLCW).
-const CONTROL_WORD: u32 = 2;
 
 /// Counters of the retransmissions of a link's direction.
 pub static REPORT: Table = Table {
@@ -144,6 +141,7 @@ struct Kept {
 /// The sender and the receiver of packets in one direction.
 struct Direction {
     name: String,
+    frames: Frames,
     waiting: Box<dyn Buffer>,
     stream: Stream,
     /// The number of the first frame that is not acknowledged, NN(R), and the frames from there to V(S).
@@ -167,6 +165,7 @@ impl Direction {
     fn new(name: &str, config: &super::Config, stream: Stream) -> Direction {
         Direction {
             name: name.to_owned(),
+            frames: Frames::of(&config.framing),
             waiting: config.queue.build(config.rate).buffer(),
             stream,
             first: 0,
@@ -213,7 +212,7 @@ impl Direction {
             let packet = self.waiting.dequeue(now, &mut effects);
             self.counters.drops += effects.drops;
             let packet = packet?;
-            let bytes = packet.size + overhead();
+            let bytes = self.frames.packet(packet.size);
             self.kept.push_back(Kept { packet: Some(Whole::new(packet)), bytes });
             self.counters.frames += 1;
         } else {
@@ -271,9 +270,10 @@ pub struct Arq {
     directions: [Direction; 2],
 }
 
-/// The configuration of the link below: the queue is in front of the procedure.
+/// The configuration of the link below, which sends frames: the queue is in front of the procedure, and the procedure makes the frames.
 pub fn below(config: &super::Config) -> super::Config {
-    super::Config { queue: queue::Config::Unlimited(Default::default()), ..config.clone() }
+    let queue = queue::Config::Unlimited(Default::default());
+    super::Config { queue, framing: framing::Config::default(), ..config.clone() }
 }
 
 impl Arq {
@@ -306,7 +306,7 @@ impl Arq {
                 let (body, bytes) = if std::mem::take(&mut report.to_report) {
                     report.counters.reports += 1;
                     let control = Control { expects: report.expects, retransmit: report.retransmit };
-                    (Body::layer(control), overhead() + CONTROL_WORD)
+                    (Body::layer(control), self.directions[side].frames.report())
                 } else if let Some((number, bytes)) = self.directions[side].take(now, self.window, out) {
                     (Body::layer(Frame(number)), bytes)
                 } else {
@@ -328,7 +328,7 @@ impl Arq {
     /// The longest time from the end of a frame to its report.
     fn round_trip(&self, side: usize) -> Span {
         let [there, back] = [&self.links[side], &self.links[1 - side]];
-        let report = overhead() + CONTROL_WORD;
+        let report = self.directions[1 - side].frames.report();
         // The report waits for the frame that is being sent.
         let bytes = self.directions[1 - side].longest.max(report) + report;
         there.delay() + back.delay() + back.rate().span_of(u64::from(bytes))
@@ -349,7 +349,7 @@ impl Stage for Arq {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
         let number = usize::from(port.0);
         if number < 2 {
-            if packet.size > longest() {
+            if packet.size > self.directions[number].frames.longest() {
                 return out.drop(packet, TOO_LONG);
             }
             self.directions[number].keep(now, packet, out);

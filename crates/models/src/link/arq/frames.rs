@@ -1,0 +1,108 @@
+//! The frames in which packets are retransmitted: those of Proximity-1 (CCSDS 211.0-B), which are as long as their packet needs, behind the link's
+//! channel code.
+//!
+//! A frame of a packet of n bytes has a header of 5 bytes, a packet header of h bytes and the packet; before it goes a sync marker of 3 bytes,
+//! behind it a CRC of 4. A code of rate r sends (3 + 5 + h + n + 4) / r bytes for it. Without a framing, h is 0 and nothing is coded: n + 12 bytes.
+
+use crate::channel::code::Code;
+use crate::link::framing::space::Kind;
+use crate::link::framing::{self, Framed};
+use bentpipe_dtn::{coding, frames};
+
+/// Bytes of the control word in a report (PLCW).
+const CONTROL_WORD: u32 = 2;
+
+/// The frames of one direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames {
+    code: coding::Code,
+    /// Bytes of a packet's header within the frame.
+    header: u32,
+    /// Bytes of the longest frame, without sync marker, CRC and code.
+    most: u32,
+}
+
+impl Frames {
+    /// The frames of a link with this framing, which [`refused`] does not refuse.
+    pub fn of(framing: &framing::Config) -> Frames {
+        match framing {
+            framing::Config::Space(space) => Frames {
+                code: space.code.code(),
+                header: space.packets.header(),
+                most: space.length.value() as u32,
+            },
+            _ => Frames { code: coding::Code::None, header: 0, most: frames::Kind::Proximity1.longest() },
+        }
+    }
+
+    /// Bytes that are sent for a frame with so many bytes behind its header.
+    fn with(&self, data: u32) -> u32 {
+        let kind = frames::Kind::Proximity1;
+        frames::Frame { kind, length: kind.header() + data, control_field: false, insert: 0 }.sent(&self.code)
+    }
+
+    /// Bytes that are sent for a packet.
+    pub fn packet(&self, bytes: u32) -> u32 {
+        self.with(self.header + bytes)
+    }
+
+    /// Bytes that are sent for a report.
+    pub fn report(&self) -> u32 {
+        self.with(CONTROL_WORD)
+    }
+
+    /// Bytes of the longest packet.
+    pub fn longest(&self) -> u32 {
+        self.most - frames::Kind::Proximity1.header() - self.header
+    }
+
+    /// What becomes of packets of one size.
+    pub fn framed(&self, bytes: u32) -> Framed {
+        let unit = self.packet(bytes);
+        Framed { efficiency: f64::from(bytes) / f64::from(unit), unit: Some(unit), units: 1.0 }
+    }
+}
+
+/// The key of a framing over which nothing can be retransmitted, and why, if it is one.
+pub fn refused(framing: &framing::Config) -> Option<(&'static str, String)> {
+    let space = match framing {
+        framing::Config::None(_) => return None,
+        framing::Config::Space(space) => space,
+        other => {
+            let message = format!(
+                "{} stands beside arq; allowed: none, or space with frame = \"proximity-1\"",
+                other.kind()
+            );
+            return Some(("", message));
+        }
+    };
+    if space.frame != Kind::Proximity1 {
+        return Some((
+            "frame",
+            "stands beside arq, and frames of this kind are not retransmitted; allowed: \"proximity-1\""
+                .to_owned(),
+        ));
+    }
+    if space.idle_frames {
+        return Some((
+            "idle_frames",
+            "stands beside arq, and Proximity-1 sends no idle frames; allowed: false".to_owned(),
+        ));
+    }
+    if space.control_field {
+        return Some((
+            "control_field",
+            "stands beside arq, whose reports are frames of their own; allowed: false".to_owned(),
+        ));
+    }
+    match space.code {
+        Code::None(_) | Code::Convolutional(_) | Code::Ldpc(_) => None,
+        Code::ReedSolomon(_) | Code::Bch(_) | Code::Concatenated(_) | Code::Turbo(_) => {
+            let message = format!(
+                "{} is not a code of Proximity-1, whose frames vary in length (arq); allowed: none, convolutional, ldpc",
+                space.code.kind()
+            );
+            Some(("code", message))
+        }
+    }
+}
