@@ -1,5 +1,5 @@
 """Contacts and bundle agents on the real clock: emulated links that open and close, an emulated network of agents, and
-``bentpipe dtn`` in the hosts of a space link, over LTP and by MTCP from pyD3TN."""
+``bentpipe dtn`` in the hosts of a space link, over LTP, by MTCP from pyD3TN, and with dtnd in both directions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import bentpipe as bp
+import dtnd
 import pytest
-from networks import START, Bentpipe, networks, until
+from networks import START, Bentpipe, needs, networks, until
 
 pytestmark = networks
 
@@ -108,6 +109,55 @@ def test_pyd3tn_sends_over_it_by_mtcp(space: Bentpipe, tmp_path: Path) -> None:
         until(lambda: {path.read_bytes() for path in inbox.glob("in/*")} == expected, 100)
         # The handshake of TCP takes a round trip, and the bundles another light time.
         assert time.monotonic() - begun > 3 * LIGHT_S
+
+
+ASK = """
+import sys, urllib.request
+path, *body = sys.argv[1:]
+body = open(body[0], "rb").read() if body else None
+sys.stdout.buffer.write(urllib.request.urlopen("http://127.0.0.1:3000/" + path, body, timeout=20).read().hex().encode())
+"""
+
+
+@needs("dtnd")
+@pytest.mark.parametrize("layer", dtnd.LAYERS)
+def test_dtnd_and_the_agent_exchange_bundles_over_it(layer: str, space: Bentpipe, tmp_path: Path) -> None:
+    """The agent opens the session of TCPCL, since dtnd waits for three seconds only; its bundles come back over it."""
+    inbox, file = tmp_path / "inbox", tmp_path / "picture"
+    # One packet: of the 18 packets of a larger datagram, one would be lost, and dtnd ends a session of TCPCL over which
+    # no whole message has come for 15 s.
+    file.write_bytes(bytes(range(256)) * (100 if layer == "mtcp" else 4))
+    place = {
+        host: space("exec", host, "--", "getent", "ahostsv4", host).split()[0]
+        for host in ("earth", "orbiter")
+    }
+
+    def ask(path: str, *body: str) -> bytes:
+        return bytes.fromhex(space("exec", "earth", "--", sys.executable, "-c", ASK, path, *body))
+
+    back = None if layer == "tcpcl" else f"{place['orbiter']}:4701/orbiter"
+    theirs = dtnd.words("theirs", layer, 4700, 3000, back, tmp_path)
+    orbiter = [
+        "dtn://orbiter/", "--storage", str(tmp_path / "orbiter"), "--listen", "tcpcl://127.0.0.1",
+        "--listen", f"{layer}://0.0.0.0:4701", "--peer", f"dtn://theirs/={layer}://{place['earth']}:4700",
+        "--deliver", str(inbox), "--rate", "256 kbit/s",
+    ]  # fmt: skip
+    with (tmp_path / "dtnd.log").open("w") as log:
+        daemon = space.begin("exec", "earth", "--", *theirs, stdout=log, stderr=log)
+        try:
+            with running(space, "orbiter", *START, "dtn", "agent", *orbiter):
+                begun, there = time.monotonic(), ("--to", "dtn://theirs/incoming")
+                for _ in range(4):
+                    space("exec", "orbiter", "--", *START, "dtn", "send", str(file), *there)
+                nothing = b"Nothing to receive"
+                got = until(lambda: (one := ask("endpoint?incoming")) != nothing and one, 100)
+                assert time.monotonic() - begun > LIGHT_S and file.read_bytes() in got
+                for _ in range(4):
+                    ask("send?dst=dtn://orbiter/in", str(file))
+                until(lambda: any(path.read_bytes() == file.read_bytes() for path in inbox.glob("in/*")), 100)
+        finally:
+            daemon.kill()
+            daemon.wait(20)
 
 
 WINDOWS = """

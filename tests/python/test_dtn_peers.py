@@ -1,4 +1,4 @@
-"""``bentpipe dtn`` and the bundle protocol of others: pyD3TN (MTCP, and bundles in datagrams)."""
+"""``bentpipe dtn`` and the bundle protocol of others: pyD3TN (MTCP, datagrams) and dtnd (TCPCL, MTCP, datagrams)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dtnd
 import pytest
+from networks import needs
 from test_dtn import agent, counts, send, wait_for
 
 pytest.importorskip("pyd3tn", reason="pyD3TN is not installed")
@@ -110,3 +112,44 @@ def test_pyd3tn_reads_what_the_agent_forwards(layer: str, tmp_path: Path) -> Non
         assert offsets[0][0] == 0 and offsets[1][0] == offsets[0][1]
         assert {one.primary_block.total_payload_length for one in parts} == {100_000}
     assert sent["malformed"] == 0
+
+
+@needs("dtnd")
+@pytest.mark.parametrize("layer", dtnd.LAYERS)
+def test_dtnd_and_the_agent_exchange_bundles(layer: str, tmp_path: Path) -> None:
+    inbox = tmp_path / "delivered"
+    port = dtnd.free(socket.SOCK_DGRAM if layer == "udp" else socket.SOCK_STREAM)
+    options = ("--listen", f"{layer}://127.0.0.1:0", "--deliver", str(inbox))
+    peer = ("--peer", f"dtn://theirs/={layer}://127.0.0.1:{port}")
+    # dtnd takes at most 64 kB by TCPCL, and puts no fragments together.
+    large = bytes(range(256)) * 230
+    file = tmp_path / "large"
+    file.write_bytes(large)
+    with agent("dtn://earth/", tmp_path / "earth", *options, *peer) as (earth, near):
+        with dtnd.running("theirs", layer, port, f"{near}/earth", tmp_path) as theirs:
+            there = [b"one", b"two" * 1000, large]
+            for payload in there:
+                theirs.send("dtn://earth/in", payload)
+            wait_for(lambda: len(list(inbox.glob("in/*"))) == 3)
+            assert sorted(path.read_bytes() for path in inbox.glob("in/*")) == sorted(there)
+            ends = ("--from", "dtn://earth/out", "--to", "dtn://theirs/incoming")
+            address = (*ends, "--via", f"{layer}://{near}")
+            send(*address, str(file))
+            send(*address, "--size", "1 kB", "--count", "20", "--hops", "5")
+            back: list[Any] = []
+            reports: list[Any] = []
+
+            def arrived(endpoint: str, found: list[Any]) -> int:
+                found.extend(map(bundle7.Bundle.parse, theirs.received(endpoint)))
+                return len(found)
+
+            wait_for(lambda: arrived("incoming", back) == 21)
+            wait_for(lambda: arrived("dtn://theirs/", reports) == 3)
+        got = counts(earth)
+    assert large in [one.payload_block.data for one in back]
+    assert [len(one.payload_block.data) for one in back].count(1000) == 20
+    records = [bundle7.BundleStatusReport.from_cbor(cbor2.loads(one.payload_block.data)) for one in reports]
+    assert all(
+        record.is_delivered and str(record.subject_source_eid) == "dtn://theirs/" for record in records
+    )
+    assert (got["delivered"], got["reports"], got["malformed"], got["stored"]) == (3, 3, 0, 0)

@@ -17,6 +17,7 @@ use crate::store::Store;
 use bentpipe_core::Time;
 use bentpipe_dtn::contacts::Node;
 use bp7::administrative_record as report;
+use bp7::crc::{CrcBlock, CrcValue};
 use bp7::flags::{BundleControlFlags, BundleValidation};
 use bp7::{dtntime, Bundle, EndpointID};
 use bytes::Bytes;
@@ -544,10 +545,23 @@ impl Agent {
     }
 }
 
-/// A bundle whose checks hold.
+/// A bundle whose checks hold. A primary block may be without a CRC, as dtnd sends it (dtn7 0.21), although RFC 9171, section 4.3.1,
+/// wants one.
 fn parse(bytes: &[u8]) -> Option<Bundle> {
     let mut bundle = parse_unchecked(bytes)?;
-    (bundle.crc_valid() && bundle.validate().is_ok()).then_some(bundle)
+    if !bundle.crc_valid() {
+        return None;
+    }
+    let unprotected = bundle.primary.crc == CrcValue::CrcNo;
+    if unprotected {
+        bundle.primary.crc = CrcValue::Crc32Empty;
+        bundle.primary.update_crc();
+    }
+    let valid = bundle.validate().is_ok();
+    if unprotected {
+        bundle.primary.crc = CrcValue::CrcNo;
+    }
+    valid.then_some(bundle)
 }
 
 /// A bundle that has been checked when it came.

@@ -182,6 +182,27 @@ fn deliveries_are_reported_and_what_is_over_is_dropped() {
     );
 }
 
+/// A bundle as dtnd of dtn7 0.21 sent it, but for the lifetime: its primary block has no CRC, which RFC 9171, section 4.3.1, wants.
+/// It is delivered.
+#[test]
+fn a_primary_block_may_be_without_crc() {
+    let folder = Folder::new("no-crc");
+    let inbox = folder.0.join("delivered");
+    let node = Running::start(Config {
+        listen: vec![any(Layer::Tcpcl)],
+        deliver: Some(inbox.clone()),
+        ..config("earth", &folder.0)
+    });
+    let of_dtnd = "9f88071a000200040082016a2f2f65617274682f696e8201692f2f7468656972732f8201692f2f7468656972732f\
+                   821b000000c59efec84f001b000100000000000085060300004c8201692f2f7468656972732f850a02000044821820\
+                   0185010100004568656c6c6fff";
+    let sent = client::send_tcpcl(node.address, "dtn://app/", &mut [bytes(of_dtnd)].into_iter(), PATIENCE);
+    assert_eq!(sent.unwrap(), 1);
+    wait_for("the bundle", || payloads(&inbox.join("in")).len() == 1);
+    assert_eq!(payloads(&inbox.join("in")), BTreeSet::from([b"hello".to_vec()]));
+    assert_eq!(node.finish().malformed, 0);
+}
+
 /// The agent of [`accepted_bundles_survive_kills`], as a process of its own: this test's program with this variable.
 const ROLE: &str = "BENTPIPE_AGENT_TEST";
 
