@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -153,3 +154,29 @@ def test_dtnd_and_the_agent_exchange_bundles(layer: str, tmp_path: Path) -> None
         record.is_delivered and str(record.subject_source_eid) == "dtn://theirs/" for record in records
     )
     assert (got["delivered"], got["reports"], got["malformed"], got["stored"]) == (3, 3, 0, 0)
+
+
+@needs("hardy-echo")
+def test_hardy_sends_back_what_the_agent_sends(tmp_path: Path) -> None:
+    """``tests/peers/hardy`` echoes by hardy's libraries: payloads come back over the session that the agent opens."""
+    inbox, file, port = tmp_path / "delivered", tmp_path / "file", dtnd.free()
+    file.write_bytes(bytes(range(256)) * 1000)
+    theirs = subprocess.Popen(["hardy-echo", "5", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert theirs.stdout is not None and theirs.stdout.readline().startswith("listens on")
+        options = ("--listen", "tcpcl://127.0.0.1:0", "--deliver", str(inbox))
+        with agent("ipn:3.0", tmp_path / "mars", *options, "--peer", f"ipn:5.0=tcpcl://127.0.0.1:{port}") as (
+            mars,
+            near,
+        ):
+            address = ("--from", "ipn:3.1", "--to", "ipn:5.7", "--via", f"tcpcl://{near}")
+            send(*address, str(file))
+            send(*address, "--size", "1 kB", "--count", "20")
+            wait_for(lambda: len(list(inbox.glob("1/*"))) == 21)
+            payloads = [path.read_bytes() for path in inbox.glob("1/*")]
+            got = counts(mars)
+    finally:
+        theirs.kill()
+        theirs.communicate()
+    assert file.read_bytes() in payloads and [len(one) for one in payloads].count(1000) == 20
+    assert (got["forwarded"], got["delivered"], got["malformed"], got["stored"]) == (21, 21, 0, 0)

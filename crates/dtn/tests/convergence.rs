@@ -41,6 +41,26 @@ fn a_transfer_is_segments_of_what_the_other_side_takes() {
     assert_eq!(left.next_event(), Some(Event::Sent(0)));
 }
 
+/// RFC 9174, section 5.2.3: each segment is acknowledged, with its flags and the length that has arrived so far.
+#[test]
+fn an_acknowledgment_has_the_flags_of_its_segment() {
+    let (mut left, mut right) = (session("dtn://a/", 1 << 20, 0), session("dtn://b/", 3, 0));
+    let (hello, answer) = (left.write(Time::ZERO, 1 << 16), right.write(Time::ZERO, 1 << 16));
+    left.read(Time::ZERO, &answer);
+    right.read(Time::ZERO, &hello);
+    let number = |number: u8| [&[0; 7][..], &[number]].concat();
+    let acknowledgment =
+        |flags: u8, transfer, length| [&[2, flags][..], &number(transfer), &number(length)].concat();
+    for (transfer, bundle, flags) in [(0, "bundle!", &[(2, 3), (0, 6), (1, 7)][..]), (1, "one", &[(3, 3)])] {
+        left.send(Bytes::from(bundle));
+        right.read(Time::ZERO, &left.write(Time::ZERO, 1 << 16));
+        right.accept(u64::from(transfer), bundle.len() as u64);
+        let expected: Vec<u8> =
+            flags.iter().flat_map(|(flags, length)| acknowledgment(*flags, transfer, *length)).collect();
+        assert_eq!(right.write(Time::ZERO, 1 << 16), expected, "{bundle}");
+    }
+}
+
 #[test]
 fn a_silent_session_sends_keepalives_and_ends() {
     let (mut left, mut right) = (session("dtn://a/", 1 << 20, 30), session("dtn://b/", 1 << 20, 10));

@@ -9,7 +9,7 @@
 
 use bentpipe_core::{Span, Time};
 use bytes::Bytes;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// What one side of a session brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +114,8 @@ pub struct Session {
     waiting: VecDeque<Outgoing>,
     /// Transfers without their last acknowledgment, with the lengths of their bundles.
     unacknowledged: VecDeque<(u64, u64)>,
+    /// Transfers that have arrived in one segment and are neither accepted nor refused.
+    in_one: BTreeSet<u64>,
     next_transfer: u64,
     /// The transfer that is being received.
     incoming: Option<(u64, Vec<u8>)>,
@@ -135,6 +137,7 @@ impl Session {
             events: VecDeque::new(),
             waiting: VecDeque::new(),
             unacknowledged: VecDeque::new(),
+            in_one: BTreeSet::new(),
             next_transfer: 0,
             incoming: None,
             theirs: (0, 0),
@@ -181,13 +184,15 @@ impl Session {
         Some(transfer)
     }
 
-    /// Acknowledges a bundle that has arrived.
+    /// Acknowledges a bundle that has arrived, with the flags of its last segment (RFC 9174, section 5.2.3).
     pub fn accept(&mut self, transfer: u64, length: u64) {
-        self.acknowledge(END, transfer, length);
+        let flags = if self.in_one.remove(&transfer) { START | END } else { END };
+        self.acknowledge(flags, transfer, length);
     }
 
     /// Refuses a bundle that has arrived, for a reason of RFC 9174, section 5.2.4.
     pub fn refuse(&mut self, transfer: u64, reason: u8) {
+        self.in_one.remove(&transfer);
         self.output.extend([XFER_REFUSE, reason]);
         self.output.extend(transfer.to_be_bytes());
     }
@@ -399,6 +404,9 @@ impl Session {
             return Ok(Some(()));
         }
         if let Some((transfer, bundle)) = self.incoming.take() {
+            if flags & START != 0 {
+                self.in_one.insert(transfer);
+            }
             self.events.push_back(Event::Received { transfer, bundle: Bytes::from(bundle) });
         }
         Ok(Some(()))
