@@ -24,7 +24,7 @@ from bentpipe.measure.sockets import Steady
 from bentpipe.measure.summary import summarise
 from bentpipe.measure.tcplog import TcpLog
 from bentpipe.runs import open_run
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from measuring import KEY, Line, reflecting
 
@@ -127,6 +127,8 @@ ANSWERS = st.dictionaries(
 RECORDS = st.one_of(st.binary(max_size=40), st.just(np.zeros(2, dtype=COUNTED).tobytes()))
 
 
+# A transfer that the reflector opens, and of which nothing comes.
+@example("tcp", "down", [({"name": "ab" * 16}, b"")])
 @settings(max_examples=40)
 @given(
     st.sampled_from(["tcp", "udp", "page", "survey", "transports", "burst"]),

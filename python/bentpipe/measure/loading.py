@@ -284,7 +284,9 @@ class Loads:
             # The reflector would have begun with a SYN when this host's SYN reached it.
             outcome.begin = (before + self._steady.now()) // 2
             sock.sendall(name)
-            got = bulk.receive(sock, self._steady.now, self._go_on)
+            end = time.monotonic() + item.load.duration + REPORT_S
+            got = bulk.receive(sock, self._steady.now, lambda: self._go_on() and time.monotonic() < end)
+            late = time.monotonic() >= end
             outcome.counted = got.counted()
             answer, data = channel.hear(REPORT_S)
             self._checked(answer)
@@ -293,6 +295,8 @@ class Loads:
                 outcome.tcp = rows.reshape(-1, 1 + len(COLUMNS))
             ended = answer.get("ended")
             outcome.trouble = None if ended is None else str(ended)
+            if late:
+                outcome.trouble = f"it had not ended {REPORT_S:g} s after its time"
 
     def _udp_up(self, outcome: Outcome) -> None:
         item = outcome.item
