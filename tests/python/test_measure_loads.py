@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import bentpipe as bp
@@ -224,6 +225,7 @@ pause = "1 s"
 """
 
 
+@pytest.mark.alone
 @networks
 def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """A queue of 100 ms in both directions, filled by TCP and by datagrams at 1.4 times the rate."""
@@ -372,6 +374,35 @@ def test_a_queue_of_packets_is_told_by_two_sizes() -> None:
     assert large is not None and small is not None
     both = together([large, small], "up")
     assert both is not None and not both.in_packets and both.depth == pytest.approx(60_000, abs=150)
+
+
+def test_a_constant_load_does_not_make_a_queue_that_drops_in_front_one_of_packets() -> None:
+    """At 1.2 times the rate what arrives has waited for 1 / 1.2 of the queue: as many packets of 1200 bytes as of a
+    burst's 1400."""
+    burst = queue(through("front", 60, 300, 2e-5, size=1400))
+    assert burst is not None and burst.policy == "drop-front"
+    steady = replace(burst, load="udp-up-1", size=1200, depth=round(burst.depth / 1.17), policy="aqm")
+    steady = replace(steady, packets=round(steady.depth / steady.size))
+    assert steady.packets == pytest.approx(burst.packets, abs=1)
+    both = together([steady, burst], "up")
+    assert both is not None and both.depth == burst.depth and not both.in_packets
+
+
+@pytest.mark.parametrize("kind", ["tail", "front"])
+@pytest.mark.parametrize(("late_s", "is_said"), [(0.004, False), (0.02, True)])
+def test_the_bounds_of_a_depth_hold_it_when_a_host_is_late(kind: str, late_s: float, is_said: bool) -> None:
+    one = through(kind, 60, 300, 1e-4)
+    rows, sound = one.outcome.arrived, queue(one)
+    assert sound is not None and sound.depth_reason is None and sound.depth_most is not None
+    assert sound.depth_least <= 60_000 <= sound.depth_most <= 1.1 * sound.depth_least
+    # A host does nothing for a while when those come that have waited longest, and then takes all.
+    at, late = rows["arrived"], int(1e9 * late_s)
+    first = at[np.flatnonzero(rows["number"] >= (60 if kind == "tail" else 315))[0]]
+    at[(at > first) & (at < first + late)] = first + late
+    found = queue(one)
+    assert found is not None and found.policy == sound.policy and found.depth_most is not None
+    assert found.depth_least <= 60_000 <= found.depth_most and found.depth == pytest.approx(60_000, rel=0.1)
+    assert (found.depth_reason is not None) == is_said
 
 
 def test_a_fair_queue_lets_another_port_pass() -> None:

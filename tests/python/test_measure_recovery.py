@@ -118,6 +118,9 @@ def checks(document: dict[str, Any], run: Path, sides: list[dict[str, Any]]) -> 
         if QUEUES[side["queue"]] == side["queue"]:
             depth = base_value(link["queue"].get("bytes", "0 B"))
             found[f"depth {direction}"] = abs(depth / float(side["bytes"]) - 1) <= 0.1
+            found[f"bounds of depth {direction}"] = all(
+                row["depth_least"] <= float(side["bytes"]) <= (row["depth_most"] or np.inf) for row in rows
+            )
         found[f"policy {direction}"] = policy == QUEUES[side["queue"]]
     return found
 
@@ -162,6 +165,7 @@ def recover(
     return right
 
 
+@pytest.mark.alone
 @networks
 def test_three_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
     right = recover(bentpipe, tmp_path, 3, seed=1)

@@ -183,9 +183,11 @@ def _print(said: Summary) -> None:
         if one.rate is not None:
             held = "holds" if one.overflowed else "holds at least"
             policy = f", {one.policy}" if one.policy else ""
+            most = f" to {one.depth_most / 1e3:.1f}" if one.depth_most is not None else " or more"
+            reason = f"; {one.depth_reason}" if one.depth_reason and one.overflowed else ""
             print_note(
                 f"{one.load}: {rate_text(one.rate)}; the queue {held} {one.depth / 1e3:.1f} kB "
-                f"({one.packets} packets of {one.size} B){policy}"
+                f"({one.depth_least / 1e3:.1f}{most}; {one.packets} packets of {one.size} B){policy}{reason}"
             )
     for seen in said.surveys:
         typer.echo(text(seen))

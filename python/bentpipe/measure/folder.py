@@ -305,6 +305,11 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
         "skew": [list(part.skew) for part in said.delays.parts] if said.delays else [],
         "kernel_timestamps": seen.kernel_received,
         "probe_load_bit_s": load_bit_s(seen),
+        "queue_depth": [
+            {"load": one.load, "least": one.depth_least, "most": one.depth_most, "reason": one.depth_reason}
+            for one in said.queues
+            if one.depth_reason
+        ],
         "proxy": said.proxy,
         "icmp": seen.no_echoes or f"{(seen.echoes[:, 1] > 0).sum()} of {len(seen.echoes)} had a reply",
     }

@@ -1,8 +1,8 @@
 """Rate, depth and drop policy of a bottleneck, from datagrams that came faster than it could send them.
 
-What arrives of a burst arrives at the bottleneck's rate. The longest wait, times the rate, is what the queue holds, but
-for less than a packet, and small datagrams in the middle of the burst show how much less. A queue that holds as many
-packets of one size as of another is limited in packets. Which numbers disappear tells the policy:
+What arrives of a burst arrives at the bottleneck's rate. The longest wait, times the rate, is what the queue holds
+(:mod:`bentpipe.measure.depth`). A queue that holds as many packets of one size as of another is limited in packets.
+Which numbers disappear tells the policy:
 
 - drop-tail: what arrives around a lost datagram has found a full queue, so its wait is the longest, and for most of
   them the same to some packets;
@@ -21,11 +21,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from . import depth
 from .clock import Times
+from .depth import FULL, Depth, Seen
 from .inload import Loaded
 
-#: A wait is that of a full queue from this part of the longest on.
-FULL: Final = 0.85
 #: Seconds within which packets catch up with those before them on a path that has become shorter.
 CATCHING_UP_S: Final = 0.025
 #: Least change of the delay, in seconds, that is taken for a handover; the time before and after it for which it holds,
@@ -37,8 +37,6 @@ STEADY: Final = 8
 LEAST_PAIRS: Final = 30
 #: Least number of losses from which a policy is told; fewer may be random.
 LEAST_LOSSES: Final = 5
-#: Least small datagrams of a burst by which the depth is refined.
-FEWEST_FILLERS: Final = 3
 #: Loads whose sizes differ by this factor tell whether a queue is limited in packets: if their packets agree to a part
 #: and their bytes do not.
 APART: Final = 1.1
@@ -60,6 +58,10 @@ class Queue:
     #: Bytes and packets of the load's size that the queue holds; a lower bound where `overflowed` is false.
     depth: int
     packets: int
+    #: Bounds of the bytes, the upper one None where it is not known, and why they are not closer.
+    depth_least: int
+    depth_most: int | None
+    depth_reason: str | None
     overflowed: bool
     #: "drop-tail", "drop-front", "aqm", "fair-queuing"; None if it cannot be told.
     policy: str | None
@@ -85,7 +87,16 @@ def bottlenecks(
     for one in loads:
         direction = one.outcome.item.load.direction
         found.append(queue(one, losses.get(direction, 0.0), (probes or {}).get(direction)))
-    return [one for one in found if one is not None and one.rate is not None]
+    known = [one for one in found if one is not None and one.rate is not None]
+    # At a constant rate a queue that drops at its front lets nothing wait for all of it, and looks like an AQM.
+    front = {one.direction for one in known if one.policy == "drop-front"}
+    why = "a constant load does not wait for all of a queue that drops in front"
+    return [
+        replace(one, depth_most=None, depth_reason=why)
+        if one.direction in front and one.overflowed and one.policy != "drop-front"
+        else one
+        for one in known
+    ]
 
 
 def together(queues: Sequence[Queue], direction: str) -> Queue | None:
@@ -102,7 +113,7 @@ def together(queues: Sequence[Queue], direction: str) -> Queue | None:
     # A handover in the middle of a load, or a busy host, can only add to the longest wait: of two the shorter one.
     middle = sorted(showing, key=lambda one: one.depth)[(len(showing) - 1) // 2]
     rate = float(np.median([one.rate for one in own if one.rate is not None]))
-    in_packets = _is_in_packets([one for one in own if one.overflowed])
+    in_packets = _is_in_packets([one for one in showing if one.overflowed])
     return replace(
         middle, rate=rate, policy=policy, overflowed=any(one.overflowed for one in own), in_packets=in_packets
     )
@@ -136,61 +147,50 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
     wait -= np.nanmin(wait)
     # What another queue lets pass between takes its part of the rate.
     beside = np.concatenate([companions, np.flatnonzero(small)])
-    other = [(arrived[beside], one.outcome.pattern["size"][beside])]
+    probing: tuple[Times, Any] = (np.empty(0), np.empty(0))
     if probes is not None:
-        other.append(((probes.at - one.outcome.sent[0]) / 1e9, probes.size))
-    between = (np.concatenate([at for at, _ in other]), np.concatenate([size for _, size in other]))
+        probing = ((probes.at - one.outcome.sent[0]) / 1e9, probes.size)
+    between = (
+        np.concatenate([arrived[beside], probing[0]]),
+        np.concatenate([one.outcome.pattern["size"][beside], probing[1]]),
+    )
     rate = _rate(sent[main], arrived[main], wait, load.size, between)
     if rate is None:
-        return Queue(one.name, load.direction, None, 0, 0, False, None, load.size)
-    # The datagram with the longest wait has found a full queue and was its last byte.
-    depth = int(float(np.nanmax(wait)) * rate / 8)
+        return Queue(one.name, load.direction, None, 0, 0, 0, None, None, False, None, load.size)
+    seen = Seen(one, sent, arrived, main, np.flatnonzero(small), wait, rate, probing)
     fair = _overtakes(sent, arrived, main, companions) > 0.5
     lost = int((~got).sum())
     # More than come at random, by three standard deviations.
     expected = random_loss * len(got)
     overflowed = lost >= LEAST_LOSSES + expected + 3 * expected**0.5
-    if overflowed:
-        depth = max(depth, _filled(sent, arrived, main, np.flatnonzero(small), one, rate, depth))
-    policy = (
-        "fair-queuing"
-        if fair
-        else _policy(got, wait, depth, rate, load.size, random_loss)
-        if overflowed
-        else None
+    if not overflowed:
+        policy, held = "fair-queuing" if fair else None, depth.at_least(seen)
+    else:
+        in_time = replace(seen, wait=depth.in_time(seen))
+        # What a host has held up says nothing of the queue.
+        is_late = seen.longest > (1 + depth.APART) * in_time.longest
+        likely = in_time.longest if is_late else depth.best(seen)
+        waits = in_time.wait if is_late else wait
+        policy = "fair-queuing" if fair else _policy(got, waits, likely, rate, load.size, random_loss)
+        held = depth.of_policy(seen, likely, policy)
+    return _queue(one, rate, held, overflowed, policy)
+
+
+def _queue(one: Loaded, rate: float, held: Depth, overflowed: bool, policy: str | None) -> Queue:
+    load = one.outcome.item.load
+    return Queue(
+        one.name,
+        load.direction,
+        rate,
+        held.likely,
+        round(held.likely / load.size),
+        held.least,
+        held.most,
+        held.reason,
+        overflowed,
+        policy,
+        load.size,
     )
-    packets = round(depth / load.size)
-    return Queue(one.name, load.direction, rate, depth, packets, overflowed, policy, load.size)
-
-
-def _filled(sent: Times, arrived: Times, main: Any, small: Any, one: Loaded, rate: float, depth: int) -> int:
-    """Returns what a full queue holds by the packets that it still took: what was sent between the next packet to leave
-    when one of them came, and itself, both included. Of small ones, if there are some, as they find room longest.
-
-    0 if there are too few, or if they contradict the longest wait by more than a packet.
-    """
-    size = one.outcome.pattern["size"][: len(sent)]
-    whole = one.outcome.item.load.size
-    both = np.sort(np.concatenate([main, small]))
-    both = both[np.isfinite(arrived[both])]
-    # When each began to be sent, and when it came to the queue, both by the receiver's clock.
-    begin = arrived[both] - 8 * size[both] / rate
-    came = sent[both] + float(np.min(begin - sent[both]))
-    following = np.searchsorted(np.maximum.accumulate(begin), came)
-    known = following < len(both)
-    next_one = np.where(known, following, 0)
-    # What is left of the packet that is being sent; where it is nearly nothing or all, it may as well be another one.
-    left = rate / 8 * (begin[next_one] - came)
-    known &= (left > 0.1 * whole) & (left < 0.9 * whole)
-    held = rate / 8 * (begin - begin[next_one]) + size[both]
-    own = held[known & np.isin(both, small)]
-    if len(own) < FEWEST_FILLERS:
-        own = held[known]
-        own = own[own > FULL * own.max(initial=0.0)]
-    if len(own) < FEWEST_FILLERS:
-        return 0
-    found = int(np.quantile(own, 0.9))
-    return found if found < depth + 1.1 * whole else 0
 
 
 def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Times, Any]) -> float | None:
@@ -287,18 +287,17 @@ def _change(at: Times, wait: Times, before: Any, after: Any) -> float:
 
     def trend(own: Any) -> float:
         one, other = np.array_split(own, 2)
-        return float(
-            (np.median(wait[other]) - np.median(wait[one])) / (np.median(at[other]) - np.median(at[one]))
-        )
+        apart = float(np.median(at[other]) - np.median(at[one]))
+        return float(np.median(wait[other]) - np.median(wait[one])) / apart if apart > 0 else 0.0
 
     apart = float(np.median(at[after]) - np.median(at[before]))
     change = float(np.median(wait[after]) - np.median(wait[before]))
     return change - apart * (trend(before) + trend(after)) / 2
 
 
-def _policy(got: Any, wait: Times, depth: int, rate: float, size: int, random_loss: float) -> str:
+def _policy(got: Any, wait: Times, held_bytes: int, rate: float, size: int, random_loss: float) -> str:
     """Returns the policy of a queue of so many bytes that has overflowed."""
-    lost, held = np.flatnonzero(~got), depth / size
+    lost, held = np.flatnonzero(~got), held_bytes / size
     longest = float(np.nanquantile(wait, 0.98))
     # The wait of what arrived last before each loss.
     seen = np.flatnonzero(np.isfinite(wait))
