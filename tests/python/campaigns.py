@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import commands
 import polars as pl
 from bentpipe.campaign import Campaign
 from bentpipe.cli import app
@@ -65,11 +66,10 @@ def start(*arguments: object, folder: Path) -> subprocess.Popen[str]:
 
 def call(*arguments: object, folder: Path, code: int = 0) -> str:
     """Runs the same to its end. Returns its output, including messages if it is expected to fail."""
-    process = start(*arguments, folder=folder)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == code, out + err
-    assert "Traceback" not in err
-    return out + err if code else out
+    done = commands.run("campaign", *arguments, folder=folder, environment=os.environ | {"COLUMNS": "80"})
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr if code else done.stdout
 
 
 def done(store: Path) -> int:

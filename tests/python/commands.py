@@ -1,13 +1,30 @@
-"""Commands in the process of a test, without importing everything again; ``test_command_line.py`` starts each one as
-a person or a script does."""
+"""Commands in tests. ``call`` runs one in the process of the test. ``run`` runs it in a process of its own, with its
+own folder, environment, streams and exit code, forked from a server that has imported everything already. A new Python
+is started, as users do, by the manual's pages, by ``test_command_line.py``, and where a command is sent a signal."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import multiprocessing
+import os
+import pkgutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
+import bentpipe
 from bentpipe.cli import app
 from typer.testing import CliRunner, Result
+
+#: What commands import when they need it, besides bentpipe's own modules.
+_LIBRARIES = (
+    *("jinja2", "numpy", "polars", "pydantic.plugin._loader", "typer._adapters", "typer.testing"),
+    *("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"),
+)
 
 
 def call(*arguments: object, folder: Path | None = None, code: int = 0) -> Result:
@@ -18,3 +35,63 @@ def call(*arguments: object, folder: Path | None = None, code: int = 0) -> Resul
         raise said.exception
     assert said.exit_code == code, said.output
     return said
+
+
+def run(
+    *arguments: object,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    given: str = "",
+    limit_s: float = 120.0,
+) -> subprocess.CompletedProcess[str]:
+    """Runs ``bentpipe`` with these arguments in a process of its own. Returns its exit code and what it wrote."""
+    words = list(map(str, arguments))
+    with tempfile.TemporaryDirectory() as streams:
+        stdin, stdout, stderr = (Path(streams) / name for name in ("stdin", "stdout", "stderr"))
+        stdin.write_text(given, encoding="utf-8")
+        process = _server().Process(
+            target=_main,
+            args=(words, folder or Path.cwd(), dict(environment or os.environ), (stdin, stdout, stderr)),
+        )
+        process.start()
+        process.join(limit_s)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            raise subprocess.TimeoutExpired(words, limit_s, *map(_text, (stdout, stderr)))
+        return subprocess.CompletedProcess(words, process.exitcode, *map(_text, (stdout, stderr)))
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+@functools.cache
+def _server() -> ForkServerContext:
+    """The server, which starts with the first command and ends with this process. It has imported the modules and
+    called nothing in them, since threads do not survive a fork."""
+    context = multiprocessing.get_context("forkserver")
+    modules = pkgutil.walk_packages(bentpipe.__path__, "bentpipe.", onerror=lambda _name: None)
+    names = [one.name for one in modules if not one.name.startswith("bentpipe.testbed.")]
+    context.set_forkserver_preload([*_LIBRARIES, *names])
+    return context
+
+
+def _main(words: list[str], folder: Path, environment: dict[str, str], streams: tuple[Path, ...]) -> None:
+    """What the process does: what the command ``bentpipe`` does."""
+    for number, (file, flags) in enumerate(
+        zip(streams, (os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT), strict=True)
+    ):
+        opened = os.open(file, flags, 0o600)
+        os.dup2(opened, number)
+        os.close(opened)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.argv = ["bentpipe", *words]
+    from bentpipe.cli import main
+
+    main()

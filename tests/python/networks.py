@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
 
 START = [sys.executable, "-c", "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"]
@@ -60,10 +61,24 @@ class Bentpipe:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("BENTPIPE_")}
         return kept | {"BENTPIPE_STATE": str(self.state), "COLUMNS": "80"} | self.environment
 
-    def done(self, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Runs the command. Returns its result."""
-        options = {"capture_output": True, "text": True, "timeout": 120, "check": False} | options
-        return subprocess.run(self.words(*arguments), env=self.variables(), **options)
+    def done(
+        self, *arguments: object, given: str = "", cwd: Path | None = None, timeout: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs the command. Returns its result. A new Python is started only where something else starts it."""
+        if not self.before and tuple(self.start) == tuple(START):
+            return commands.run(
+                *arguments, folder=cwd, environment=self.variables(), given=given, limit_s=timeout
+            )
+        return subprocess.run(
+            self.words(*arguments),
+            env=self.variables(),
+            input=given,
+            cwd=cwd,
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def __call__(self, *arguments: object, code: int = 0, **options: Any) -> str:
         """Returns its output; standard error if it is expected to fail."""

@@ -1,4 +1,4 @@
-"""The commands as a person or a script calls them, each in a separate process."""
+"""The commands as a person or a script calls them, each in a separate process; the main ones in a new Python."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
 from bentpipe.results import FAILURES
 from folders import write_run
@@ -43,15 +44,24 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-c", START, *map(str, arguments)]
 
 
+def started(*arguments: object, code: int = 0) -> str:
+    """Returns what a command says that is started as a person starts it."""
+    return _said(subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120), code)
+
+
 def call(*arguments: object, code: int = 0) -> str:
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120)
+    """Returns what a command says."""
+    return _said(commands.run(*arguments), code)
+
+
+def _said(done: subprocess.CompletedProcess[str], code: int) -> str:
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout if code == 0 else done.stderr
 
 
 def test_help_shows_exactly_the_commands(place: Path) -> None:
-    listed = call("--help").partition("--help")[2].split("\n")[1:]
+    listed = started("--help").partition("--help")[2].split("\n")[1:]
     assert sorted(line.split()[0] for line in listed if line.startswith("  ")) == sorted(COMMANDS)
     assert call("--version").startswith("bentpipe ")
 
@@ -97,7 +107,7 @@ def test_congestion_controls_are_shown_within_the_terminal(place: Path) -> None:
 
 
 def test_simulate_writes_a_run_and_a_report_and_prints_a_table(place: Path, scenario: Path) -> None:
-    text = call("simulate", scenario)
+    text = started("simulate", scenario)
     assert "goodput" in text and "runs/upload" in text
     assert max(map(len, text.split("\n"))) <= 80
     assert (place / "runs/upload/report.html").is_file()
@@ -163,15 +173,12 @@ def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> 
     ):
         assert call(*arguments, code=2).strip()
     assert not (place / "runs").exists()
-    assert json.loads(_stdout(["check", "bad.toml", "--json"]))["valid"] is False
-
-
-def _stdout(arguments: list[str]) -> str:
-    return subprocess.run(command(*arguments), capture_output=True, text=True).stdout
+    assert "bad.toml:2:9" in started("simulate", "bad.toml", code=2)
+    assert json.loads(commands.run("check", "bad.toml", "--json").stdout)["valid"] is False
 
 
 def test_check_show_predict_explain_without_running(place: Path, scenario: Path) -> None:
-    assert "st1 -> gw" in call("check", scenario)
+    assert "st1 -> gw" in started("check", scenario)
     assert json.loads(call("check", scenario, "--json"))["valid"] is True
     assert "dvb-rcs" in call("show", scenario)
     assert json.loads(call("show", scenario, "--json"))["name"] == "Upload"
@@ -183,7 +190,7 @@ def test_check_show_predict_explain_without_running(place: Path, scenario: Path)
 def test_compare_plot_and_report_read_runs(place: Path) -> None:
     write_run(place / "a")
     write_run(place / "b", congestion="vegas", speed=0.5)
-    text = call("compare", "a", "b", "--out", "both")
+    text = started("compare", "a", "b", "--out", "both")
     assert "flow.upload.transport.congestion" in text and "-50" in text
     assert max(map(len, text.split("\n"))) <= 80
     assert (place / "both" / "rtt.png").is_file()
@@ -230,7 +237,7 @@ def test_reproduce_runs_a_study_and_prints_verdicts(place: Path) -> None:
         "    file = Path(__file__).parent / 'published.csv'\n"
         "    return Reproduction(judge(read_published(file, test), {'a': 1050.0, 'b': 501.0}))\n"
     )
-    text = call("reproduce", "small", "--test", "T_I")
+    text = started("reproduce", "small", "--test", "T_I")
     assert "1 of 2 statements hold" in text and "our clock differs" in text
     assert json.loads(call("reproduce", "small", "--json"))["successful"] is True
     assert "T_9" in call("reproduce", "small", "--test", "T_9", code=2)

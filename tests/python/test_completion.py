@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
+import commands
 import pytest
-
-BENTPIPE = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 
 
 def completed(words: str) -> list[str]:
@@ -18,9 +15,8 @@ def completed(words: str) -> list[str]:
         "COMP_CWORD": str(len(words.split(" ")) - 1),
         "_BENTPIPE_COMPLETE": "complete_bash",
     }
-    start = ["import sys; sys.argv[0] = 'bentpipe'", BENTPIPE[2]]
-    command = [sys.executable, "-c", "; ".join(start)]
-    done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=True)
+    done = commands.run(environment=os.environ | asked)
+    assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
 
@@ -49,9 +45,8 @@ def test_the_shell_is_offered_commands_presets_and_keys(words: str, offered: lis
 
 def test_every_command_stands_in_one_group_with_a_whole_sentence() -> None:
     """No line of the list of commands is cut at 80 columns."""
-    shown = subprocess.run(
-        [*BENTPIPE, "--help"], env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, check=True
-    )
+    shown = commands.run("--help", environment=os.environ | {"COLUMNS": "80"})
+    assert shown.returncode == 0
     assert "..." not in shown.stdout.partition("Options:")[2]
     assert "Describe a network:" in shown.stdout
     assert "Commands:" not in shown.stdout

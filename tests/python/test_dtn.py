@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import commands
 import pytest
 from bentpipe.cli import app
 from typer.testing import CliRunner
@@ -50,7 +51,7 @@ def wait_for(done: Callable[[], bool]) -> None:
 
 
 def send(*options: str) -> str:
-    result = subprocess.run([*BENTPIPE, "dtn", "send", *options], capture_output=True, text=True, timeout=60)
+    result = commands.run("dtn", "send", *options, limit_s=60)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import bentpipe as bp
+import commands
 import pytest
 from networks import START, needs, networks
 from pieces import PAIR, flow
@@ -33,8 +34,7 @@ def _scenario(folder: Path, app: str, duration: str = "7 s", congestion: str = "
     return file
 
 
-def _bentpipe(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*START, *map(str, words)], capture_output=True, text=True, check=False)
+_bentpipe = commands.run
 
 
 def _processes(word: str) -> list[str]:

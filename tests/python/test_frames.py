@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import bentpipe
+import commands
 import numpy as np
 import polars as pl
 import pytest
@@ -222,11 +221,9 @@ def test_a_trace_in_a_scenario_loses_what_was_recorded(tmp_path: Path) -> None:
 def test_the_command_writes_a_process_that_loads(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
     frames.write(frames.draw({"kind": "gilbert", "probability": 0.1, "burst": 4.0}, 60_000, seed=1), trace)
-    code = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
     def call(*arguments: object) -> str:
-        command = [sys.executable, "-c", code, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+        return commands.call(*arguments, folder=tmp_path).stdout
 
     document = json.loads(call("fit", trace, "--json", "-o", "fitted.toml", "--figure", "fit.png"))
     assert (tmp_path / "fit.png").read_bytes().startswith(b"\x89PNG")

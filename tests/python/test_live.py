@@ -65,7 +65,7 @@ def test_exit_codes_are_those_of_a_shell(bentpipe: Bentpipe, command: list[str],
 
 
 def test_streams_are_the_commands_own(bentpipe: Bentpipe) -> None:
-    assert bentpipe("run", "geo", "--", "cat", input="what goes in\n") == "what goes in\n"
+    assert bentpipe("run", "geo", "--", "cat", given="what goes in\n") == "what goes in\n"
     done = bentpipe.done("run", "geo", "--", "sh", "-c", "echo out; echo err >&2")
     assert (done.stdout, done.stderr) == ("out\n", "err\n")
     # Words after the first -- are not parsed.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import Any
 
+import commands
 import pytest
 from bentpipe.cli.doctor import explain
 
@@ -15,12 +15,7 @@ NEEDED = {"TUN device", "network namespaces", "a host's interface"}
 
 def bentpipe(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a separate process, since it may enter a user namespace."""
-    return subprocess.run(
-        [sys.executable, "-c", "from bentpipe.cli import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return commands.run(*arguments)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import commands
 import pytest
 from testbeds import launched
 
@@ -96,8 +97,7 @@ def test_every_page_of_the_folder_is_in_the_site(site: Path) -> None:
 
 def test_the_command_prints_where_a_page_is(site: Path) -> None:
     def docs(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [str(ROOT / ".venv/bin/bentpipe"), "docs", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return commands.run("docs", *words)
 
     address = docs("--print", "reference/presets").stdout.strip()
     assert Path(unquote(urlsplit(address).path)) == site / "docs/reference/presets.html"

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import commands
 import pytest
-from networks import START, needs, networks, until
+from networks import needs, networks, until
 from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, Place, received, reset, sent
 
 pytestmark = [networks, needs("nft", "ip", "curl", "sysctl", "setpriv")]
@@ -250,7 +251,7 @@ def test_few_descriptors_make_more_workers_not_fewer_connections(lab: Lab) -> No
 
 
 def test_a_congestion_control_may_be_ours(lab: Lab) -> None:
-    said = subprocess.run([*START, "doctor", "--json"], capture_output=True, text=True, check=False).stdout
+    said = commands.run("doctor", "--json").stdout
     [bpf] = [finding for finding in json.loads(said)["findings"] if finding["what"] == "BPF"]
     if bpf["status"] != "ok":
         pytest.skip(bpf["found"])

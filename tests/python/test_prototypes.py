@@ -6,22 +6,17 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import bentpipe as bp
+import commands
 import pytest
 from networks import needs, networks
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = "examples/geo-bulk.toml"
 KEY = "flow.download.transport.congestion"
-BENTPIPE = (
-    sys.executable,
-    "-c",
-    "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()",
-)
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="not installed: cc")
 
@@ -42,7 +37,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def call(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*BENTPIPE, *words], cwd=folder, capture_output=True, text=True, check=False)
+    return commands.run(*words, folder=folder)
 
 
 def test_source_runs_only_when_it_is_allowed(own: Path) -> None:

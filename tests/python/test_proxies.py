@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import bentpipe
+import commands
 import pytest
 from bentpipe.prediction import predict_scenario
 
@@ -35,8 +34,7 @@ def test_each_leg_has_a_row_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["emulate", "up"])
 def test_an_emulation_refuses_a_simulated_proxy_and_says_what_to_do(command: str, tmp_path: Path) -> None:
-    words = [str(Path(sys.executable).parent / "bentpipe"), command, str(EXAMPLE)]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = commands.run(command, EXAMPLE, folder=tmp_path)
     assert done.returncode == 2, done.stderr
     assert "proxy.pep.mechanism" in done.stderr
     assert "bentpipe pep" in done.stderr

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import bentpipe as bp
+import commands
 import pytest
 from networks import needs, networks
 from testbeds import PASSWORD, SMALL, serving
 
 ROOT = Path(__file__).parents[2]
-START = (sys.executable, "-c", "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()")
 
 #: Calls bentpipe in a folder of its own and returns what it printed.
 Call = Callable[..., str]
@@ -29,9 +29,7 @@ Call = Callable[..., str]
 @pytest.fixture
 def call(tmp_path: Path) -> Call:
     def run(*words: object, code: int | None = 0) -> str:
-        done = subprocess.run(
-            [*START, *map(str, words)], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        done = commands.run(*words, folder=tmp_path)
         assert code is None or done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         return done.stdout
