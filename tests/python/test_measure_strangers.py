@@ -21,6 +21,7 @@ from bentpipe.errors import InputError
 from bentpipe.measure import call, echo, handshake, resuming, serving, stamp, transports
 from bentpipe.measure.channel import ChannelError
 from bentpipe.measure.datagrams import ARRIVED, PATTERN, Datagram, read_records
+from bentpipe.measure.hardware import Cards
 from bentpipe.measure.load import KEYS
 from bentpipe.measure.plan import Plan, plan_of
 from bentpipe.measure.reflector import _Reflector
@@ -137,7 +138,7 @@ def test_a_packet_with_one_byte_changed_gets_no_answer(kind: int, place: int, fl
     packet = bytearray(packets[kind])
     packet[place % len(packet)] ^= flip
     sock = Silent()
-    one = _Reflector(sock, KEY, 1000.0, time.time_ns)  # type: ignore[arg-type]
+    one = _Reflector(sock, KEY, 1000.0, time.time_ns, Cards([]))  # type: ignore[arg-type]
     for data in (bytes(packet), bytes(packet[:cut])):
         one.answer(Arrival(data, ("192.0.2.1", 9), None, 64, 0, 0))
     assert not sock.sent and not one.sessions

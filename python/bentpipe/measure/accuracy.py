@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import array
 import contextlib
-import fcntl
 import select
 import socket
 import struct
@@ -19,7 +17,7 @@ import numpy as np
 
 from bentpipe.quantities import rate_text
 
-from . import bulk
+from . import bulk, hardware
 from .clock import Times
 from .sockets import clock_error_s, departures, opened, received
 
@@ -36,9 +34,6 @@ LOADED_S: Final = 1.5
 
 #: SO_MAX_PACING_RATE of <asm-generic/socket.h>, in bytes a second.
 _SO_MAX_PACING_RATE: Final = 47
-_SIOCETHTOOL: Final = 0x8946
-_GET_TS_INFO: Final = 0x41
-_HARDWARE: Final = 1 << 2 | 1 << 0 | 1 << 6
 
 
 def examine() -> list[dict[str, Any]]:
@@ -77,33 +72,18 @@ def _interfaces() -> list[dict[str, Any]]:
         folder = Path("/sys/class/net") / name
         if not (folder / "device").exists():
             continue
-        flags = _stamping(name)
-        if flags is None or flags & _HARDWARE != _HARDWARE:
-            said = "stamps in software: some microseconds more, and more on a busy machine"
+        found = hardware.card(name)
+        if isinstance(found, str):
+            said = f"stamps in software, some microseconds wrong and more on a busy machine: {found}"
             findings.append(_finding(f"interface {name}", "limited", said, "an interface with PTP hardware"))
         else:
+            found.close()
             findings.append(
-                _finding(
-                    f"interface {name}",
-                    "limited",
-                    "could stamp in hardware, which is not used yet; software stamps are",
-                )
+                _finding(f"interface {name}", "ok", "the card stamps probes, by a clock that is read")
             )
     return findings or [
         _finding("interfaces", "limited", "none of hardware: stamps are made in software", "PTP hardware")
     ]
-
-
-def _stamping(name: str) -> int | None:
-    """Returns the flags of SO_TIMESTAMPING that an interface can (ethtool -T)."""
-    answer = array.array("B", struct.pack("=11I", _GET_TS_INFO, *[0] * 10))
-    request = struct.pack("16sP", name.encode()[:15], answer.buffer_info()[0])
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        try:
-            fcntl.ioctl(sock, _SIOCETHTOOL, request.ljust(40, b"\0"))
-        except OSError:
-            return None
-    return int(struct.unpack_from("=I", answer, 4)[0])
 
 
 @dataclass(frozen=True)

@@ -304,6 +304,11 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
         "one_way_width_s": max(widths, default=None),
         "skew": [list(part.skew) for part in said.delays.parts] if said.delays else [],
         "kernel_timestamps": seen.kernel_received,
+        "hardware_timestamps": {
+            "sent": seen.hardware_sent,
+            "received": seen.hardware_received,
+            "reason": seen.no_hardware,
+        },
         "probe_load_bit_s": load_bit_s(seen),
         "queue_depth": [
             {"load": one.load, "least": one.depth_least, "most": one.depth_most, "reason": one.depth_reason}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from bentpipe.errors import InputError
 
-from . import bulk, echo, handshake, loading, stamp
+from . import bulk, echo, handshake, hardware, loading, stamp
 from .channel import ChannelError
 from .handshake import Message
 from .load import HEADERS, Item, schedule
@@ -64,6 +65,10 @@ class Measured:
     #: Whether the kernel stamped the probes when they left, and the replies when they arrived.
     kernel_sent: bool = True
     kernel_received: bool = True
+    #: How many probes the network's card stamped when they left, and replies when they arrived; and why none.
+    hardware_sent: int = 0
+    hardware_received: int = 0
+    no_hardware: str | None = None
     #: When each ICMP echo request was sent, and its reply returned (0 without one); and why none was sent, if none was.
     echoes: Numbers = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     no_echoes: str | None = None
@@ -104,13 +109,18 @@ def probe(
     family, address = resolved(host, port)
     if plan.loads and key is None:
         raise InputError("a plan with loads needs --key: a reflector without a key only answers probes")
-    with opened(family, departing=True) as sock:
+    card = hardware.of_route(family, address)
+    used = card if isinstance(card, hardware.Card) else None
+    with contextlib.ExitStack() as stack:
+        if used is not None:
+            stack.callback(used.close)
+        sock = stack.enter_context(opened(family, departing=True, hardware=used is not None))
         sock.connect(address)
         shaken = 0
         session = 0
         if key is not None:
             session, shaken = _shake(sock, key, host, port)
-        sender = _Sender(sock, plan, key, session, shaken, host, port)
+        sender = _Sender(sock, plan, key, session, shaken, host, port, card)
         pings = echo.Echoes(family, address, plan.icmp, seed, sender.steady)
         if not plan.loads or key is None:
             with pings:
@@ -187,7 +197,11 @@ class _Sender:
         shaken: int,
         host: str,
         port: int,
+        card: hardware.Card | str,
     ) -> None:
+        self.card = card
+        self._arrived = card.arrived if isinstance(card, hardware.Card) else lambda _index, _stamp: None
+        self._left = card.left if isinstance(card, hardware.Card) else lambda _: None
         self.sock, self.plan, self.key, self.session = sock, plan, key, session
         self.shaken, self.host, self.port = shaken, host, port
         self.steady = Steady()
@@ -239,6 +253,12 @@ class _Sender:
         seen.numbers_replies = self.key is not None
         seen.clock_error_s = clock_error_s()
         seen.clock_moved_s = self.steady.moved / 1e9
+        if isinstance(self.card, hardware.Card):
+            seen.hardware_sent, seen.hardware_received = self.card.sent, self.card.received
+            if not self.card.sent:
+                seen.no_hardware = "the card stamped no packet when it left"
+        else:
+            seen.no_hardware = self.card
         seen.notes += self.notes
         return _first(seen, number)
 
@@ -266,7 +286,7 @@ class _Sender:
     def _receive(self, seen: Measured) -> None:
         while True:
             try:
-                got = received(self.sock)
+                got = received(self.sock, self._arrived)
             except OSError as error:
                 self._failed(error)
                 return
@@ -291,7 +311,7 @@ class _Sender:
 
     def _stamps(self, seen: Measured) -> None:
         """Take the times at which the kernel has sent packets in place of those at which they were handed to it."""
-        for number, stamped in departures(self.sock):
+        for number, stamped in departures(self.sock, self._left):
             own = number - self.shaken
             if 0 <= own < len(self.order):
                 seen.sent[self.order[own]] = self.steady.of(stamped)

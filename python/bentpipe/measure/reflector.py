@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from . import bulk, handshake, stamp
+from . import bulk, handshake, hardware, stamp
 from .handshake import Message
 from .serving import Loads
 from .sockets import Arrival, Clock, ahead, clock_error_s, opened, received, sibling
@@ -59,6 +59,7 @@ class _Reflector:
     key: bytes | None
     rate: float
     clock: Clock
+    cards: hardware.Cards
     secret: bytes = field(default_factory=lambda: os.urandom(32))
     sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
@@ -115,7 +116,7 @@ class _Reflector:
     def _drain(self, sock: socket.socket, most: int) -> None:
         for _ in range(most):
             try:
-                got = received(sock)
+                got = received(sock, self.cards.arrived)
             except OSError:
                 return
             if got is None:
@@ -208,12 +209,16 @@ def reflect(
     ``clock`` is this host's time. Raises :class:`OSError` if the port cannot be opened.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with opened(family) as sock, socket.socket(family, socket.SOCK_STREAM) as listener:
+    with (
+        contextlib.closing(hardware.of_host()) as cards,
+        opened(family, hardware=bool(cards)) as sock,
+        socket.socket(family, socket.SOCK_STREAM) as listener,
+    ):
         if family == socket.AF_INET6:
             for one in (sock, listener):
                 one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         sock.bind((address, port))
-        reflector = _Reflector(sock, key, rate, clock)
+        reflector = _Reflector(sock, key, rate, clock, cards)
         if key is not None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address, port))

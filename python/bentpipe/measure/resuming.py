@@ -34,6 +34,9 @@ _FLAGS: Final = (
     "reflector_error_s",
     "clock_moved_s",
     "no_echoes",
+    "hardware_sent",
+    "hardware_received",
+    "no_hardware",
 )
 _STAMPED: Final = ("kernel_sent", "kernel_received")
 
@@ -126,6 +129,8 @@ def joined(before: Measured, after: Measured) -> Measured:
     after.outcomes = [one for one in before.outcomes if one.item.name not in names] + after.outcomes
     after.plan, after.started = before.plan, before.started
     after.duplicates += before.duplicates
+    after.hardware_sent += before.hardware_sent
+    after.hardware_received += before.hardware_received
     after.clock_moved_s = max(before.clock_moved_s, after.clock_moved_s, key=abs)
     for name in _STAMPED:
         setattr(after, name, getattr(before, name) and getattr(after, name))

@@ -6,19 +6,23 @@ import ctypes
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 # From <asm/socket.h> and <linux/net_tstamp.h>; Python's socket module lacks them.
 _SO_TIMESTAMPING: Final = 37
 _SCM_TIMESTAMPING: Final = 37
 _TX_SOFTWARE, _RX_SOFTWARE, _SOFTWARE, _OPT_ID, _OPT_TSONLY = 1 << 1, 1 << 3, 1 << 4, 1 << 7, 1 << 11
+_TX_HARDWARE, _RX_HARDWARE, _RAW_HARDWARE, _OPT_PKTINFO = 1 << 0, 1 << 2, 1 << 6, 1 << 13
+_SCM_TIMESTAMPING_PKTINFO: Final = 58
 _MSG_ERRQUEUE: Final = 0x2000
 _IP_RECVTTL, _IP_RECVTOS, _SO_RXQ_OVFL = 12, 13, 40
 _IP_MTU_DISCOVER, _IPV6_MTU_DISCOVER, _PMTUDISC_PROBE = 10, 23, 3
 _IP_RECVERR, _IPV6_RECVERR = 11, 25
 #: In struct sock_extended_err: a report of a time stamp, not of an error.
 _ORIGIN_TIMESTAMPING: Final = 4
+#: Place of a card's stamp in struct scm_timestamping.
+_RAW: Final = 2
 _ROOM: Final = 512
 _HOP_LIMITS: Final = ((socket.IPPROTO_IP, socket.IP_TTL), (socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT))
 _CLASSES: Final = ((socket.IPPROTO_IP, socket.IP_TOS), (socket.IPPROTO_IPV6, socket.IPV6_TCLASS))
@@ -30,6 +34,8 @@ FRESH_NS: Final = 10_000_000
 
 #: The time of this host, in nanoseconds since the epoch.
 Clock = Callable[[], int]
+#: Turns a card's stamp, of the interface of a number, into this host's time; None for a card that is not used.
+Converted = Callable[[int, int], int | None]
 
 
 class Arrival(NamedTuple):
@@ -45,11 +51,14 @@ class Arrival(NamedTuple):
     dropped: int
 
 
-def opened(family: int, *, departing: bool = False) -> socket.socket:
-    """Returns a UDP socket whose packets the kernel stamps when they arrive and, with ``departing``, when they leave;
-    then :func:`departures` must be called for them, since they take the socket's memory."""
+def opened(family: int, *, departing: bool = False, hardware: bool = False) -> socket.socket:
+    """Returns a UDP socket whose packets the kernel, and with ``hardware`` the network's card, stamps when they arrive
+    and, with ``departing``, when they leave; then :func:`departures` must be called for them, since they take the
+    socket's memory."""
     made = socket.socket(family, socket.SOCK_DGRAM)
     flags = _RX_SOFTWARE | _SOFTWARE | ((_TX_SOFTWARE | _OPT_ID | _OPT_TSONLY) if departing else 0)
+    if hardware:
+        flags |= _RX_HARDWARE | _RAW_HARDWARE | _OPT_PKTINFO | (_TX_HARDWARE if departing else 0)
     made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, flags)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     made.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
@@ -72,7 +81,7 @@ def stamping(made: socket.socket) -> None:
     made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, _RX_SOFTWARE | _SOFTWARE)
 
 
-def received(stamped: socket.socket) -> Arrival | None:
+def received(stamped: socket.socket, hardware: Converted = lambda _index, _stamp: None) -> Arrival | None:
     """Returns the next packet; ``None`` if none waits. Raises :class:`OSError` if the other host refuses."""
     try:
         packet, ancillary, _, sender = stamped.recvmsg(65536, _ROOM)
@@ -82,7 +91,7 @@ def received(stamped: socket.socket) -> Arrival | None:
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET:
             if kind == _SCM_TIMESTAMPING:
-                stamp = _stamp(data)
+                stamp = _arrival(data, ancillary, hardware)
             elif kind == _SO_RXQ_OVFL:
                 dropped = struct.unpack("=I", data[:4])[0]
         elif (level, kind) in _HOP_LIMITS:
@@ -92,9 +101,22 @@ def received(stamped: socket.socket) -> Arrival | None:
     return Arrival(packet, sender, stamp, ttl, tos, dropped)
 
 
-def departures(stamped: socket.socket) -> list[tuple[int, int]]:
-    """Returns number and time of each packet that the kernel has sent since the last call; the first of a socket has
-    the number 0."""
+def _arrival(data: bytes, ancillary: Sequence[tuple[int, int, bytes]], hardware: Converted) -> int | None:
+    """Returns the time of an arrival by the card that has received it, otherwise by the kernel."""
+    if raw := _stamp(data, _RAW):
+        for level, kind, about in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, _SCM_TIMESTAMPING_PKTINFO):
+                index = struct.unpack_from("=I", about)[0]
+                if (found := hardware(index, raw)) is not None:
+                    return found
+    return _stamp(data)
+
+
+def departures(
+    stamped: socket.socket, hardware: Callable[[int], int | None] = lambda _: None
+) -> list[tuple[int, int]]:
+    """Returns number and time of each packet that the card or the kernel has sent since the last call; the first of a
+    socket has the number 0."""
     found: list[tuple[int, int]] = []
     while True:
         try:
@@ -104,7 +126,8 @@ def departures(stamped: socket.socket) -> list[tuple[int, int]]:
         stamp = number = None
         for level, kind, data in ancillary:
             if level == socket.SOL_SOCKET and kind == _SCM_TIMESTAMPING:
-                stamp = _stamp(data)
+                raw = _stamp(data, _RAW)
+                stamp = (hardware(raw) if raw else None) or _stamp(data)
             elif kind in (_IP_RECVERR, _IPV6_RECVERR) and len(data) >= 16:
                 _, origin, _, _, _, _, identity = struct.unpack("=IBBBBII", data[:16])
                 number = identity if origin == _ORIGIN_TIMESTAMPING else None
@@ -112,9 +135,10 @@ def departures(stamped: socket.socket) -> list[tuple[int, int]]:
             found.append((number, stamp))
 
 
-def _stamp(data: bytes) -> int | None:
-    """Returns the software time stamp, the first of three."""
-    seconds, nanos = struct.unpack("=qq", data[:16])
+def _stamp(data: bytes, place: int = 0) -> int | None:
+    """Returns a time stamp of struct scm_timestamping; None if it was not made. The first of three is the kernel's, the
+    last one the card's."""
+    seconds, nanos = struct.unpack_from("=qq", data.ljust(48, b"\0"), 16 * place)
     return seconds * 1_000_000_000 + nanos if seconds else None
 
 
@@ -122,6 +146,9 @@ def sibling(stamped: socket.socket, peer: tuple[object, ...]) -> socket.socket:
     """Returns a socket of the same address and port that sends to ``peer`` alone, with a buffer and options of its own.
     Raises :class:`OSError`."""
     made = opened(stamped.family)
+    made.setsockopt(
+        socket.SOL_SOCKET, _SO_TIMESTAMPING, stamped.getsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING)
+    )
     try:
         if stamped.family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
