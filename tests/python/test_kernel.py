@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bentpipe as bp
@@ -52,7 +51,7 @@ def test_the_same_run_gives_the_same_numbers(tmp_path: Path) -> None:
     for variant in ("reno", "cubic", "hybla"):
         folders = [tmp_path / f"{variant}{number}" for number in range(2)]
         for folder in folders:
-            overrides = ["duration=30 s", f"flow.upload.transport.congestion={variant}"]
+            overrides = ["duration=10 s", f"flow.upload.transport.congestion={variant}"]
             bp.emulate(file, overrides=overrides, out=folder, clock="kernel")
         for name in ("flows.parquet", "traces/tcp.parquet"):
             first, second = ((folder / name).read_bytes() for folder in folders)
@@ -162,19 +161,23 @@ def test_a_flow_may_use_every_variant_of_the_guest(tmp_path: Path) -> None:
     # Ours cannot be loaded there, so the kernel's own of that name replaces it, and the run reports this.
     names = ["bic", "highspeed", "htcp", "illinois", "lp", "scalable", "veno", "vegas", "westwood", "yeah"]
     names += ["linux-cdg", "linux-dctcp", "linux-nv"]
-
-    def run(name: str) -> bp.Run:
-        overrides = ["duration=6 s", f"flow.upload.transport.congestion={name}"]
-        return bp.emulate(file, overrides=overrides, out=tmp_path / name, clock="kernel")
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = dict(zip(names, pool.map(run, names), strict=True))
-    for name, done in runs.items():
-        assert done.flows["delivered_bytes"][0] > 100_000, name
+    # Each has a link of its own, and all have one guest.
+    every = 'name = "every"\nduration = "6 s"\n'
+    for name in names:
+        ends = (f"{name}-user", f"{name}-server")
+        every += pieces.GEO.replace("sat", name).replace("user", ends[0]).replace('"server"', f'"{ends[1]}"')
+        every += pieces.flow(name, *ends, transport=f'{{ kind = "tcp", congestion = "{name}" }}')
+    (tmp_path / "every.toml").write_text(every)
+    done = bp.emulate(tmp_path / "every.toml", out=tmp_path / "every", clock="kernel")
+    for row in done.flows.iter_rows(named=True):
+        name = row["flow"]
+        assert row["delivered_bytes"] > 100_000, name
         own = name.removeprefix("linux-")
         assert f"congestion control {name} is the kernel's own {own}" in done.provenance["notes"]["emulation"]
+    assert sorted(done.flows["flow"]) == sorted(names)
+    unknown = ["duration=6 s", "flow.upload.transport.congestion=vegas95"]
     with pytest.raises(OSError, match='"vegas95" cannot be loaded .* this kernel has none of that name'):
-        run("vegas95")
+        bp.emulate(file, overrides=unknown, out=tmp_path / "unknown", clock="kernel")
 
 
 @guests

@@ -70,7 +70,7 @@ def sender(run: bp.Run) -> dict[str, float]:
 
 @guests
 def test_the_kernels_wifi_takes_the_airtime_of_the_model(tmp_path: Path) -> None:
-    model, linux = both(tmp_path, FIXED)
+    model, linux = both(tmp_path, FIXED, seconds=2)
     assert goodput(linux) == pytest.approx(goodput(model), rel=0.05)
     # The kernel's frames have a field for QoS of 2 bytes more; what it cannot send is dropped by the same queue.
     assert sender(linux)["airtime"] == pytest.approx(sender(model)["airtime"], rel=0.05)
@@ -82,7 +82,7 @@ def test_the_kernels_wifi_takes_the_airtime_of_the_model(tmp_path: Path) -> None
 
 @guests
 def test_frames_that_the_channel_loses_are_retransmitted_by_the_kernel(tmp_path: Path) -> None:
-    model, linux = both(tmp_path, FIXED, '{ kind = "packet", probability = 0.2 }')
+    model, linux = both(tmp_path, FIXED, '{ kind = "packet", probability = 0.2 }', seconds=2)
     for run in (model, linux):
         row = sender(run)
         assert row["corrupted"] / row["frames"] == pytest.approx(0.2, abs=0.02)
@@ -290,7 +290,9 @@ def test_a_station_that_has_lost_its_access_point_comes_back(tmp_path: Path) -> 
     (tmp_path / "outage.csv").write_text("lost,frames\n0,200\n1,400\n0,1000\n")
     error = '{ kind = "trace", outcomes = { file = "outage.csv" }, start = 1, interval = "10 ms" }'
     file = write(tmp_path, FIXED, error, seconds=10)
-    run = bp.emulate(file, out=tmp_path / "linux", clock="kernel")
+    run = bp.emulate(
+        file, overrides={"flow.down.app.rate": "2 Mbit/s"}, out=tmp_path / "linux", clock="kernel"
+    )
     acknowledged = run.trace("wifi.acknowledged", "wlan.ap").filter(pl.col("acknowledged") > 0)
 
     def frames(begin: float, end: float) -> int:
