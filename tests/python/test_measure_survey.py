@@ -3,6 +3,7 @@ other host."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -15,10 +16,12 @@ from bentpipe import measure
 from bentpipe.measure import transports
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
+from bentpipe.runs import open_run
 from hypothesis import given
 from hypothesis import strategies as st
 from measuring import KEY, measure_path, path, reflecting
-from networks import Bentpipe, needs, networks, until
+from networks import START, Bentpipe, needs, networks, until
+from proxied import SERVER, Lab
 
 SURVEY = [{"kind": "survey", "direction": direction, "pause": "0 s"} for direction in ("up", "down")]
 
@@ -157,6 +160,42 @@ table ip classifier {
   }
 }
 """
+
+
+#: A reflector at a server behind `bentpipe pep`.
+FAR = """
+import sys
+from pathlib import Path
+from bentpipe import measure
+measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), keep_on=lambda: True)
+"""
+
+
+@networks
+@needs("nft", "ip", "sysctl", "setpriv")
+@pytest.mark.parametrize("accept", ["late", "early"])
+def test_our_own_proxy_is_told_by_its_hop_limit(tmp_path: Path, accept: str) -> None:
+    """`bentpipe pep` keeps addresses, ports and options. But its own connection has made one hop less."""
+    (tmp_path / "key").write_bytes(KEY)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    with contextlib.closing(Lab()) as lab:
+        far = subprocess.Popen([*lab.server.inside, sys.executable, "-c", FAR, str(tmp_path / "key")])
+        try:
+            until(lambda: ":21AC" in lab.server("cat", "/proc/net/udp"))
+            said = {}
+            for name in ("without", "with"):
+                if name == "with":
+                    lab.start("--accept", accept)
+                words = ["measure", SERVER, "--key", tmp_path / "key", "--plan", tmp_path / "plan.toml"]
+                words += ["--out", tmp_path / name]
+                place = [*lab.client.inside, *START, *map(str, words)]
+                subprocess.run(place, check=True, capture_output=True, timeout=120)
+                said[name] = open_run(tmp_path / name).fidelity["proxy"]
+        finally:
+            far.kill()
+            far.wait()
+    assert said["without"] == []
+    assert "the connection arrives with a hop limit of 64, probes with 63" in said["with"]
 
 
 @networks
