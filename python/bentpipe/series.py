@@ -8,6 +8,10 @@ A trace of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for
 to deliver a packet of 1500 bytes: its time in whole milliseconds. The trace restarts after the last line. Here it
 becomes a rate over steps of a given length, so packets leave at most a step earlier or later than in mahimahi, and an
 unused opportunity is available to the next packets of the step.
+
+A trace of LeoReplayer (Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", 2025,
+with its traces' description) is one of mahimahi in a file ``bw_NUMBER.txt`` and, beside it, ``delay_NUMBER.txt``, whose
+lines are the one-way delays in milliseconds of intervals of 10 ms.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Bytes per delivery opportunity.
 OPPORTUNITY_BYTES: Final = 1500
+#: Interval of a delay of LeoReplayer, in milliseconds.
+DELAY_STEP_MS: Final = 10
 
 COLUMNS: Final = ("time", "rate", "delay", "loss")
 
@@ -45,7 +51,9 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
             case ".parquet":
                 frame = pl.read_parquet(file)
             case _:
-                return from_opportunities(_milliseconds(file), step_ms)
+                frame = from_opportunities(_milliseconds(file), step_ms)
+                delays = file.with_name(f"delay_{file.name.removeprefix('bw_')}")
+                return _delayed(frame, delays) if file.name.startswith("bw_") and delays.is_file() else frame
     except damaged(UnicodeDecodeError) as error:
         allowed = (
             "a line of names, and lines with as many numbers" if file.suffix == ".csv" else "a Parquet table"
@@ -101,6 +109,27 @@ def _milliseconds(file: Path) -> list[int]:
     if not times or times[-1] == 0:
         raise InputError(f"{file} has no packet after 0 ms, so it is not a mahimahi trace")
     return times
+
+
+def _delayed(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
+    """Returns a series of rates with the delays of a file of LeoReplayer."""
+    import polars as pl
+
+    delays: list[float] = []
+    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        try:
+            delays.append(float(line) / 1e3)
+        except ValueError:
+            delays.append(-1.0)
+        if not 0 <= delays[-1] < float("inf"):
+            raise InputError(f'{file}:{number}: "{line[:40]}" is no delay; allowed: milliseconds, from 0 on')
+    if not delays:
+        raise InputError(f"{file} has no delay")
+    place = range(len(delays))
+    added = pl.DataFrame({"time": [DELAY_STEP_MS * one / 1e3 for one in place], "delay": delays})
+    joined = frame.join(added, on="time", how="full", coalesce=True).sort("time")
+    # The shorter file's last value holds until the end of the other one.
+    return joined.with_columns(pl.col("rate", "delay").forward_fill())
 
 
 def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:

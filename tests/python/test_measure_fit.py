@@ -37,6 +37,31 @@ def test_a_series_of_rate_delay_and_loss_becomes_a_scenario(tmp_path: Path) -> N
     assert run.flows["rtt_min"][0] == pytest.approx(0.06, abs=0.002)
 
 
+def test_a_trace_of_leoreplayer_becomes_a_scenario_with_its_rate_and_delay(tmp_path: Path) -> None:
+    """12 Mbit/s for each line of a millisecond; delays of 24 ms, and of 40 ms in the second second."""
+    lines = [*np.repeat(range(1000), 2), *range(1000, 2000)]
+    (tmp_path / "bw_7.txt").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "delay_7.txt").write_text("24\n" * 100 + "40.5\n" * 100)
+    out = tmp_path / "leo.toml"
+    answer = CliRunner().invoke(app, ["fit", str(tmp_path / "bw_7.txt"), "--out", str(out)])
+    assert answer.exit_code == 0, answer.output
+    assert "It does not say: loss (no loss)" in out.read_text()
+    series = read(tmp_path / "leo-series.csv")
+    at = {time: series.filter(pl.col("time") <= time).row(-1, named=True) for time in (0.5, 1.5)}
+    assert (at[0.5]["rate"], at[0.5]["delay"]) == (24e6, 0.024)
+    assert (at[1.5]["rate"], at[1.5]["delay"]) == (12e6, 0.0405)
+    run = bp.simulate(out, out=tmp_path / "run")
+    assert run.flows["rtt_min"][0] == pytest.approx(0.048, abs=0.002)
+    offered = 1500 * len(lines)
+    assert 0.75 * offered <= run.flows["delivered_bytes"][0] <= 0.98 * offered
+    for wrong in ("24\nmany\n", "-3\n", "nan\n", ""):
+        (tmp_path / "delay_7.txt").write_text(wrong)
+        answer = CliRunner().invoke(
+            app, ["fit", str(tmp_path / "bw_7.txt"), "--out", str(tmp_path / "n.toml")]
+        )
+        assert answer.exit_code == 2 and "delay_7.txt" in answer.stderr
+
+
 @pytest.mark.parametrize(
     "text", ["time;rate\n1;2\n", "time,speed\n0,1\n", "nonsense", "", "time,rate\n0,x\n"]
 )

@@ -67,6 +67,7 @@ SERIES = {
     "a.csv": b"time,rate,delay,loss\n0,2e7,0.03,0\n15,1e7,0.05,0.01\n30,2e7,0.03,0\n",
     "leo.csv": b"time,rate,delay\n"
     + b"".join(b"%.3f,%d,0.03\n" % (k / 1e3, 12_000_000 * (k % 3)) for k in range(50)),
+    "bw_1.txt": b"".join(b"%d\n" % (k // 2) for k in range(100)),
     "lte.up": b"".join(b"%d\n" % k for k in range(1, 200, 3)),
     "a.parquet": b"",
 }

@@ -79,7 +79,8 @@ def fit(
     the best as error = { ... } for a scenario. With --json each process has its keys as a scenario takes them.
 
     Of a run that `bentpipe measure` made, writes a scenario to --out: what it saw replayed, models fitted to it, or
-    its statistics. A series of rate, delay and loss, or a trace of mahimahi, becomes a scenario that replays it.
+    its statistics. A series of rate, delay and loss, or a trace of mahimahi or LeoReplayer (bw_1.txt, with delay_1.txt
+    beside it), becomes a scenario that replays it.
     With --elements it tells instead which satellites may have served each slot of the run.
     """
     from bentpipe import frames, plots
