@@ -27,9 +27,12 @@ LABELS: Final[Mapping[Clock, str]] = {"virtual": "models", "kernel": "Linux' TCP
 CONTROLS: Final = ("reno", "cubic", "bbr", "hybla", "westwood")
 SPLIT: Final = "cubic, split at the ship"
 
+#: The TCP stack of the models: that of the guest's kernel.
+PROFILE: Final = "linux-6.12"
+
 #: The position of the traces, runs of each point, and their length.
 POSITION_DB: Final = 20
-REPLICATIONS: Final = 3
+REPLICATIONS: Final = 5
 DURATION_S: Final = 60
 
 #: How often a frame is sent at most. The kernel's rate control asks for three attempts at each of three
@@ -46,7 +49,7 @@ def transport(congestion: str) -> dict[str, Any]:
     return {
         "kind": "tcp",
         "congestion": congestion,
-        "profile": "linux",
+        "profile": PROFILE,
         "recovery": "rack",
         "segment_size": 1460,
     }
