@@ -4,6 +4,7 @@ the manual as :mod:`manual.blocks` says."""
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,9 @@ try:
 except ModuleNotFoundError:
     Sybil = None
 
+# As in the command `fit`, which is where it matters most; before NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "python")]
 
@@ -34,11 +38,18 @@ def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
+@functools.cache
+def _draws(file: str) -> bool:
+    """Whether this is a page with figures, which the test of the site needs."""
+    return file.endswith(".md") and "```{plot}" in (ROOT / file).read_text(encoding="utf-8")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where files run side by side, the longest begin first; where they never ran, those with most tests."""
+    """Where files run side by side, the longest begin first; where they never ran, those with most tests. Pages with
+    figures begin before all others, so that the site finds their figures drawn."""
     if config.cache is not None and hasattr(config, "workerinput"):
         known, count = config.cache.get(SECONDS, {}), Counter(_file(item.nodeid) for item in items)
-        items.sort(key=lambda item: -known.get(_file(item.nodeid), count[_file(item.nodeid)]))
+        items.sort(key=lambda item: (not _draws(file := _file(item.nodeid)), -known.get(file, count[file])))
 
 
 class _Seconds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,10 @@ import typer
 
 from .candidates import MASK, Elements, Gateway, Mask, Slots, Terminal
 from .common import FIGURES, Json, Out
+
+# Threads of linear algebra spin while they wait for each other: for matrices as small as ours, that takes more time
+# than the work. NumPy reads this when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
     from bentpipe.frames import Fit, Outcomes
