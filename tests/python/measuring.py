@@ -19,6 +19,16 @@ from networks import Bentpipe, until
 
 KEY = b"0123456789abcdef"
 
+#: A scenario of one link between `user` and `server`, whose keys follow.
+LINK = """
+name = "path"
+duration = "1 h"
+[[link]]
+name = "sat"
+from = "user"
+to = "server"
+"""
+
 
 @contextmanager
 def reflecting(

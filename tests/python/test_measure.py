@@ -27,7 +27,7 @@ from bentpipe.runs import open_run
 from bentpipe.series import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measuring import KEY, measure_path, path, reflecting
+from measuring import KEY, LINK, measure_path, path, reflecting
 from networks import Bentpipe, needs, networks
 from typer.testing import CliRunner
 
@@ -360,18 +360,15 @@ def test_probes_come_at_the_rate_of_the_plan() -> None:
         assert gaps.std() / gaps.mean() == pytest.approx(expected, abs=0.05)
 
 
-PATH = """
-name = "path"
-duration = "1 h"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
+PATH = (
+    LINK
+    + """
 rate = "5 Mbit/s"
 delay = "250 ms"
 error = { kind = "packet", probability = 0.05 }
 return = { rate = "5 Mbit/s", delay = "250 ms", error = { kind = "packet", probability = 0.02 } }
 """
+)
 
 
 @networks

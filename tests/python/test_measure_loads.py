@@ -29,7 +29,7 @@ from bentpipe.runs import open_run
 from bentpipe.voice import emodel
 from hypothesis import given
 from hypothesis import strategies as st
-from measuring import KEY, measure_path, path, reflecting
+from measuring import KEY, LINK, measure_path, path, reflecting
 from networks import Bentpipe, networks
 from typer.testing import CliRunner
 
@@ -192,18 +192,15 @@ def test_a_call_is_rated_by_the_equations_of_the_e_model() -> None:
     assert heard["r"] == pytest.approx(call.R) and heard["mos"] == pytest.approx(call.MOS)
 
 
-PATH = """
-name = "path"
-duration = "1 h"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
+PATH = (
+    LINK
+    + """
 rate = "10 Mbit/s"
 delay = "40 ms"
 queue = { kind = "drop-front", bytes = "125 kB" }
 return = { rate = "10 Mbit/s", delay = "40 ms", queue = { kind = "drop-tail", bytes = "125 kB" } }
 """
+)
 
 PLAN = """
 duration = "4 s"

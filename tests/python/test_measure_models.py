@@ -14,7 +14,7 @@ from bentpipe.quantities import base_value
 from bentpipe.runs import open_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measuring import measure_path, path
+from measuring import LINK, measure_path, path
 from networks import Bentpipe, networks
 from typer.testing import CliRunner
 
@@ -59,18 +59,15 @@ def test_a_path_at_rest_has_no_slots() -> None:
 
 #: One-way delays of the slots, in ms, and the length of a slot in seconds.
 LEVELS, SLOT_S = (30.0, 36.0, 33.0, 41.0), 3.0
-LEO = """
-name = "path"
-duration = "1 h"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
+LEO = (
+    LINK
+    + """
 rate = "20 Mbit/s"
 delay = "30 ms"
 trace = { samples = { file = "levels.csv" }, repeat = "12 s" }
 return = { rate = "20 Mbit/s", delay = "30 ms", trace = { samples = { file = "levels.csv" }, repeat = "12 s" } }
 """
+)
 
 
 @networks

@@ -17,17 +17,13 @@ from bentpipe.cli import app
 from bentpipe.measure import predicting
 from bentpipe.measure.bulk import controls
 from bentpipe.runs import Run, open_run
-from measuring import measure_path, path
+from measuring import LINK, measure_path, path
 from networks import Bentpipe, networks
 from typer.testing import CliRunner
 
-SCENARIO = """
-name = "path"
-duration = "1 h"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
+SCENARIO = (
+    LINK
+    + """
 rate = "{rate} Mbit/s"
 delay = "{delay} ms"
 queue = {{ kind = "{queue}", bytes = "{queue_bytes} B" }}
@@ -37,6 +33,7 @@ rate = "{down} Mbit/s"
 delay = "{delay} ms"
 queue = {{ kind = "drop-tail", bytes = "{queue_bytes} B" }}
 """
+)
 
 #: Of the two loads of the fit, the bursts show both queues.
 FIT = """

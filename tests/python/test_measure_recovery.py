@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from bentpipe.quantities import base_value
 from bentpipe.runs import open_run
-from measuring import measure_path, path
+from measuring import LINK, measure_path, path
 from networks import Bentpipe, networks
 
 #: One-way delay in ms and rate in Mbit/s: least and largest.
@@ -136,10 +136,7 @@ def recover(
         up, down = map(text_of, sides)
         near, far = (1e-3 * (sides[0]["delay"] + more) for more in (0, sides[0]["step"]))
         (folder / "levels.csv").write_text(f"time,delay\n0,{near}\n{SLOT_S},{far}\n")
-        text = (
-            'name = "path"\nduration = "1 h"\n[[link]]\nname = "sat"\nfrom = "user"\nto = "server"\n'
-            f"{up}[link.return]\n{down}"
-        )
+        text = f"{LINK}{up}[link.return]\n{down}"
         ahead = int(source.uniform(-5e9, 5e9))
         skew = int(source.choice([-1, 1]) * source.integers(1, 101))
         # The burst is twice what the largest queue holds; it has passed when the next one begins.

@@ -28,7 +28,7 @@ from bentpipe.measure.reflector import _Reflector
 from bentpipe.measure.sockets import Arrival
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from measuring import KEY, Line, measure_path, path, reflecting
+from measuring import KEY, LINK, Line, measure_path, path, reflecting
 from networks import Bentpipe, needs, networks, until
 
 #: socket(7) of UDP: a buffer that is sent as datagrams of so many bytes.
@@ -234,18 +234,15 @@ def test_any_file_of_an_interrupted_measurement_is_read_or_refused(
                 resuming.kept(folder, "host", 1, Plan())
 
 
-PATH = """
-name = "path"
-duration = "1 h"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
+PATH = (
+    LINK
+    + """
 rate = "5 Mbit/s"
 delay = "60 ms"
 error = { kind = "packet", probability = 0.1 }
 return = { rate = "5 Mbit/s", delay = "20 ms" }
 """
+)
 
 
 @needs("irtt")

@@ -19,7 +19,7 @@ from bentpipe.measure.summary import summarise
 from bentpipe.runs import open_run
 from hypothesis import given
 from hypothesis import strategies as st
-from measuring import KEY, measure_path, path, reflecting
+from measuring import KEY, LINK, measure_path, path, reflecting
 from networks import START, Bentpipe, needs, networks, until
 from proxied import SERVER, Lab
 
@@ -35,16 +35,13 @@ def test_loopback_keeps_everything_and_has_no_proxy() -> None:
         assert one.mtu == 1500 and all(mark.kept and mark.arrived == mark.sent == 4 for mark in one.marks)
 
 
-PATH = """
-name = "path"
-duration = "1 h"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
+PATH = (
+    LINK
+    + """
 rate = "10 Mbit/s"
 delay = "60 ms"
 """
+)
 
 PLAN = """
 duration = "2 s"

@@ -13,7 +13,7 @@ import pytest
 from bentpipe.cli import app
 from bentpipe.measure import sockets
 from bentpipe.runs import open_run
-from measuring import KEY, measure_path, path, reflecting
+from measuring import KEY, LINK, measure_path, path, reflecting
 from networks import Bentpipe, needs, networks
 from typer.testing import CliRunner
 
@@ -56,16 +56,13 @@ def test_times_do_not_follow_the_clock_of_this_host_when_it_is_set(monkeypatch: 
     assert steady.moved == -700_000_000
 
 
-PATH = """
-name = "path"
-duration = "1 h"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
+PATH = (
+    LINK
+    + """
 rate = "5 Mbit/s"
 delay = "30 ms"
 """
+)
 #: After so many bytes nothing more reaches the reflector's port; the handshake takes 184.
 RULES = """
 table ip middlebox {{
@@ -109,13 +106,9 @@ def test_a_middlebox_that_drops_stamp_is_said_and_what_came_before_is_kept(
                 assert low <= 0.0302 <= high
 
 
-QUEUES = """
-name = "path"
-duration = "1 h"
-[[link]]
-name = "sat"
-from = "user"
-to = "server"
+QUEUES = (
+    LINK
+    + """
 rate = "5 Mbit/s"
 delay = "30 ms"
 queue = { kind = "drop-tail", bytes = "100 kB" }
@@ -124,6 +117,7 @@ rate = "5 Mbit/s"
 delay = "30 ms"
 queue = { kind = "fq-codel" }
 """
+)
 LOADS = """
 duration = "4 s"
 rate = 30
