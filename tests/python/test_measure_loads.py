@@ -24,7 +24,8 @@ from bentpipe.measure.load import Item, Load, schedule
 from bentpipe.measure.loading import Outcome
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.queueing import queue, together
-from bentpipe.measure.summary import summarise
+from bentpipe.measure.summary import _at_rest, summarise
+from bentpipe.measure.tcplog import COLUMNS
 from bentpipe.runs import open_run
 from bentpipe.voice import emodel
 from hypothesis import given
@@ -417,6 +418,21 @@ def test_what_does_not_fill_a_queue_says_only_that() -> None:
     # Losses at random are no policy.
     lossy = queue(through("tail", 10**6, 500, 1e-4, 0.05), 0.05)
     assert lossy is not None and not lossy.overflowed and lossy.policy is None
+
+
+def test_a_transfer_is_on_the_path_until_its_last_packet_can_have_left_the_queue() -> None:
+    """Behind a loss nothing is delivered any more, while a queue of 600 ms still drains."""
+    outcome = Outcome(Item("tcp-up-cubic-1", 2.0, Load("tcp", duration=5.0)), begin=2 * 10**9)
+    outcome.tcp = np.full((3, 1 + len(COLUMNS)), np.nan)
+    outcome.tcp[:, 1 + COLUMNS.index("rtt")] = 0.5, 1.1, np.nan
+    nothing = np.empty(0)
+    one = Loaded(outcome, 2.0, 4.6, 0, *[nothing] * 6)
+    assert one.drained == pytest.approx(5.0 + 1.1)
+    time = np.array([1.0, 1.7, 4.0, 6.9, 7.8, 8.3, 9.0])
+    # A round trip of 0.4 s before it and after it does not count either.
+    assert _at_rest(time, np.full(7, 0.4), [one]).tolist() == [True, False, False, False, False, False, True]
+    outcome.tcp = outcome.tcp[:0]
+    assert one.drained == 4.6
 
 
 @pytest.mark.parametrize("step_s", [0.012, -0.012])

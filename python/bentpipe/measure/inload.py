@@ -13,6 +13,7 @@ import numpy as np
 from .clock import Delays, Times
 from .loading import Outcome
 from .probing import Measured
+from .tcplog import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,17 @@ class Loaded:
     def name(self) -> str:
         """Name of its flow."""
         return self.outcome.item.name
+
+    @property
+    def drained(self) -> float:
+        """From the begin until nothing of it is on the path any more. What a transfer has sent when it is ended may
+        take a whole round trip more, of which nothing is delivered behind a loss."""
+        rows = self.outcome.tcp
+        if self.outcome.item.load.kind != "tcp" or not len(rows):
+            return self.span
+        times = rows[:, [1 + COLUMNS.index("rtt"), 1 + COLUMNS.index("srtt")]]
+        longest = float(np.nanmax(times)) if np.isfinite(times).any() else 0.0
+        return max(self.span, self.outcome.item.load.duration + longest)
 
     @property
     def goodput(self) -> float:

@@ -199,18 +199,46 @@ def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
 
 def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
     """Gives both directions of a link the variation of the probes' delay at rest. Returns what is to be said of it."""
-    seen = run.trace("probe").filter((run.trace("probe")["train"] < 0) & run.trace("probe")["quiet"])
-    seen = seen.filter(seen["replied"])
-    if len(seen) < LEAST_PROBES:
-        return []
+    rows = run.trace("probe")
+    rest = ((rows["train"] < 0) & rows["quiet"] & rows["replied"]).to_numpy()
+    sent, size = rows["time"].to_numpy(), rows["size"].to_numpy()
+    echoes = run.trace("icmp")["time"].to_numpy() if run.has_trace("icmp") else np.empty(0)
+    middle = {
+        name: ((rows[f"{name}_low"] + rows[f"{name}_high"]) / 2).to_numpy()
+        for name in ("forward", "backward")
+    }
+    usual = float(np.median(middle["forward"][rest])) if rest.any() else 0.0
     said = []
     for direction, name, side in (("up", "forward", link), ("down", "backward", link["return"])):
-        middle = ((seen[f"{name}_low"] + seen[f"{name}_high"]) / 2).to_numpy()
-        delay = evened(middle, seen["size"].to_numpy())
+        # When each came to the link; what had no reply may have come to the link back as well.
+        came = sent if direction == "up" else sent + np.nan_to_num(middle["forward"], nan=usual)
+        pings = echoes if direction == "up" else echoes + usual
+        own = rest & _unhindered(came, size, pings, base_value(side["rate"]))
+        if own.sum() < LEAST_PROBES:
+            return []
+        delay = evened(middle[name][own], size[own])
         values = np.quantile(delay - delay.min(), np.linspace(0, HIGHEST, QUANTILES))
         side["jitter"] = {"kind": "quantiles", "values": [f"{1e6 * value:.1f} us" for value in values]}
         said.append(f"{direction} {1e3 * values[QUANTILES // 2]:.2f} and {1e3 * values[-1]:.2f} ms")
     return [f"Jitter at rest, median and 99th percentile: {', '.join(said)}; each packet draws its own."]
+
+
+def _unhindered(came: Any, size: Any, pings: Any, rate: float) -> Any:
+    """Returns which probes did not wait for other ones or for echo requests: those waits are the queue's, not jitter.
+
+    A queue that serves ``rate`` bit/s holds what came before and has not been sent (D. V. Lindley, "The theory of
+    queues with a single server", 1952). Echo requests have the size of the smallest probe.
+
+    >>> _unhindered(np.array([0.0, 0.5, 3.0]), np.array([125, 125, 125]), np.array([2.9]), 1e3).tolist()
+    [True, False, False]
+    """
+    at = np.concatenate([came, pings])
+    sending = 8 * np.concatenate([size, np.full(len(pings), size.min(initial=1 << 30))]) / rate
+    free, alone = -np.inf, np.zeros(len(at), dtype=bool)
+    for place in np.argsort(at, kind="stable"):
+        alone[place] = at[place] >= free
+        free = max(free, at[place]) + sending[place]
+    return alone[: len(came)]
 
 
 def _handovers(run: Run, link: dict[str, Any]) -> str | None:

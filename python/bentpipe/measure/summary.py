@@ -254,7 +254,7 @@ def _at_rest(time: Times, rtt: Times, loads: list[Loaded]) -> NDArray[np.bool_]:
     margin = float(np.nanmin(rtt)) if np.isfinite(rtt).any() else 0.0
     found = np.ones(len(time), dtype=bool)
     for one in loads:
-        found &= (time < one.begin - margin) | (time > one.begin + one.span + margin)
+        found &= (time < one.begin - margin) | (time > one.begin + one.drained + margin)
     return found
 
 
