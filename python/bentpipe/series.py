@@ -66,6 +66,8 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
         raise InputError(f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and {allowed}")
     if file.suffix == ".csv":
         frame = frame.select(pl.all().str.strip_chars())
+    if not len(frame):
+        raise InputError(f"{file} has no samples; allowed: at least one")
     numbers = frame.select(pl.all().cast(pl.Float64, strict=False))
     for name in numbers.columns:
         if numbers[name].null_count():

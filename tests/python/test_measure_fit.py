@@ -63,7 +63,7 @@ def test_a_trace_of_leoreplayer_becomes_a_scenario_with_its_rate_and_delay(tmp_p
 
 
 @pytest.mark.parametrize(
-    "text", ["time;rate\n1;2\n", "time,speed\n0,1\n", "nonsense", "", "time,rate\n0,x\n"]
+    "text", ["time;rate\n1;2\n", "time,speed\n0,1\n", "nonsense", "", "time,rate\n0,x\n", "time,rate\n"]
 )
 def test_what_is_no_series_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.csv").write_text(text)
