@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from bentpipe import measure
-from bentpipe.measure import folder, hardware, sockets
+from bentpipe.measure import folder, hardware, probing, sockets
 from bentpipe.measure.hardware import Ability, Card, Cards
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
@@ -187,6 +187,15 @@ def test_a_run_says_why_no_card_has_stamped(tmp_path: Path) -> None:
     why = "interface lo: it has no time stamps of hardware"
     assert fidelity["hardware_timestamps"] == {"sent": 0, "received": 0, "reason": why}
     assert fidelity["kernel_timestamps"]
+
+
+def test_a_kernel_that_stamps_no_departure_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probing, "departures", lambda *_: [])
+    plan = plan_of({"duration": "0.2 s", "rate": 100, "train": 0}, "plan.toml")
+    with reflecting(KEY) as (port, _):
+        seen = measure.probe("127.0.0.1", port, plan, KEY)
+    assert not seen.kernel_sent and seen.kernel_received
+    assert any("those of this program are used" in note for note in summarise(seen).notes)
 
 
 INSIDE = """

@@ -303,7 +303,7 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
         "clock_moved_s": seen.clock_moved_s,
         "one_way_width_s": max(widths, default=None),
         "skew": [list(part.skew) for part in said.delays.parts] if said.delays else [],
-        "kernel_timestamps": seen.kernel_received,
+        "kernel_timestamps": seen.kernel_sent and seen.kernel_received,
         "hardware_timestamps": {
             "sent": seen.hardware_sent,
             "received": seen.hardware_received,

@@ -209,6 +209,8 @@ class _Sender:
         self.loads: loading.Loads | None = None
         #: Numbers, by the plan, of the packets that were sent; the place in this list is the number on the wire.
         self.order: list[int] = []
+        #: How many of them the kernel or the card has stamped when they left.
+        self.stamped = 0
 
     def run(self, seed: int, advance: Callable[[float], bool]) -> Measured:
         """Send everything, and await what returns."""
@@ -250,6 +252,7 @@ class _Sender:
             self.notes |= dict.fromkeys(loads.notes)
         self._stamps(seen)
         seen.complete = wanted
+        seen.kernel_sent = self.stamped > 0 or not self.order
         seen.numbers_replies = self.key is not None
         seen.clock_error_s = clock_error_s()
         seen.clock_moved_s = self.steady.moved / 1e9
@@ -314,6 +317,7 @@ class _Sender:
         for number, stamped in departures(self.sock, self._left):
             own = number - self.shaken
             if 0 <= own < len(self.order):
+                self.stamped += 1
                 seen.sent[self.order[own]] = self.steady.of(stamped)
 
 
