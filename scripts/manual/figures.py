@@ -1,5 +1,5 @@
 """Figures of the pages, kept below ``build/figures`` for the site. What runs all blocks of a page keeps its figures, as
-the tests of the pages do. They are current as long as neither the page nor the engine changes."""
+the tests of the pages do. They are current as long as neither the page nor bentpipe changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER: Final = Path("build/figures")
 
 
 def current(name: str, page: str) -> bool:
-    """Whether the figures of the page ``name``, a path without suffix, are those of this text and this engine."""
+    """Whether the figures of the page ``name``, a path without suffix, are those of this text and this bentpipe."""
     key = ROOT / FOLDER / name / "key"
     return key.is_file() and key.read_text() == _key(page)
 
@@ -43,6 +43,6 @@ def _key(page: str) -> str:
 def _base() -> str:
     from bentpipe import _native
 
-    engine = Path(_native.__file__).read_bytes()
-    common = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
-    return hashlib.sha256(b"".join([engine, *common])).hexdigest()
+    engine = Path(_native.__file__)
+    python = [*Path(__file__).parent.glob("*.py"), *engine.parent.rglob("*.py")]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in [engine, *sorted(python)])).hexdigest()

@@ -545,8 +545,8 @@ impl Agent {
     }
 }
 
-/// A bundle whose checks hold. A primary block may be without a CRC, as dtnd sends it (dtn7 0.21), although RFC 9171, section 4.3.1,
-/// wants one.
+/// A bundle whose checks hold. A primary block may lack a CRC, as those of dtnd do (dtn7 0.21), although RFC 9171, section 4.3.1, requires
+/// one.
 fn parse(bytes: &[u8]) -> Option<Bundle> {
     let mut bundle = parse_unchecked(bytes)?;
     if !bundle.crc_valid() {

@@ -142,8 +142,8 @@ impl Connection {
         }
     }
 
-    /// Looks at the handshake of TCP, and ends the connection if it has failed.
-    fn is_connected(&mut self, now: Time) -> bool {
+    /// Goes on with the handshake of TCP, and ends the connection if that has failed. Returns whether the handshake is complete.
+    fn establish(&mut self, now: Time) -> bool {
         let Some(until) = self.connecting else { return true };
         match self.stream.take_error() {
             Ok(None) => {}
@@ -165,7 +165,7 @@ impl Connection {
 
     /// Reads what has come.
     pub fn read(&mut self, now: Time, buffer: &mut [u8]) {
-        if !self.is_connected(now) {
+        if !self.establish(now) {
             return;
         }
         loop {
@@ -269,7 +269,7 @@ impl Connection {
 
     /// Writes what the connection takes.
     pub fn write(&mut self, now: Time) {
-        if !self.is_connected(now) {
+        if !self.establish(now) {
             return;
         }
         if let Protocol::Tcpcl(session) = &mut self.protocol {

@@ -182,8 +182,7 @@ fn deliveries_are_reported_and_what_is_over_is_dropped() {
     );
 }
 
-/// A bundle as dtnd of dtn7 0.21 sent it, but for the lifetime: its primary block has no CRC, which RFC 9171, section 4.3.1, wants.
-/// It is delivered.
+/// A bundle as dtnd of dtn7 0.21 sent it, but for the lifetime: its primary block lacks the CRC that RFC 9171, section 4.3.1, requires.
 #[test]
 fn a_primary_block_may_be_without_crc() {
     let folder = Folder::new("no-crc");

@@ -43,7 +43,7 @@ pub struct Tun {
     /// The host's count of packets that found the queue full.
     counters: File,
     name: String,
-    /// Bytes.
+    /// Bytes of the longest packet.
     mtu: usize,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! mac80211 marks the frames of a session of block acknowledgments. As in a card, the medium decides which of them travel together, and the
 //! status of one of them tells rate control how many frames the aggregate had and how many were acknowledged. The driver
-//! of a kernel passes both on if it was built for bentpipe (decision 0104).
+//! of a kernel passes both on if it was built for bentpipe (decision 0112).
 
 use super::genetlink::Message;
 use super::radio::{hwsim, station_of};
@@ -37,12 +37,12 @@ impl Aggregate {
     }
 }
 
-/// A rate of a frame.
+/// A rate at which a frame may be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Try {
     /// Number of the rate as the driver says it.
     pub number: i8,
-    /// Index in the physical layer.
+    /// Index of the rate in the model's physical layer.
     pub rate: usize,
     /// How often the frame may be tried at it.
     pub count: u8,
@@ -56,13 +56,13 @@ pub struct Try {
 pub struct Sent {
     /// The frame without its check sequence.
     pub bytes: Vec<u8>,
-    /// By which the driver knows it.
+    /// The number by which the driver recognises the frame in its status.
     pub cookie: u64,
-    /// The driver's flags.
+    /// The flags of HWSIM_ATTR_FLAGS with which the driver handed it over.
     pub flags: u32,
     /// The frequency of its channel in MHz.
     pub frequency: Option<u32>,
-    /// Its rates, at least one.
+    /// The rates at which it may be tried, in this order; at least one.
     pub tries: Vec<Try>,
 }
 

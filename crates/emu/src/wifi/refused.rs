@@ -42,9 +42,9 @@ pub enum Refused {
     HighThroughput {
         /// Name of the network.
         network: String,
-        /// What they lack.
+        /// What of 802.11n they lack.
         what: &'static str,
-        /// What they have instead.
+        /// What they know instead, as a value of the key.
         allowed: &'static str,
     },
     /// The kernel's Wi-Fi has a rate control of its own.

@@ -155,19 +155,15 @@ struct Sink {
 }
 
 impl Source {
-    fn length(&self, mean: Span, stream: &mut Stream) -> Span {
-        self.config.distribution.draw(mean, stream)
-    }
-
     fn send(&mut self, now: Time, stream: &mut Stream, actions: &mut Actions) {
         actions.send = self.config.datagram.bytes();
         let next = now + self.config.spacing.draw(self.interval, stream);
         actions.timer = Some(if next < self.burst_end {
             next
         } else {
-            let silence = self.length(self.config.off.unwrap_or(Span::ZERO), stream);
-            let resume = self.burst_end + silence;
-            self.burst_end = resume + self.length(self.config.on.unwrap_or(Span::MAX), stream);
+            let Config { on, off, distribution, .. } = self.config;
+            let resume = self.burst_end + distribution.draw(off.unwrap_or(Span::ZERO), stream);
+            self.burst_end = resume + distribution.draw(on.unwrap_or(Span::MAX), stream);
             resume.max(next)
         });
     }
@@ -179,7 +175,7 @@ impl App for Source {
             Event::Start => actions.connect = true,
             Event::Connected => {
                 if let (Some(on), Some(_)) = (self.config.on, self.config.off) {
-                    self.burst_end = now + self.length(on, stream);
+                    self.burst_end = now + self.config.distribution.draw(on, stream);
                 }
                 self.send(now, stream, actions);
             }

@@ -56,7 +56,7 @@ impl Frames {
         self.most - frames::Kind::Proximity1.header() - self.header
     }
 
-    /// What becomes of packets of one size.
+    /// How packets of one size are framed.
     pub fn framed(&self, bytes: u32) -> Framed {
         let unit = self.packet(bytes);
         Framed { efficiency: f64::from(bytes) / f64::from(unit), unit: Some(unit), units: 1.0 }
