@@ -449,6 +449,27 @@ def test_a_handover_within_a_load_changes_neither_policy_nor_depth_nor_rate(
     assert_60_packets(one, loss)
 
 
+@pytest.mark.parametrize("step_s", [0.011, -0.011])
+def test_a_handover_within_a_burst_does_not_change_its_rate(step_s: float) -> None:
+    """Of a short burst it is a seventh of the time."""
+    one = through("front", 60, 300, 1e-4)
+    rows = one.outcome.arrived
+    rows["arrived"][rows["arrived"] > rows["arrived"][60]] += int(1e9 * step_s)
+    rows["arrived"] = np.maximum.accumulate(rows["arrived"])
+    found = queue(one)
+    assert found is not None and found.rate == pytest.approx(8e6, rel=0.01)
+
+
+def test_the_turns_of_a_scheduler_are_part_of_the_rate() -> None:
+    """Of each 50 ms 20 are this terminal's: 400 bytes per ms on the average."""
+    one = through("tail", 150, 500, 1e-4)
+    at = one.outcome.arrived["arrived"]
+    sent_after = (at - at[0]) // 20_000_000
+    at += sent_after * 30_000_000
+    found = queue(one)
+    assert found is not None and found.rate == pytest.approx(3.2e6, rel=0.1)
+
+
 def test_a_host_that_holds_packets_up_changes_neither_policy_nor_depth_nor_rate() -> None:
     one = through("tail", 60, 2500, 0.8e-3)
     rows = one.outcome.arrived

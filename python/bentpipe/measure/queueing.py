@@ -35,6 +35,11 @@ STEADY_S: Final = 0.1
 STEADY: Final = 8
 #: Least pairs of datagrams, sent one after the other and both arrived, that give the rate.
 LEAST_PAIRS: Final = 30
+#: Gaps between arrivals are the same within this part, and these are most.
+ALIKE_GAPS: Final = 0.05
+MOST_GAPS: Final = 0.8
+#: Largest change of the delay by a handover, in seconds, of which there is at most one in a second.
+MOST_STEP_S: Final = 0.03
 #: Least number of losses from which a policy is told; fewer may be random.
 LEAST_LOSSES: Final = 5
 #: Loads whose sizes differ by this factor tell whether a queue is limited in packets: if their packets agree to a part
@@ -217,6 +222,13 @@ def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Ti
     inside = np.isfinite(between[0]) & (place >= 0) & (place < len(busy))
     other = np.bincount(place[inside], weights=between[1][inside], minlength=len(busy))[busy]
     gaps = gaps - 8 * other * float(np.median(gaps)) / sending
+    # Where most gaps are the same and the others change little in all, these are a handover's, not the bottleneck's, as
+    # those between the turns of a scheduler are.
+    usual = float(np.median(gaps))
+    even = np.abs(gaps - usual) < ALIKE_GAPS * usual
+    odd = abs(float((gaps[~even] - usual).sum()))
+    if even.mean() >= MOST_GAPS and odd <= MOST_STEP_S * (1 + float(gaps.sum())):
+        gaps = gaps[even]
     rate = sending * len(gaps) / float(gaps.sum())
     # A host that is late gives packets in heaps; what matters is that the queue has grown beyond those.
     return rate if float(np.nanmax(wait)) > 3 * sending / rate else None
