@@ -18,7 +18,7 @@ use bentpipe_models::mac::wifi::config::Config;
 use bentpipe_models::mac::wifi::counters::{REPORT, TRACE};
 use bentpipe_models::mac::wifi::phy::Phy;
 use bentpipe_models::Outbox;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,6 +41,10 @@ struct Above {
     control_errors: bool,
     /// Frames that are not settled, by their numbers.
     sent: BTreeMap<u64, Sent>,
+    /// Frames that were handed to their receivers and are not settled.
+    handed: BTreeSet<u64>,
+    /// Frames that are settled and wait at their receivers for an earlier one.
+    arrived: BTreeMap<u64, Sent>,
     /// Number of the next frame.
     next: u64,
     /// Numbers of frames by sender, category and order in the cell.
@@ -152,6 +156,8 @@ impl Medium {
             errors: BTreeMap::new(),
             control_errors: config.control_errors,
             sent: BTreeMap::new(),
+            handed: BTreeSet::new(),
+            arrived: BTreeMap::new(),
             next: 0,
             numbers: BTreeMap::new(),
             current: vec![0; stations],
@@ -200,6 +206,8 @@ impl Medium {
             members.iter().map(|member| streams.stream(&format!("{name}.{}.beacons", member.name())));
         self.delays = delays.collect();
         self.above.sent.clear();
+        self.above.handed.clear();
+        self.above.arrived.clear();
         self.above.numbers.clear();
         self.above.aggregates.fill(None);
         self.above.tried.fill(None);
@@ -328,7 +336,7 @@ impl Medium {
 impl Above {
     /// Hands a frame to the radio of a station.
     fn hand(&mut self, to: usize, number: u64) {
-        let Some(sent) = self.sent.get(&number) else { return };
+        let Some(sent) = self.sent.get(&number).or_else(|| self.arrived.get(&number)) else { return };
         if sent.is_beacon() {
             self.beaconed.push(to);
         }
@@ -400,22 +408,31 @@ impl Upper for Above {
 
     fn deliver(&mut self, _now: Time, link: Link, number: u64) {
         self.hand(link.to, number);
+        if self.arrived.remove(&number).is_none() {
+            self.handed.insert(number);
+        }
     }
 
     fn deliver_copy(&mut self, _now: Time, link: Link, number: &u64) {
         self.hand(link.to, *number);
     }
 
-    fn give_up(&mut self, _now: Time, _link: Link, _load: u64) {}
+    fn give_up(&mut self, _now: Time, _link: Link, number: u64) {
+        self.arrived.remove(&number);
+    }
 
     fn settle(&mut self, _now: Time, link: Link, category: usize, order: u64, end: Settled) {
-        let number = self.numbers.remove(&(link.from, category, order));
-        let Some(sent) = number.and_then(|number| self.sent.remove(&number)) else { return };
+        let Some(number) = self.numbers.remove(&(link.from, category, order)) else { return };
+        let Some(sent) = self.sent.remove(&number) else { return };
         let heard = end.acknowledged && (sent.flags & hwsim::NO_ACK == 0 || link.to == self.stations);
         if sent.is_marked() {
             self.answer_marked(link.from, &sent, heard);
         } else {
             self.answer(link.from, &sent, end.failures + u32::from(end.acknowledged), heard);
+        }
+        // A receiver keeps what arrives before an earlier frame.
+        if !self.handed.remove(&number) && link.to < self.stations {
+            self.arrived.insert(number, sent);
         }
     }
 }

@@ -404,8 +404,16 @@ fn check_error(error: &channel::Config, problems: &mut Problems) {
 /// The rates of a physical layer as adapters see them, the slowest first.
 pub fn speeds(phy: &Phy) -> Vec<Speed> {
     let answer = phy.sifs + phy.lowest_ack();
-    let of =
-        |index: usize| Speed { rate: phy.mode(index).rate(), index, airtime: phy.data(index, 1200), answer };
+    let of = |index: usize| {
+        let airtime = phy.data(index, 1200);
+        Speed {
+            rate: phy.mode(index).rate(),
+            index,
+            airtime,
+            further: phy.data(index, 2400) - airtime,
+            answer,
+        }
+    };
     phy.by_speed().into_iter().map(of).collect()
 }
 

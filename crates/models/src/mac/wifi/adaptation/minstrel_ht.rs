@@ -5,12 +5,13 @@
 //! **Judging.** Every 50 ms the part p of the transmissions of each rate that were acknowledged passes a low-pass filter with two poles,
 //! P = c1 p + c2 P' + c3 P'', with c3 = -a^2, c2 = 2 a cos(2 sqrt(2) pi / 16), c1 = 1 - c2 - c3 and a = exp(-sqrt(2) pi / 16); P' and P''
 //! are the last two results, P lies in 0 to 1, and a rate without transmissions keeps its own. The throughput of a rate is P / t, with t
-//! the time of a frame of 1200 bytes and of an acknowledgment at the lowest rate; below P = 0.1 it counts as 0, and above 0.9 as 0.9. The *surest* rate is
+//! the time of a frame of 1200 bytes and of an acknowledgment at the lowest rate; frames of an aggregate share its preamble and its
+//! acknowledgment, and aggregates are reckoned as long as they were on average (each period counts a quarter). Below P = 0.1 it counts as 0, and above 0.9 as 0.9. The *surest* rate is
 //! the one of the highest throughput among those with P above 0.75, or, without such, the one of the highest P.
 //!
 //! **A frame's rates.** A frame is tried at the three rates of the highest throughput and at the surest one in turn, at each as often as
-//! fits into 6 ms with the mean back-off of every attempt (at least 2, at most 7 times; twice if P is below 0.2). A frame that samples a
-//! rate tries that one once in place of the first.
+//! fits into 6 ms with the mean back-off of every attempt (at least 2, at most 7 times; twice if P is below 0.2), which of aggregates of
+//! the mean length is twice or three times. A frame that samples a rate tries that one once in place of the first.
 //!
 //! **Sampling.** At most every 20 ms a frame samples. Of six such frames three test the next faster rate than the best, two test a
 //! random faster one, and one a rate between the fastest and the slowest of the best, second best and surest. Which rates these are is
@@ -18,7 +19,7 @@
 //!
 //! Source: F. Fietkau's descriptions of the changes to Linux, "significantly redesign the rate probing strategy" (80d55154b2f8) and
 //! "replace rate stats ewma with a better moving average" (b1103d256704); the rates of frames that a kernel 6.12 gave to our medium
-//! (decision 0105). Periods: `authorities/wifi/rate_adaptation_defaults.csv`.
+//! (decisions 0105 and 0126). Periods: `authorities/wifi/rate_adaptation_defaults.csv`.
 //!
 //! Deviations: rates of HT form one list by their speed, where Linux has a group for each number of streams, width and guard interval and
 //! searches group after group; it also leaves the rates of more streams sooner if they suddenly fail.
@@ -55,12 +56,17 @@ impl Sample for Config {
 
 impl Adaptation for Config {
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
-        let judged = rates.iter().map(|speed| Judged {
-            seconds: (speed.airtime + speed.answer).as_secs_f64(),
-            attempts: attempts(speed.airtime + speed.answer),
-            probability: None,
-            sent: 0,
-            acknowledged: 0,
+        let judged = rates.iter().map(|speed| {
+            let mut rate = Judged {
+                speed: *speed,
+                seconds: 0.0,
+                attempts: 0,
+                probability: None,
+                sent: 0,
+                acknowledged: 0,
+            };
+            rate.reckon_with(1.0);
+            rate
         });
         Box::new(MinstrelHt {
             config: self.clone(),
@@ -69,6 +75,8 @@ impl Adaptation for Config {
             judging: Time::ZERO,
             sampling: Time::ZERO,
             samples: 0,
+            frames: 1.0,
+            sent: (0, 0),
             candidates: Default::default(),
             best: [0; 4],
             chain: [0; 4],
@@ -92,6 +100,8 @@ const SLOT: Span = Span::from_micros(9);
 const WINDOWS: (u64, u64) = (15, 1023);
 /// Period of the filter in judgings.
 const PERIOD: f64 = 16.0;
+/// What earlier periods count in the mean length of aggregates (Linux).
+const MEMORY: f64 = 0.75;
 /// Rates of a kind that wait to be tested.
 const CANDIDATES: usize = 4;
 
@@ -109,7 +119,7 @@ enum Kind {
 /// The kinds of samples in their order.
 const ORDER: [Kind; 6] = [Kind::Next, Kind::Jump, Kind::Next, Kind::Jump, Kind::Next, Kind::Between];
 
-/// How often a frame that takes `airtime` is tried in a segment, with the mean back-off of each attempt.
+/// How often a transmission that takes `airtime` is tried in a segment, with the mean back-off of each attempt.
 fn attempts(airtime: Span) -> u32 {
     let (mut window, mut taken, mut count) = (WINDOWS.0, Span::ZERO, 0);
     while count < MOST {
@@ -147,7 +157,8 @@ impl Filter {
 }
 
 struct Judged {
-    /// Time of a frame of 1200 bytes and its acknowledgment.
+    speed: Speed,
+    /// Time of a frame of 1200 bytes with its share of the acknowledgment.
     seconds: f64,
     /// Transmissions of a frame at this rate before the next one is tried.
     attempts: u32,
@@ -159,6 +170,14 @@ struct Judged {
 }
 
 impl Judged {
+    /// Sets what depends on the mean number of `frames` in a transmission.
+    fn reckon_with(&mut self, frames: f64) {
+        let Speed { airtime, further, answer, .. } = self.speed;
+        let whole = airtime + answer + Span::from_nanos(((frames - 1.0) * further.as_nanos() as f64) as u64);
+        self.seconds = whole.as_secs_f64() / frames;
+        self.attempts = attempts(whole);
+    }
+
     fn probability(&self) -> f64 {
         self.probability.map_or(0.0, |[last, _]| last)
     }
@@ -189,6 +208,10 @@ struct MinstrelHt {
     sampling: Time,
     /// Frames that had a turn to sample.
     samples: usize,
+    /// Mean number of frames in a transmission.
+    frames: f64,
+    /// Transmissions in the present period, and the frames in them.
+    sent: (u32, u32),
     /// Rates that wait to be tested, by kind.
     candidates: [Vec<usize>; 3],
     /// Best throughput, second and third best, surest.
@@ -201,6 +224,11 @@ struct MinstrelHt {
 
 impl MinstrelHt {
     fn judge(&mut self, stream: &mut Stream) {
+        if let (transmissions @ 1.., frames) = std::mem::take(&mut self.sent) {
+            let now = f64::from(frames) / f64::from(transmissions);
+            self.frames = MEMORY * self.frames + (1.0 - MEMORY) * now;
+            self.rates.iter_mut().for_each(|rate| rate.reckon_with(self.frames));
+        }
         for rate in self.rates.iter_mut().filter(|rate| rate.sent > 0) {
             let now = f64::from(rate.acknowledged) / f64::from(rate.sent);
             rate.probability = Some(self.filter.next(rate.probability, now));
@@ -283,6 +311,10 @@ impl Adapter for MinstrelHt {
 
     fn learn(&mut self, _now: Time, rate: usize, _attempt: u32, outcome: Outcome) {
         let (sent, acknowledged) = outcome.frames();
+        if sent > 0 {
+            self.sent.0 += 1;
+            self.sent.1 += sent;
+        }
         self.rates[rate].sent += sent;
         self.rates[rate].acknowledged += acknowledged;
     }
@@ -296,6 +328,11 @@ mod tests {
 
     fn answered(sent: u32, acknowledged: u32) -> Outcome {
         Outcome::Answered { sent, acknowledged }
+    }
+
+    /// Tells of ten frames, each sent alone, of which so many were acknowledged.
+    fn learn_ten(adapter: &mut dyn Adapter, now: Time, rate: usize, acknowledged: u32) {
+        (0..10).for_each(|frame| adapter.learn(now, rate, 0, answered(1, u32::from(frame < acknowledged))));
     }
 
     /// The rates of a frame's attempts.
@@ -328,11 +365,28 @@ mod tests {
     }
 
     #[test]
+    fn aggregates_are_tried_less_often() {
+        let mut adapter = Config::default().build(&rates());
+        let mut stream = Streams::new(3, 0).stream("adaptation");
+        let mut attempts = Vec::new();
+        for period in 0..40 {
+            let now = Time::ZERO + Span::from_millis(60) * period;
+            let frame = chain(&mut *adapter, now, &mut stream);
+            attempts.push(frame.iter().skip_while(|rate| **rate != 3).take_while(|rate| **rate == 3).count());
+            // Periods of single frames, then of six together.
+            let count = if period < 20 { 1 } else { 6 };
+            (0..10).for_each(|_| adapter.learn(now, 3, 0, answered(count, count)));
+        }
+        // A frame takes 1.38 ms with its acknowledgment and is tried three times; six of them take 5.7 ms.
+        assert_eq!((attempts[19], attempts[39]), (3, 2));
+    }
+
+    #[test]
     fn a_frame_goes_from_the_best_rates_to_the_surest_and_a_sample_is_tried_once() {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(3, 0).stream("adaptation");
         for rate in 0..4 {
-            adapter.learn(Time::ZERO, rate, 0, answered(10, [10, 10, 8, 3][rate]));
+            learn_ten(&mut *adapter, Time::ZERO, rate, [10, 10, 8, 3][rate]);
         }
         // Throughputs 0.9/9.79, 0.9/4.99, 0.8/1.94, 0.3/1.06 per ms: best 5.5, then 11, then 2 Mbit/s; the surest is 5.5.
         let frame = chain(&mut *adapter, Time::ZERO, &mut stream);
@@ -344,8 +398,8 @@ mod tests {
         // Now 11 Mbit/s fails.
         let later = Time::ZERO + Span::from_millis(50);
         for period in 0..20 {
-            adapter.learn(later, 3, 0, answered(10, 0));
-            adapter.learn(later, 2, 0, answered(10, 10));
+            learn_ten(&mut *adapter, later, 3, 0);
+            learn_ten(&mut *adapter, later, 2, 10);
             adapter.choose(later + Span::from_millis(50) * period, 1, &mut stream);
         }
         let now = later + Span::from_secs(2);

@@ -66,6 +66,8 @@ pub struct Speed {
     pub index: usize,
     /// Time on the air of a frame of 1200 bytes.
     pub airtime: Span,
+    /// Time on the air that another such frame adds to an aggregate.
+    pub further: Span,
     /// Time from a frame's end to that of its acknowledgment at the lowest rate.
     pub answer: Span,
 }
@@ -141,8 +143,9 @@ pub(super) mod testing {
     pub(crate) fn rates() -> Vec<Speed> {
         let rate = |index, kbit_s: u64| {
             let rate = Rate::from_bits_per_second(kbit_s * 1000);
-            let airtime = Span::from_micros(192) + rate.span_of(1200);
-            Speed { rate, index, airtime, answer: Span::from_micros(314) }
+            let further = rate.span_of(1200);
+            let airtime = Span::from_micros(192) + further;
+            Speed { rate, index, airtime, further, answer: Span::from_micros(314) }
         };
         vec![rate(0, 1000), rate(1, 2000), rate(2, 5500), rate(3, 11_000)]
     }
