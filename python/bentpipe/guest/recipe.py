@@ -232,7 +232,7 @@ def _floating_point() -> list[Edit]:
 def _aggregates() -> list[Edit]:
     """Unmodified, the driver of simulated radios tells the medium nothing of aggregates, reports none to rate control,
     and takes any number of frames from the queues of mac80211 at once. The bits are those of
-    ``crates/emu/src/wifi/aggregate.rs``."""
+    ``crates/emu/src/wifi/frame.rs``."""
     driver = "drivers/net/wireless/virtual/mac80211_hwsim.c"
     reason = "simulated radios of Wi-Fi report aggregates and limit the airtime of the frames that they hold"
     return [
