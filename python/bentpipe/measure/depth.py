@@ -34,6 +34,8 @@ MOST_HELD_UP: Final = 256
 #: Packets by which each way may be wrong: what does not fit leaves up to one free, and another is half sent when one
 #: comes.
 FREE: Final = 2
+#: Part of the datagrams by whose waits a lower bound is told.
+USUALLY: Final = 0.9
 #: From this part of the depth on, the distance of a bound from it is explained.
 APART: Final = 0.1
 
@@ -77,9 +79,7 @@ class Seen:
 
 def at_least(seen: Seen) -> Depth:
     """Returns the depth of a queue that never overflowed."""
-    likely = seen.longest
-    reason = "the load did not fill it"
-    return Depth(likely, max(0, min(likely, _in_time(seen)) - FREE * seen.size), None, reason)
+    return Depth(seen.longest, _held(seen), None, "the load did not fill it")
 
 
 def of_policy(seen: Seen, likely: int, policy: str) -> Depth:
@@ -90,8 +90,7 @@ def of_policy(seen: Seen, likely: int, policy: str) -> Depth:
     elif policy == "drop-front":
         found.append(_behind_losses(seen))
     else:
-        least = max(0, min(found) - FREE * seen.size)
-        return Depth(likely, least, None, "its queue management drops before it is full")
+        return Depth(likely, _held(seen), None, "its queue management drops before it is full")
     told = [one for one in found if one]
     least, most = max(0, min(told) - FREE * seen.size), max(told) + FREE * seen.size
     apart = max(likely - min(told), max(told) - likely) / max(1, likely)
@@ -131,6 +130,13 @@ def in_time(seen: Seen) -> Times:
 
 def _in_time(seen: Seen) -> int:
     return replace(seen, wait=in_time(seen)).longest
+
+
+def _held(seen: Seen) -> int:
+    """Returns what the queue has held at least: the wait that a tenth of the datagrams exceeded, since what few have
+    waited more may be a host's that was late."""
+    wait = float(np.nanquantile(in_time(seen), USUALLY))
+    return max(0, int(wait * seen.rate / 8) - FREE * seen.size)
 
 
 def _around_losses(seen: Seen) -> int:
