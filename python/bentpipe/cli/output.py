@@ -1,4 +1,4 @@
-"""Tables and JSON on standard output."""
+"""Tables and JSON on standard output. Rich is imported by what needs it, since most commands print no table."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from bentpipe.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def print_json(document: Any) -> None:
@@ -48,6 +48,8 @@ def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
 ) -> None:
     """Print a :func:`table` to standard output, as wide as the terminal."""
+    from rich.console import Console
+
     shown = table(columns, rows, text_columns=text_columns, title=title)
     Console(highlight=False, markup=False).print(shown)
 
@@ -57,6 +59,9 @@ def table(
 ) -> Table:
     """Returns a table of rows under headings. The first ``text_columns`` columns are text, the others numbers. The
     second line of a heading is its unit."""
+    from rich import box
+    from rich.table import Table
+
     shown = Table(
         box=box.SIMPLE_HEAD,
         title=title,
@@ -83,6 +88,8 @@ def table(
 
 def print_note(text: str, indent: int = 2) -> None:
     """Print a sentence or two, wrapped to the terminal's width, with later lines indented."""
+    from rich.console import Console
+
     width = Console().width
     further = " " * indent
     typer.echo(
