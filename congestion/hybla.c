@@ -16,18 +16,23 @@
  * Constants:  RTT0 25 ms (the paper's). Acknowledgments less than a quarter of a round trip apart are closely spaced.
  *             cwnd at most 65535 segments in slow start, as 2^rho has no bound where Hoe's estimate is off
  *             (the limit of the Linux implementation, which its authors made).
- *             Linux' module has hoe = 0, spacing = 0, and starts with a window of rho even if that is less.
+ *             Linux' module has hoe = 0, spacing = 0, coarse = 1, per_ack = 1 and from_rho = 1.
  * Deviations: rho follows the smallest round-trip time measured, so that a queue does not speed the window up. The
  *             initial window is rho where that is more than the connection's own. Spacing is by the pacing rate that
  *             follows the window (200 and 120 % of cwnd / SRTT), not one segment each RTT / cwnd. Slow start acts on
- *             acknowledged segments, not acknowledgments, so that delayed acknowledgments do not halve it. Until Hoe's
- *             estimate is made slow start is Reno's: with a long rho one acknowledgment opens the window beyond bounds.
+ *             acknowledged segments, not acknowledgments, so that delayed acknowledgments do not halve it; with `per_ack`
+ *             both phases act on acknowledgments. Until Hoe's estimate is made slow start is Reno's: with a long rho one
+ *             acknowledgment opens the window beyond bounds. With `coarse` rho follows the smallest smoothed round-trip
+ *             time, and where rho^2 / W is less than a 128th the window grows as Reno's.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
 	PARAMETER(rtt0, 25, 1, 10000, "reference round-trip time in milliseconds, that of the connection to match") \
 	PARAMETER(hoe, 1, 0, 1, "1: the initial ssthresh is estimated by packet pairs")                        \
 	PARAMETER(spacing, 1, 0, 1, "1: segments are spaced by pacing")                                        \
+	PARAMETER(coarse, 0, 0, 1, "1: rho is in eighths and growth in 128ths of a segment, rounded down")     \
+	PARAMETER(per_ack, 0, 0, 1, "1: an acknowledgment of several segments counts once")                    \
+	PARAMETER(from_rho, 0, 0, 1, "1: starts with a window of rho even if the initial window is larger")    \
 	PARAMETER(most_cwnd, 65535, 2, 100000000, "maximum cwnd in slow start, in segments")
 
 #include "power.h"
@@ -37,6 +42,9 @@
 #define HYBLA_MOST_RHO (2048 * BP_ONE)
 #define HYBLA_MOST_ACKED 4096
 #define HYBLA_PAIR_ACKS 3
+/* Steps of rho and of the growth where `coarse` is 1, in 65536ths. */
+#define HYBLA_RHO_STEP (BP_ONE / 8)
+#define HYBLA_GROWTH_STEP (BP_ONE / 128)
 
 struct hybla {
 	u64 credit;        /* growth not yet a segment, 65536ths */
@@ -58,6 +66,8 @@ static inline void hybla_measure(struct bp_tcp *tp, struct hybla *hybla, u32 rtt
 	hybla->min_rtt = rtt;
 	rho = bp_divide((u64)rtt * BP_ONE, (u64)rtt0(tp) * 1000);
 	rho = rho > BP_ONE ? rho : BP_ONE;
+	if (coarse(tp))
+		rho -= rho % HYBLA_RHO_STEP;
 	hybla->rho = (u32)(rho < HYBLA_MOST_RHO ? rho : HYBLA_MOST_RHO);
 }
 
@@ -91,7 +101,7 @@ BP_OP(void, init, struct bp_tcp *tp)
 
 	hybla->rho = BP_ONE;
 	hybla_measure(tp, hybla, tp->srtt_us >> 3);
-	bp_set_cwnd(tp, bp_max(tp->snd_cwnd, hybla->rho >> 16), 1);
+	bp_set_cwnd(tp, bp_max(from_rho(tp) ? 1 : tp->snd_cwnd, hybla->rho >> 16), 1);
 	if (spacing(tp))
 		bp_need_pacing(tp);
 }
@@ -105,18 +115,28 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 
 	if (!bp_is_cwnd_limited(tp))
 		return;
-	acked = bp_min(acked, HYBLA_MOST_ACKED);
+	acked = per_ack(tp) ? 1 : bp_min(acked, HYBLA_MOST_ACKED);
 	if (waits) {
 		bp_slow_start(tp, acked);
 	} else if (bp_in_slow_start(tp)) {
 		u32 most = bp_max(bp_min(tp->snd_ssthresh, most_cwnd(tp)), tp->snd_cwnd);
 
-		growth = hybla->credit + acked * (bp_exp2((u32)rho) - BP_ONE);
+		growth = bp_exp2((u32)rho) - BP_ONE;
+		if (coarse(tp))
+			growth -= growth % HYBLA_GROWTH_STEP;
+		growth = hybla->credit + acked * growth;
 		hybla->credit = growth & 0xffff;
 		growth >>= 16;
 		bp_set_cwnd(tp, growth < most - tp->snd_cwnd ? tp->snd_cwnd + (u32)growth : most, 1);
 	} else {
-		growth = hybla->credit + bp_divide(acked * (rho * rho >> 16), tp->snd_cwnd);
+		growth = bp_divide(acked * (rho * rho >> 16), tp->snd_cwnd);
+		if (coarse(tp))
+			growth -= growth % HYBLA_GROWTH_STEP;
+		if (coarse(tp) && !growth) {
+			bp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+			return;
+		}
+		growth += hybla->credit;
 		hybla->credit = growth & 0xffff;
 		growth = growth >> 16 < tp->snd_cwnd ? growth >> 16 : tp->snd_cwnd;
 		bp_set_cwnd(tp, tp->snd_cwnd + (u32)growth, 1);
@@ -126,7 +146,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 {
 	if (sample->rtt_us > 0)
-		hybla_measure(tp, bp_private(tp), (u32)sample->rtt_us);
+		hybla_measure(tp, bp_private(tp), coarse(tp) ? tp->srtt_us >> 3 : (u32)sample->rtt_us);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)

@@ -102,6 +102,31 @@ fn hybla_grows_per_second_as_a_connection_of_25_ms() {
     near(f64::from(hybla.rounds(3, 5_000)), additive(100.0, 1.0, 3), 1.0);
 }
 
+/// Windows of Linux 6.12's module in virtual time (4 Mbit/s, 20 ms each way; the case `leo-hybla` of parity.py), whose first
+/// smoothed round-trip time is 40.6 ms: rho is 1.5 there.
+#[test]
+fn hybla_as_linux_counts_in_eighths_and_128ths_for_each_acknowledgment() {
+    const LINUX: [u32; 18] = [2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21, 22, 24, 26, 28, 30, 32, 33];
+    let linux = [("hoe", 0), ("spacing", 0), ("coarse", 1), ("per_ack", 1), ("from_rho", 1)];
+    let mut hybla = Connection::new("hybla", &linux, 10, 40_600);
+    hybla.control.init(&mut hybla.state);
+    assert_eq!(hybla.state.snd_cwnd, 1, "starts with a window of rho");
+    hybla.state.snd_ssthresh = INFINITE_SSTHRESH;
+    let mut acknowledge = |state: &mut State| {
+        hybla.control.cong_avoid(state, 0, 2);
+        state.snd_cwnd
+    };
+    assert_eq!(LINUX.map(|_| acknowledge(&mut hybla.state)), LINUX);
+    // Congestion avoidance from 26 to 45 segments took Linux 313 acknowledgments; the first step begins with credit.
+    (hybla.state.snd_cwnd, hybla.state.snd_ssthresh) = (25, 25);
+    while acknowledge(&mut hybla.state) < 26 {}
+    let acknowledgments = (1..).find(|_| acknowledge(&mut hybla.state) == 45);
+    assert!((312..=315).contains(&acknowledgments.unwrap()), "{acknowledgments:?}");
+    // Where rho^2 / W is less than a 128th, rho being 1, the window grows as Reno's.
+    let mut hybla = Connection::new("hybla", &linux, 200, 20_000);
+    near(f64::from(hybla.rounds(3, 20_000)), additive(200.0, 1.0, 3), 1.0);
+}
+
 #[test]
 fn hybla_learns_its_first_threshold_from_the_spacing_of_acknowledgments() {
     // Acknowledgments 2 ms apart: 500 segments per second; 600 ms of them are 300.

@@ -1413,7 +1413,10 @@ class TcpTransport(TypedDict):
     linux-6.1; in nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
-    right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start."""
+    right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
+    hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
+    window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
+    so."""
     recovery: NotRequired[Recovery]
     """How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
     sack in the others."""
@@ -3567,7 +3570,10 @@ class Tcp(TypedDict):
     linux-6.1; in nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
-    right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start."""
+    right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
+    hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
+    window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
+    so."""
     recovery: NotRequired[Recovery]
     """How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
     sack in the others."""

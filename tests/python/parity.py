@@ -335,7 +335,7 @@ _CONDITIONS: Final = {
 OF_LINUX: Final = {
     "bic": "beta = 200, s_max = 16, s_min = 200, search = 4",
     "htcp": "coarse = 1, from_repair = 1, rtt_reference = 100",
-    "hybla": "hoe = 0, spacing = 0",
+    "hybla": "hoe = 0, spacing = 0, coarse = 1, per_ack = 1, from_rho = 1",
     "westwood": "filter = 875, order = 2, late = 1",
     "yeah": "early = 1",
 }
@@ -349,8 +349,16 @@ KERNELS: Final = (
 
 _LEAP: Final = (
     "with rho = 20 the window leaps to its bound at the first acknowledgment in both; then the receive window is the "
-    "limit, which starts at 16 MiB in Linux 6.12 and at 64 KiB in the model (suspected: with the whole window from the "
-    "start the model is 6 % below the kernel instead of 17 % above)"
+    "limit, and how much is lost depends on when it grows: goodput agrees, and why the retransmissions of the recovery "
+    "do not is not found yet"
+)
+_WRITES: Final = (
+    "Linux' writer sleeps until a third of its send buffer is free, which ends the overshoot earlier; with this in the "
+    "model the ratios were 0.99 and 0.89 (docs/decisions/0128-send-buffer.md)"
+)
+_OLDER: Final = (
+    "to the limit of its window Linux 6.12 adds 16 segments, which 6.18 and so profile linux does not (with profile "
+    "linux-6.12 the ratio is 1.12; that this is all of it is not shown)"
 )
 _LEAVES: Final = (
     "BBR, which starts into the losses of the two others, leaves Startup at 6.6 s in 6 of 9 runs of Linux 6.12, and "
@@ -366,9 +374,8 @@ _EARLY: Final = (
 #: reason.
 KNOWN_TO_DIFFER: Final = {
     "geo-hybla": _LEAP,
-    "geo-loss-0.1-hybla": _LEAP,
-    "geo-loss-1-hybla": _LEAP,
-    "dvb-vbdc-hybla": _LEAP,
+    "geo-loss-1-hybla-rho-2": _OLDER,
+    "dvb-vbdc-hybla": _WRITES,
     "dvb-vbdc-yeah": _EARLY,
     "leo-yeah": _EARLY,
     "shared-three": _LEAVES,
@@ -383,12 +390,17 @@ _DRAW: Final = ("bbr", "bbr3")
 #: Hybla with a window that does not jump: rho = 2, at which its window begins.
 _RHO_2: Final = "rtt0 = 250"
 
+#: Hybla's window grows so fast that the receive window limits it: on emulated hosts, too, it starts as Linux' own.
+_GROWING: Final = 'receive_window_start = "64 KiB", '
+
 
 def kernel_cases() -> tuple[Case, ...]:
     """The kernel's own congestion controls under every condition, and ours with the constants of its modules."""
-    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{OF_LINUX['hybla']}, {_RHO_2}"}, "initial_window = 2, ")
-    return variant_cases(KERNELS, OF_LINUX) + tuple(
-        replace(case, name=f"{case.name}-rho-2") for case in of_rho_2 if case.name.startswith("geo")
+    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{OF_LINUX['hybla']}, {_RHO_2}"}, _GROWING)
+    return (
+        variant_cases([name for name in KERNELS if name != "hybla"], OF_LINUX)
+        + variant_cases(["hybla"], OF_LINUX, _GROWING)
+        + tuple(replace(case, name=f"{case.name}-rho-2") for case in of_rho_2 if case.name.startswith("geo"))
     )
 
 

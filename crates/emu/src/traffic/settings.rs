@@ -65,11 +65,13 @@ const WMEM: &str = "net.ipv4.tcp_wmem";
 /// The memory of a profile's receive window, twice its size (ip-sysctl.rst, tcp_adv_win_scale); since 6.6 the kernel finds
 /// out how much of it is window. A window that the scenario gives is the socket's own.
 fn receive_memory(config: &tcp::Config) -> String {
-    match config.profile {
-        Profile::Linux => "4096 33554432 33554432".to_owned(),
-        Profile::Linux612 | Profile::Linux61 => "4096 6291456 6291456".to_owned(),
-        _ => "4096 33554432 1073741824".to_owned(),
-    }
+    let most = match config.profile {
+        Profile::Linux => 32 << 20,
+        Profile::Linux612 | Profile::Linux61 => 6 << 20,
+        _ => return "4096 33554432 1073741824".to_owned(),
+    };
+    let start = config.receive_window_start.map_or(most, |start| 2 * start.bytes());
+    format!("4096 {} {most}", start.clamp(4096, most))
 }
 
 /// Linux' own maximum, here a multiple of seven.

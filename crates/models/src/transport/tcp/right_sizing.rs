@@ -1,26 +1,82 @@
-//! A receive window that grows with what arrives (Fisk and Feng, "Dynamic Right-Sizing in TCP", 2001, on
-//! which Linux' auto-tuning is based): after each round trip it is at least twice the bytes that arrived in
-//! it, so that a sender that doubles its window is not held up, limited to the size of the buffer.
+//! A receive window that grows with what arrives (Fisk and Feng, "Dynamic Right-Sizing in TCP", 2001): after each round
+//! trip it is at least twice the bytes that arrived in it, so that a sender that doubles its window is not held up,
+//! limited to the size of the buffer.
+//!
+//! Linux' auto-tuning is based on it, and the profiles of Linux have its rule. There the result is a limit, up to which
+//! the window grows by two segments for each segment that arrives, each of which is acknowledged at once. With C the
+//! bytes that arrived in a round trip, P the most that arrived in an earlier one, at first ten segments, the limit is
+//!
+//! ```text
+//! W + 2 W (C - P) / P     for C > P, with W = 2 C (6.18) or 2 C + 16 segments (6.12 and before)
+//! ```
+//!
+//! and never less than it was; at first it is 5/4 of the window at the start (of 128 KiB of memory 81 kB were window).
+//! Source: limits, and bytes of a round trip (tcpi_rcv_space), of Linux 6.12 in virtual time and 6.18 in real time
+//! (docs/decisions/0129-receive-window.md).
 //!
 //! The receiver's round-trip time is that of the timestamps echoed to it, smoothed by eighths; without
 //! timestamps, that of the handshake.
 
+use super::config::{Config, Profile};
 use bentpipe_core::{Span, Time};
+
+/// Segments of the largest round trip at the start.
+const FIRST: u64 = 10;
+
+/// Segments that Linux before 6.16 adds to what arrives in a round trip.
+const MORE: u64 = 16;
 
 /// The growth of one window.
 #[derive(Debug)]
 pub(super) struct RightSizing {
     /// Limit of the window in bytes.
     most: u64,
+    /// The limit up to which arriving segments let it grow, and the most bytes of a round trip, if as in Linux.
+    linux: Option<Linux>,
     rtt: Span,
     /// Position and time of the start of the present round trip.
     from: u64,
     since: Time,
 }
 
+#[derive(Debug)]
+struct Linux {
+    limit: u64,
+    largest: u64,
+    /// Bytes added to what arrives in a round trip.
+    more: u64,
+}
+
 impl RightSizing {
-    pub fn new(most: u64) -> RightSizing {
-        RightSizing { most, rtt: Span::ZERO, from: 1, since: Time::ZERO }
+    /// Creates the state of a window of `start` bytes that may grow to `most`.
+    pub fn new(config: &Config, start: u64, most: u64) -> RightSizing {
+        let segment = config.segment_size.value();
+        let linux = config.profile.is_linux().then_some(Linux {
+            limit: (start / 4 * 5).min(most),
+            largest: FIRST * segment,
+            more: if config.profile == Profile::Linux { 0 } else { MORE * segment },
+        });
+        RightSizing { most, linux, rtt: Span::ZERO, from: 1, since: Time::ZERO }
+    }
+
+    /// Limits the window, which no option scales.
+    pub fn limit(&mut self, most: u64) {
+        self.most = most;
+        if let Some(linux) = &mut self.linux {
+            linux.limit = linux.limit.min(most);
+        }
+    }
+
+    /// Whether a segment that arrives lets a window of so many bytes grow.
+    #[inline]
+    pub fn grows(&self, window: u64) -> bool {
+        self.linux.as_ref().is_some_and(|linux| window < linux.limit)
+    }
+
+    /// The window after a segment that lets it grow.
+    #[inline]
+    pub fn widened(&self, window: u64, payload: u64) -> u64 {
+        self.linux.as_ref().map_or(window, |linux| (window + 2 * payload).min(linux.limit))
     }
 
     /// Handles the arrival of everything up to `next`. Returns the new window; it was `window`.
@@ -33,7 +89,17 @@ impl RightSizing {
         }
         let arrived = next - self.from;
         (self.from, self.since) = (next, now);
-        window.max((2 * arrived).min(self.most))
+        let Some(linux) = &mut self.linux else {
+            return window.max((2 * arrived).min(self.most));
+        };
+        if arrived > linux.largest {
+            let twice = u128::from(2 * arrived + linux.more);
+            let growth = 2 * twice * u128::from(arrived - linux.largest) / u128::from(linux.largest);
+            let limit = u64::try_from(twice + growth).unwrap_or(u64::MAX).min(self.most);
+            linux.limit = linux.limit.max(limit);
+            linux.largest = arrived;
+        }
+        window
     }
 }
 
@@ -43,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_window_is_twice_what_arrives_in_a_round_trip_and_does_not_shrink() {
-        let mut sizing = RightSizing::new(50_000);
+        let mut sizing = RightSizing::new(&Profile::Classic.config(), 4000, 50_000);
         let (mut now, mut next, mut window) = (Time::ZERO + Span::from_secs(1), 1, 4000);
         let mut seen = Vec::new();
         for _ in 0..7 {
@@ -56,5 +122,43 @@ mod tests {
         }
         assert_eq!(seen, [8000, 16_000, 32_000, 50_000, 50_000, 50_000, 50_000]);
         assert_eq!(sizing.arrived(now, next + 10, None, window), 50_000);
+    }
+
+    /// Bytes of a round trip and the window that followed where it reached its limit, in Linux 6.12 in virtual time over
+    /// 4 Mbit/s with 250 and 20 ms each way, and in 6.18 in real time with 250 ms.
+    #[test]
+    fn the_limit_is_that_of_linux() {
+        const UNSEEN: u64 = 0;
+        let cases: [(Profile, &[(u64, u64)]); 3] = [
+            (Profile::Linux612, &[(16_060, 81_486), (29_200, UNSEEN), (58_400, 419_021), (118_260, 791_175)]),
+            (
+                Profile::Linux612,
+                &[(27_740, 193_515), (39_420, 193_515), (40_880, 193_515), (108_040, 1_026_169)],
+            ),
+            (Profile::Linux, &[(16_060, 81_486), (29_200, 152_503), (58_400, 348_941), (116_800, 699_341)]),
+        ];
+        for (profile, rounds) in cases {
+            let mut sizing = RightSizing::new(&profile.config(), 64 << 10, 16 << 20);
+            let (mut now, mut next) = (Time::ZERO + Span::from_secs(1), 1);
+            if rounds[0].0 > 16_060 {
+                next += 16_060;
+                sizing.arrived(now, next, Some(Span::from_millis(500)), 70_000);
+                now += Span::from_millis(500);
+            }
+            for &(bytes, limit) in rounds {
+                next += bytes;
+                assert_eq!(sizing.arrived(now, next, Some(Span::from_millis(500)), 70_000), 70_000);
+                let mut window = 70_000;
+                while sizing.grows(window) {
+                    window = sizing.widened(window, 1460);
+                }
+                let seen = limit != UNSEEN;
+                assert!(
+                    !seen || window.abs_diff(limit) <= 2190,
+                    "{profile:?} {bytes}: {window}, not {limit}"
+                );
+                now += Span::from_millis(500);
+            }
+        }
     }
 }

@@ -140,8 +140,10 @@ keys! {
     /// nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
-    /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
-    /// right-sizing, as in Linux' auto-tuning). If unset, the window is `receive_window` from the start.
+    /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic right-sizing). In the
+    /// profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on hosts with Linux' own
+    /// tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the window is `receive_window` from
+    /// the start, and `quick_window` says how many segments are acknowledged so.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
     /// Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is what the 4
@@ -329,6 +331,11 @@ pub enum RtoEstimator {
 }
 
 impl Profile {
+    /// Whether it is a version of Linux.
+    pub fn is_linux(self) -> bool {
+        matches!(self, Profile::Linux | Profile::Linux612 | Profile::Linux61)
+    }
+
     /// All values of the profile.
     pub fn config(self) -> Config {
         let linux = Config {

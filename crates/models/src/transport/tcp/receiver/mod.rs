@@ -22,7 +22,7 @@
 //! in Linux 6.1: acknowledgments of every segment until the window is half the buffer's memory, then of every
 //! second one; in 6.12 and 6.18 the window starts at that half and grows by 4352 KiB to the part of 32 MiB that
 //! holds payload, so `quick_window` only reproduces the number of acknowledgments). Alternatively it follows
-//! what arrives in a round trip ([`super::right_sizing`]).
+//! what arrives in a round trip ([`super::right_sizing`]), as with Linux' own settings.
 //!
 //! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then does not
 //! move forward in small steps (RFC 9293, section 3.8.6.2.2), and the sender is informed at once of a window
@@ -144,7 +144,9 @@ impl Receiver {
             },
             whole: config.window(),
             limit: u64::MAX,
-            sizing: config.receive_window_start.map(|_| RightSizing::new(config.window())),
+            sizing: config
+                .receive_window_start
+                .map(|start| RightSizing::new(config, start.bytes(), config.window())),
             shift: 0,
             echoed: None,
             largest: 1,
@@ -186,8 +188,8 @@ impl Receiver {
         if self.closed > 0 {
             self.window = UNSCALED_WINDOW + 1;
         }
-        if self.sizing.is_some() && scale.is_none() {
-            self.sizing = Some(RightSizing::new(UNSCALED_WINDOW));
+        if let Some(sizing) = self.sizing.as_mut().filter(|_| scale.is_none()) {
+            sizing.limit(UNSCALED_WINDOW);
         }
     }
 
@@ -229,7 +231,7 @@ impl Receiver {
         // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
         // 2), so Linux does not let it grow.
         let in_order = start <= self.next || self.sack;
-        let grows = self.closed > 0 && payload >= GROWS && in_order;
+        let grows = (self.closed > 0 || self.sizing_grows()) && payload >= GROWS && in_order;
         if grows {
             self.widen(payload);
         }

@@ -11,6 +11,10 @@ impl Receiver {
     /// A segment lets the window grow.
     #[inline]
     pub(super) fn widen(&mut self, payload: u64) {
+        if let Some(sizing) = &self.sizing {
+            self.window = sizing.widened(self.window, payload);
+            return;
+        }
         self.closed = self.closed.saturating_sub(2 * payload);
         self.window += 2 * payload;
         if self.closed == 0 {
@@ -23,6 +27,12 @@ impl Receiver {
         self.echoed = sent.map(|sent| now.since(sent));
     }
 
+    /// Whether a segment lets the window grow up to the limit that the right size gives it.
+    #[inline]
+    pub(super) fn sizing_grows(&self) -> bool {
+        self.sizing.as_ref().is_some_and(|sizing| sizing.grows(self.window))
+    }
+
     /// Whether the window grows by what arrives.
     #[inline]
     pub fn right_sizes(&self) -> bool {
@@ -32,7 +42,10 @@ impl Receiver {
     pub(super) fn grow(&mut self, now: Time, path: &Estimator) {
         let rtt = self.echoed.take().or(path.srtt());
         if let Some(sizing) = &mut self.sizing {
-            self.window = sizing.arrived(now, self.next, rtt, self.window) >> self.shift << self.shift;
+            let window = sizing.arrived(now, self.next, rtt, self.window);
+            if window != self.window {
+                self.window = window >> self.shift << self.shift;
+            }
         }
     }
 
