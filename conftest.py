@@ -47,8 +47,9 @@ def _draws(file: str) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where files run side by side, the longest begin first; where they never ran, those with most tests. Pages with
     figures begin before all others, so that the site finds their figures drawn."""
-    if config.cache is not None and hasattr(config, "workerinput"):
-        known, count = config.cache.get(SECONDS, {}), Counter(_file(item.nodeid) for item in items)
+    cache = getattr(config, "cache", None)
+    if cache is not None and hasattr(config, "workerinput"):
+        known, count = cache.get(SECONDS, {}), Counter(_file(item.nodeid) for item in items)
         items.sort(key=lambda item: (not _draws(file := _file(item.nodeid)), -known.get(file, count[file])))
 
 
@@ -62,9 +63,8 @@ class _Seconds:
         self.taken[_file(report.nodeid)] += report.duration
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if session.config.cache is not None:
-            known = session.config.cache.get(SECONDS, {})
-            session.config.cache.set(SECONDS, {**known, **self.taken})
+        if (cache := getattr(session.config, "cache", None)) is not None:
+            cache.set(SECONDS, {**cache.get(SECONDS, {}), **self.taken})
 
 
 def pytest_configure(config: pytest.Config) -> None:

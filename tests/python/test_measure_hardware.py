@@ -208,10 +208,9 @@ for name in ("near", "far", "lo"):
 index = hardware.leaving(socket.AF_INET, "192.0.2.7")
 with sockets.opened(2, departing=True, hardware=True) as one, sockets.opened(2, hardware=True) as other:
     other.bind(("127.0.0.1", 0))
-    for number in range(20):
-        one.sendto(b"x", other.getsockname())
-        select.select([other], [], [], 5)
-        got = sockets.received(other)
+    one.sendto(b"x", other.getsockname())
+    select.select([other], [], [], 5)
+    got = sockets.received(other)
     left = sockets.departures(one)
 try:
     hardware.leaving(socket.AF_INET, "198.51.100.1")
@@ -228,7 +227,8 @@ def test_devices_without_hardware_say_so_and_the_kernel_stamps_as_before() -> No
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     name, why, arrived, (number, left), none = json.loads(done.stdout)
     assert name == "near" and "hardware" in why and none
-    assert number == 19 and 0 <= arrived - left < 10**9
+    # From the first packet on.
+    assert number == 0 and 0 <= arrived - left < 10**9
 
 
 def test_cards_are_told_apart_by_their_interface() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import select
 import socket
 import struct
 import time
@@ -31,6 +33,8 @@ _CLASSES: Final = ((socket.IPPROTO_IP, socket.IP_TOS), (socket.IPPROTO_IPV6, soc
 #: slewed by the kernel's most, 500 ppm, moves by 5 us meanwhile.
 CLOSE_NS: Final = 2_000
 FRESH_NS: Final = 10_000_000
+#: Longest wait in seconds for the kernel to begin to stamp.
+BEGIN_S: Final = 5.0
 
 #: The time of this host, in nanoseconds since the epoch.
 Clock = Callable[[], int]
@@ -73,7 +77,26 @@ def opened(family: int, *, departing: bool = False, hardware: bool = False) -> s
     if family == socket.AF_INET6:
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, 1)
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVHOPLIMIT, 1)
+    _await_stamps()
     return made
+
+
+def _await_stamps() -> None:
+    """Waits until the kernel stamps what arrives: it begins some time after a first socket has asked for it, from a
+    work queue, and on a busy machine dozens of packets come before. Datagrams to itself show it; without loopback it
+    returns at once."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own, contextlib.suppress(OSError):
+        stamping(own)
+        own.setblocking(False)
+        own.bind(("127.0.0.1", 0))
+        end = time.monotonic() + BEGIN_S
+        while time.monotonic() < end:
+            own.sendto(b"", own.getsockname())
+            select.select([own], [], [], 0.1)
+            got = received(own)
+            if got is not None and got.stamp is not None:
+                return
+            time.sleep(1e-3)
 
 
 def stamping(made: socket.socket) -> None:
