@@ -6,12 +6,15 @@ import hashlib
 import hmac
 import json
 import os
+import select
 import signal
 import socket
 import struct
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,6 +200,23 @@ def test_strangers_get_nothing_and_others_get_what_is_allowed() -> None:
         # The first second's worth, and as much in the second that follows.
         assert 20 <= seen.replied.sum() <= 41 < len(seen.sent)
     assert counts[0].ignored == 20 * len(forged) and counts[0].sessions == 1 and counts[0].over_rate > 0
+
+
+def test_a_measurement_waits_without_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits in the kernel for the program, as the stamps of departures do, is read before it waits again."""
+    whole, waits = select.select, list[object]()
+
+    def counted(*arguments: Any) -> Any:
+        waits.append(arguments)
+        return whole(*arguments)
+
+    with reflecting(KEY) as (port, _):
+        monkeypatch.setattr("bentpipe.measure.probing.select", SimpleNamespace(select=counted))
+        seen = measure.probe(
+            "127.0.0.1", port, plan_of({"duration": "2 s", "rate": 20, "train": 0}, "p.toml"), KEY
+        )
+    # For each probe until it is due, when it has left, and when its reply comes; else each tenth of a second.
+    assert 0 < seen.replied.sum() <= len(waits) < 4 * len(seen.sent) + 100
 
 
 def test_every_reply_of_the_handshake_is_no_larger_than_its_request() -> None:

@@ -235,7 +235,9 @@ class _Sender:
                 wanted = advance(min(1.0, now / whole))
                 self._stamps(seen)
             if now < due:
-                select.select([self.sock], [], [], min(due - now, 0.1))
+                if select.select([self.sock], [], [], min(due - now, 0.1))[0]:
+                    # The stamps of departures make it ready, too.
+                    self._stamps(seen)
             elif number < last:
                 # A train in the middle of a load would measure neither.
                 if packets[number][2] < 0 or loads is None or not loads.busy:
