@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from networks import until
 from testbeds import PASSWORD, SMALL, Served, browser_or_skip, launched, serving
 
 pytest.importorskip("playwright", reason="no Playwright")
@@ -471,7 +472,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     serious(page, "live view")
     page.set_viewport_size({"width": 390, "height": 800})
     # Plots follow a change of the window when they hear of it.
-    page.wait_for_function("document.documentElement.scrollWidth <= 390")
+    until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("cancelled while it was running")).to_be_visible()
@@ -499,7 +500,7 @@ def test_a_constellation_is_on_a_map(bed: Served, ada: Page) -> None:
     serious(page, "map")
     page.set_viewport_size({"width": 390, "height": 800})
     # Plots follow a change of the window when they hear of it.
-    page.wait_for_function("document.documentElement.scrollWidth <= 390")
+    until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
