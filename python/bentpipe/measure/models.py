@@ -208,7 +208,7 @@ def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
         for name in ("forward", "backward")
     }
     usual = float(np.median(middle["forward"][rest])) if rest.any() else 0.0
-    said = []
+    found = []
     for direction, name, side in (("up", "forward", link), ("down", "backward", link["return"])):
         # When each came to the link; what had no reply may have come to the link back as well.
         came = sent if direction == "up" else sent + np.nan_to_num(middle["forward"], nan=usual)
@@ -217,7 +217,9 @@ def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
         if own.sum() < LEAST_PROBES:
             return []
         delay = evened(middle[name][own], size[own])
-        values = np.quantile(delay - delay.min(), np.linspace(0, HIGHEST, QUANTILES))
+        found.append((direction, side, np.quantile(delay - delay.min(), np.linspace(0, HIGHEST, QUANTILES))))
+    said = []
+    for direction, side, values in found:
         side["jitter"] = {"kind": "quantiles", "values": [f"{1e6 * value:.1f} us" for value in values]}
         said.append(f"{direction} {1e3 * values[QUANTILES // 2]:.2f} and {1e3 * values[-1]:.2f} ms")
     return [f"Jitter at rest, median and 99th percentile: {', '.join(said)}; each packet draws its own."]
