@@ -47,8 +47,9 @@ $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) $(BUILT)
 run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
 	@scripts/run
 
-test: build ## Run every check and every test
-	@scripts/packages test
+# What tests need is installed while the engine is compiled.
+test: packages ## Run every check and every test
+	@scripts/packages test & $(MAKE) build PROFILE=$(PROFILE) && wait
 	@scripts/ilbc
 	@scripts/test
 

@@ -223,7 +223,7 @@ pause = "1 s"
 """
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @networks
 def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """A queue of 100 ms in both directions, filled by TCP and by datagrams at 1.4 times the rate."""

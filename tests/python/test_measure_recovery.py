@@ -162,7 +162,7 @@ def recover(
     return right
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @networks
 def test_three_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
     right = recover(bentpipe, tmp_path, 3, seed=1)

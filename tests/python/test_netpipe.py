@@ -71,7 +71,7 @@ def test_the_application_runs_over_real_sockets(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @networks
 @needs_nptcp
 def test_the_real_program_through_run_takes_as_long_as_simulated(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -420,7 +420,7 @@ request_route {{
 
 @needs("tshark")
 @networks
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_a_call_through_bentpipe_run_has_the_quality_that_tshark_sees(
     bentpipe: Bentpipe, tmp_path: Path
 ) -> None:
