@@ -102,14 +102,27 @@ measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, keep_o
 """
 
 
+#: Linux' own memory of sockets for what arrives (tcp_rmem of 6.18): least, at the start, most.
+RECEIVE_MEMORY = "4096 131072 33554432"
+
+
 @contextmanager
 def path(
-    bentpipe: Bentpipe, folder: Path, scenario: str, ahead_ns: int = 3_000_000_000, fast_ppm: int = 40
+    bentpipe: Bentpipe,
+    folder: Path,
+    scenario: str,
+    ahead_ns: int = 3_000_000_000,
+    fast_ppm: int = 40,
+    receive_memory: str | None = None,
 ) -> Iterator[None]:
-    """A network between `user` and `server` with a reflector at the server, whose clock is shifted."""
+    """A network between `user` and `server` with a reflector at the server, whose clock is shifted. Both have the given
+    `receive_memory` if it is given, otherwise that of this machine."""
     (folder / "path.toml").write_text(scenario)
     (folder / "key").write_bytes(KEY)
     bentpipe("up", folder / "path.toml")
+    for host in ("user", "server") if receive_memory else ():
+        setting = f"echo {receive_memory} > /proc/sys/net/ipv4/tcp_rmem"
+        bentpipe("exec", host, "--", "sh", "-c", setting)
     program = [sys.executable, "-c", REFLECTOR, str(ahead_ns), str(fast_ppm)]
     words = bentpipe.words("exec", "server", "--", *program)
     with subprocess.Popen(words, env=bentpipe.variables(), cwd=folder) as process:

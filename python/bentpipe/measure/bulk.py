@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 CHUNK: Final = 1 << 16
 #: Seconds of one entry of what arrived.
 BIN_S: Final = 0.05
+#: Memory of a socket in bytes that holds the whole receive window of scenarios, Linux' own most.
+WHOLE: Final = 32 << 20
+#: Memory at the start in bytes below which a window would not hold two segments.
+SMALLEST: Final = 8192
 #: A list of what arrived: when the last bytes of each entry did, in nanoseconds, and its bytes.
 COUNTED: Final = np.dtype([("at", "<i8"), ("bytes", "<i8")])
 
@@ -46,6 +50,34 @@ def can_choose(name: str) -> bool:
         except OSError:
             return False
     return True
+
+
+def receive_memory() -> list[int] | None:
+    """Returns the memory of this host's sockets for what arrives, in bytes: least, at the start and most (tcp_rmem);
+    None where it cannot be read."""
+    try:
+        text = Path("/proc/sys/net/ipv4/tcp_rmem").read_text(encoding="ascii")
+        least, start, most = map(int, text.split())
+    except (OSError, ValueError):
+        return None
+    return [least, start, most]
+
+
+def window_start(here: Any, there: Any) -> int | None:
+    """Returns the receive window in bytes with which connections between two hosts begin and from which it grows, by
+    what :func:`receive_memory` says at both: half of the memory at the start, as Linux counts (ip-sysctl.rst,
+    tcp_rmem). None if the window is whole from the start, if a host does not say, or if the two hosts differ.
+
+    >>> window_start([4096, 131072, 33554432], [4096, 131072, 6291456])
+    65536
+    >>> window_start([4096, 33554432, 1 << 30], [4096, 33554432, 1 << 30])
+    >>> window_start([4096, 131072, 6291456], [True, "131072"])
+    """
+    both = [one[1:] for one in (here, there) if isinstance(one, list) and len(one) == 3]
+    if len(both) < 2 or not all(isinstance(size, int) and size > 0 for one in both for size in one):
+        return None
+    (start, most), (other, other_most) = both
+    return start // 2 if start == other and SMALLEST <= start < min(most, other_most, WHOLE) else None
 
 
 def choose(sock: socket.socket, name: str) -> None:

@@ -254,9 +254,10 @@ def _load(one: Loaded) -> pl.DataFrame:
     )
 
 
-def flow(one: Loaded, known: list[str]) -> dict[str, Any] | None:
+def flow(one: Loaded, known: list[str], window_start: int | None = None) -> dict[str, Any] | None:
     """Returns a load as a flow of a scenario; ``None`` for a survey or transports, for the way back of a call, which
-    belongs to the call, and for a congestion control that scenarios do not have: ``known`` are those they have."""
+    belongs to the call, and for a congestion control that scenarios do not have: ``known`` are those they have.
+    ``window_start`` is the receive window with which connections begin, if it grows from there."""
     item, (source, destination) = one.outcome.item, ends(one)
     load = item.load
     if load.kind in ("survey", "transports") or (load.kind == "call" and not one.outcome.is_up):
@@ -266,18 +267,21 @@ def flow(one: Loaded, known: list[str]) -> dict[str, Any] | None:
         voice = {"kind": "voice", "codec": load.codec, "silence_suppression": False, "rtcp": "0 s"}
         voice["length"] = f"{load.duration:g} s"
         return found | {"app": voice, "transport": {"kind": "udp"}}
+    transport = {"kind": "tcp", "congestion": item.congestion}
+    if window_start is not None:
+        transport["receive_window_start"] = f"{window_start} B"
     if load.kind == "page":
         if item.congestion not in known:
             return None
         http: dict[str, Any] = {"kind": "http", "pages": load.pages, "request": f"{REQUEST} B"}
         for name, value in (("object", f"{load.object} B"), ("objects", load.objects)):
             http |= {name: value, f"{name}_min": value, f"{name}_max": value}
-        return found | {"app": http, "transport": {"kind": "tcp", "congestion": item.congestion}}
+        return found | {"app": http, "transport": transport}
     if load.kind == "tcp":
         if item.congestion not in known:
             return None
         app: dict[str, Any] = {"kind": "bulk", "duration": f"{item.load.duration:g} s"}
-        return found | {"app": app, "transport": {"kind": "tcp", "congestion": item.congestion}}
+        return found | {"app": app, "transport": transport}
     return found | {"app": _source(item.load), "transport": {"kind": "udp"}}
 
 

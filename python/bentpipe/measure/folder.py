@@ -175,7 +175,7 @@ def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
     flow = {"name": FLOW} | ends | {"app": app, "transport": {"kind": "udp"}}
     duration = f"{_end(seen, said):g} s"
     known = [row["name"] for row in json.loads(_native.variants())]
-    loads = [found for one in said.loads if (found := flows.flow(one, known)) is not None]
+    loads = [found for one in said.loads if (found := flows.flow(one, known, seen.window_start)) is not None]
     return {"name": f"Path to {host}", "duration": duration, "link": [link], "flow": [flow, *loads]}
 
 
@@ -309,6 +309,7 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
             "received": seen.hardware_received,
             "reason": seen.no_hardware,
         },
+        "tcp_window_start": seen.window_start,
         "probe_load_bit_s": load_bit_s(seen),
         "queue_depth": [
             {"load": one.load, "least": one.depth_least, "most": one.depth_most, "reason": one.depth_reason}

@@ -64,7 +64,10 @@ class Outcome:
 
 
 def ask(family: int, address: tuple[Any, ...], key: bytes) -> dict[str, Any]:
-    """Returns what a reflector offers: the congestion controls of its host. Raises :class:`ChannelError`."""
+    """Returns what a reflector says of its host: congestion controls, and :func:`bulk.receive_memory`.
+
+    Raises :class:`ChannelError`.
+    """
     with connected(family, address) as sock:
         channel = Channel.opened(sock, key, PATIENCE_S)
         channel.say({"do": "list"})

@@ -72,6 +72,8 @@ class Measured:
     #: When each ICMP echo request was sent, and its reply returned (0 without one); and why none was sent, if none was.
     echoes: Numbers = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     no_echoes: str | None = None
+    #: Receive window in bytes with which TCP begins at both hosts, by :func:`bulk.window_start`.
+    window_start: int | None = None
     #: What became of the loads, in the order in which they were run.
     outcomes: list[loading.Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -127,7 +129,8 @@ def probe(
                 seen = sender.run(seed, advance)
             return _with(seen, pings)
         try:
-            said = loading.ask(family, address, key).get("congestion", [])
+            offered = loading.ask(family, address, key)
+            said = offered.get("congestion", [])
             there = [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
         except ChannelError as error:
             raise InputError(
@@ -138,6 +141,7 @@ def probe(
         try:
             with pings:
                 seen = sender.run(seed, advance)
+            seen.window_start = bulk.window_start(bulk.receive_memory(), offered.get("receive_memory"))
             return _with(seen, pings)
         finally:
             sender.loads.close()

@@ -37,6 +37,7 @@ _FLAGS: Final = (
     "hardware_sent",
     "hardware_received",
     "no_hardware",
+    "window_start",
 )
 _STAMPED: Final = ("kernel_sent", "kernel_received")
 

@@ -169,7 +169,8 @@ class Loads:
     def _talk(self, channel: Channel, host: str) -> None:
         message, data = channel.hear(GREETING_S)
         if message.get("do") == "list":
-            channel.say({"congestion": bulk.controls(), "clock": self._clock()})
+            offered = {"congestion": bulk.controls(), "receive_memory": bulk.receive_memory()}
+            channel.say(offered | {"clock": self._clock()})
             return
         if message.get("do") == "handshake":
             channel.say(handshake(channel.sock) | {"hop_limit": hop_limit(channel.sock)})
