@@ -52,8 +52,8 @@ def fit(
         list[Path] | None,
         typer.Option(
             metavar="RUN",
-            help="A measurement of other loads on the same path, which the fitted models predict; a second one of "
-            "the same plan shows how far the path repeats itself.",
+            help="A measurement of other loads on the same path, which the fitted models predict; further ones of "
+            "the same plan show how far the path repeats itself.",
             show_default=False,
         ),
     ] = None,
@@ -208,8 +208,6 @@ def _measured(
             raise InputError("--figure shows the residuals of --model fitted")
     if predict and model != "fitted":
         raise InputError("--predict is by the models of --model fitted")
-    if len(predict) > 2:
-        raise InputError("--predict takes one measurement, and a second one of the same plan")
     run, others = open_run(folder), [open_run(other) for other in predict]
     if model != "fitted":
         for file in replay(run, out, as_profile=model == "profile", seed=seed):
@@ -237,7 +235,7 @@ def _predicted(run: Run, other: Run, again: list[Run], emulate: bool, work: Path
     lines = []
     for how in ("simulation", "emulation")[: 2 if emulate else 1]:
         seen = predicting.predicted(document, work / how, emulate=how == "emulation")
-        errors = predicting.errors(other, seen, again[0] if again else None)
+        errors = predicting.errors(other, seen, again)
         lines += ["", f"Loads of {other.path.name}, which were not used in the fit, by {how}:"]
         lines += [f"  {one.text()}" for one in errors] + predicting.verdict(errors)
     return lines

@@ -34,13 +34,14 @@ QUANTILES: Final = (50, 95, 99)
 
 @dataclass(frozen=True)
 class Error:
-    """A quantity of a load: measured, predicted, and measured once more. Rates in bit/s, times in seconds."""
+    """A quantity of a load: measured, predicted, and measured again, as often as that was done. Rates in bit/s, times
+    in seconds."""
 
     flow: str
     quantity: str
     measured: float
     predicted: float
-    repeated: float | None
+    repeated: tuple[float, ...] = ()
 
     @property
     def relative(self) -> float:
@@ -48,14 +49,15 @@ class Error:
         return (self.predicted - self.measured) / self.measured
 
     @property
-    def noise(self) -> float | None:
-        """What the second measurement differs by, over the measured value; None without one."""
-        return None if self.repeated is None else (self.repeated - self.measured) / self.measured
+    def noise(self) -> tuple[float, ...]:
+        """What each further measurement differs by, over the measured value."""
+        return tuple((value - self.measured) / self.measured for value in self.repeated)
 
     def text(self) -> str:
         """One line."""
         size, unit = UNITS.get(self.quantity, (1e-3, "ms"))
-        again = "" if self.noise is None else f"; measured again {100 * self.noise:+.1f} %"
+        again = ", ".join(f"{100 * one:+.1f} %" for one in self.noise)
+        again = again and f"; measured again {again}"
         return (
             f"{self.flow}: {self.quantity} measured {self.measured / size:.4g}, predicted "
             f"{self.predicted / size:.4g} {unit} ({100 * self.relative:+.1f} %{again})"
@@ -105,9 +107,9 @@ def scenario(fit: Run, other: Run) -> tuple[dict[str, Any], list[str]]:
     return document | {"duration": other.scenario["duration"], "flow": other.scenario["flow"]}, notes
 
 
-def errors(measured: Run, predicted: Sequence[Run], repeated: Run | None = None) -> list[Error]:
-    """Returns how far the median of runs of the predicted scenario is from the measurement. Flows are matched by their
-    names.
+def errors(measured: Run, predicted: Sequence[Run], repeated: Sequence[Run] = ()) -> list[Error]:
+    """Returns how far the median of runs of the predicted scenario is from the measurement, beside further measurements
+    of the same plan. Flows are matched by their names.
 
     Raises :class:`bentpipe.InputError` if no flow of the runs has the same name.
     """
@@ -115,9 +117,9 @@ def errors(measured: Run, predicted: Sequence[Run], repeated: Run | None = None)
     there = {
         key: float(np.median([own[key] for own in all_runs if key in own])) for own in all_runs for key in own
     }
-    again = quantities(repeated) if repeated is not None else {}
+    again = [quantities(run) for run in repeated]
     found = [
-        Error(*key, value, there[key], again.get(key))
+        Error(*key, value, there[key], tuple(own[key] for own in again if key in own))
         for key, value in here.items()
         if value and key in there
     ]
@@ -131,10 +133,10 @@ def verdict(found: Sequence[Error]) -> list[str]:
     sizes = np.abs([one.relative for one in found])
     said = f"Errors of the prediction: median {100 * np.median(sizes):.1f} %, 95th percentile "
     said += f"{100 * np.quantile(sizes, 0.95):.1f} %"
-    noise = np.abs([one.noise for one in found if one.noise is not None])
+    noise = np.abs([other for one in found for other in one.noise])
     if len(noise):
         said += f"; a second measurement differs by {100 * np.median(noise):.1f} % in the median"
-    wrong = [one for one in found if abs(one.relative) > max(models.TRUSTED, abs(one.noise or 0.0))]
+    wrong = [one for one in found if abs(one.relative) > max([models.TRUSTED, *np.abs(one.noise)])]
     uses = dict.fromkeys(f"{one.quantity} of {one.flow}" for one in wrong)
     if not uses:
         return [f"{said}.", "It can be trusted for these loads."]
