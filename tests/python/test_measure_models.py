@@ -8,13 +8,18 @@ import bentpipe as bp
 import numpy as np
 import polars as pl
 import pytest
+from bentpipe import measure
 from bentpipe.cli import app
+from bentpipe.measure import models
+from bentpipe.measure.folder import free, write
+from bentpipe.measure.load import Load
 from bentpipe.measure.slots import slots
+from bentpipe.measure.summary import summarise
 from bentpipe.quantities import base_value
 from bentpipe.runs import open_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measuring import LINK, measure_path, path
+from measuring import KEY, LINK, measure_path, path, reflecting
 from networks import Bentpipe, networks
 from typer.testing import CliRunner
 
@@ -126,6 +131,36 @@ every = "3.6 s"
 packets = 40
 size = "600 B"
 """
+
+
+@pytest.mark.parametrize("response", [11, None])
+def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
+    tmp_path: Path, response: int | None
+) -> None:
+    """Impulses over loopback, of which an access network is claimed: what it would delay by 0.5 s and more is named."""
+    load = Load("impulses", duration=0.4, every=0.2, packets=10, pause=0.0)
+    with reflecting(KEY) as (port, _):
+        seen = measure.probe("127.0.0.1", port, measure.Plan(duration=1.0, train=0, loads=(load,)), KEY)
+    free(tmp_path / "run")
+    run = write(tmp_path / "run", "here", seen, summarise(seen))
+    row = {"direction": "up", "category": "CRA + VBDC", "superframe": 0.094, "cra": 64e3, "rate": 1.2e6}
+    told = pl.DataFrame([row | {"response": response}], schema_overrides={"response": pl.Int64})
+    told.write_parquet(run.path / "tables" / "scheduler.parquet")
+    found = models.fitted(open_run(run.path), tmp_path)
+    assert found.document["network"]["access"]["return"]["dama"]["scheme"] == "vbdc"
+    of_network, of_residuals = (line for line in found.lines if line.startswith("Do not trust it for"))
+    assert "queues of the return link that overflow" in of_network
+    assert "rates above 1200 kbit/s" in of_network
+    assert ("the time from a request to its capacity" in of_network) == (response is None)
+    # Each impulse was simulated when it was sent, and is a row of the load that it belongs to.
+    (residual,) = (
+        one for one in found.residuals if one.flow == "impulses-up-1" and one.quantity == "delay_p95"
+    )
+    assert residual.measured < 0.05 < residual.fitted and "delay_p95 of impulses-up-1" in of_residuals
+    starts = [
+        flow["start"] for flow in found.run.scenario["flow"] if flow["name"].startswith("impulses-up-1")
+    ]
+    assert len(starts) == 4
 
 
 @pytest.mark.slow

@@ -99,8 +99,9 @@ def fitted(run: Run, folder: Path) -> Fitted:
     is_measured(run)
     document, notes = scenario(run)
     body = text_of(document)
-    simulated = bentpipe.simulate(_kept(body, folder), out=folder / "simulated")
-    residuals = compared(run, simulated)
+    sent, parts = _as_sent(document, run)
+    simulated = bentpipe.simulate(_kept(text_of(sent), folder), out=folder / "simulated")
+    residuals = compared(run, simulated, parts)
     doubtful = [one for one in residuals if one.relative is None or abs(one.relative) > TRUSTED]
     lines = [f"Models fitted to the measured run {run.path.name}.", *notes]
     lines += ["", "Residuals, of one simulation:", *(f"  {one.text()}" for one in residuals), ""]
@@ -158,8 +159,7 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
         notes.append(handovers)
     elif network is None:
         notes += _jitter(run, link)
-    if said_of:
-        notes.append(said_of)
+    notes += said_of
     if network is not None:
         del document["link"]
         document["network"] = {"access": network}
@@ -266,24 +266,25 @@ def _handovers(run: Run, link: dict[str, Any]) -> str | None:
     return f"Handovers: slots of {period:.3f} s, {len(rows)} levels of delay, which are repeated."
 
 
-def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """Returns the access network of a run whose impulses have shown one."""
+def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
+    """Returns the access network of a run whose impulses have shown one, what is to be said of it, and for which uses
+    it must not be trusted, whatever its residuals are."""
     import bentpipe
 
     if "scheduler" not in run.tables:
-        return None, ""
+        return None, []
     rows = [row for row in run.table("scheduler").to_dicts() if row["direction"] == "up"]
     if not rows or rows[0]["category"] in (None, "CRA") or rows[0]["superframe"] is None:
-        return None, ""
+        return None, []
     (row, *_) = rows
     superframe, rate = row["superframe"], base_value(link["rate"])
-    bound = ""
+    doubtful = ["queues of the return link that overflow", "other terminals beside this one"]
     filled = "bottleneck" in run.tables and "up" in run.table("bottleneck")["direction"].to_list()
     if not filled and row.get("rate"):
         # No load has filled the return link: it has at least what an impulse was given.
-        rate, bound = (
-            row["rate"],
-            " The rate of its return link is the highest that an impulse was given, a lower bound.",
+        rate = row["rate"]
+        doubtful.append(
+            f"rates above {rate / 1e3:.0f} kbit/s on the return link, the highest that an impulse was given"
         )
     # Slots of whole bytes, of which the constant rate takes whole ones.
     smallest = row["cra"] or rate / 32
@@ -297,17 +298,20 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str
     }
     if row["response"]:
         dama["response"] = row["response"]
+    else:
+        doubtful.append("the time from a request to its capacity, which the impulses have not told")
     network = {
         "kind": "dvb-rcs",
         "propagation": link["delay"],
         "terminals": ["here"],
         "gateway": "there",
-        "forward": {"rate": link["return"]["rate"]},
+        "forward": {key: link["return"][key] for key in ("rate", "queue", "error") if key in link["return"]},
         "return": {
             "rate": f"{slots * slot_rate} bit/s",
             "frames_per_superframe": 1,
             "slots_per_frame": slots,
             "slot_bytes": slot,
+            **({"error": link["error"]} if "error" in link else {}),
             "dama": dama,
         },
     }
@@ -319,19 +323,60 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, str
             bentpipe.load(_kept(text, Path(folder)))
     except ScenarioError as error:
         problem = str(error).splitlines()[0]
-        return (
-            None,
+        return None, [
             f"An access network of {row['category']} was seen, but is none that can be built: {problem}",
-        )
-    return network, (
+            f"Do not trust it for: the wait for capacity of {row['category']}.",
+        ]
+    return network, [
         f"Access by {row['category']}, superframe {1e3 * superframe:.3f} ms, from impulses; the number of slots is "
-        f"a guess.{bound} Queue and losses of the link are left out."
-    )
+        "a guess.",
+        f"Do not trust it for: {'; '.join(doubtful)}.",
+    ]
 
 
-def compared(run: Run, simulated: Run) -> list[Residual]:
-    """Returns the residuals of the flows that both runs have."""
+def _as_sent(document: dict[str, Any], run: Run) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """Returns a scenario in which each impulse of a measured run is a flow that starts when it was sent, and the names
+    of these flows by load. How long an impulse takes depends on how long ago the one before it was sent, so a regular
+    source, which stands for them in the file, says little of them."""
+    flows: list[dict[str, Any]] = []
+    parts: dict[str, list[str]] = {}
+    for flow in document["flow"]:
+        name = flow["name"]
+        if not name.startswith("impulses-") or not run.has_trace("load"):
+            flows.append(flow)
+            continue
+        app = {key: base_value(flow["app"][key]) for key in ("on", "rate", "datagram")}
+        packets = max(1, round(app["on"] * app["rate"] / (8 * app["datagram"])))
+        rows = run.trace("load", name).sort("sequence")
+        _, first = np.unique(rows["sequence"].to_numpy() // packets, return_index=True)
+        begins = rows["time"].to_numpy()[first]
+        parts[name] = [f"{name}-{number}" for number in range(1, len(begins) + 1)]
+        once = flow["app"] | {"off": "7 d"}
+        flows += [
+            flow | {"name": part, "start": f"{1e9 * begin:.0f} ns", "app": once}
+            for part, begin in zip(parts[name], begins, strict=True)
+        ]
+    return document | {"flow": flows}, parts
+
+
+def _together(simulated: Run, parts: list[str], measured: dict[str, Any]) -> dict[str, Any]:
+    """Returns the row of a load whose impulses are flows of their own; its goodput is over the measured one's time."""
+    rows = simulated.trace("datagram")
+    delay = rows.filter(rows["flow"].is_in(parts))["delay"].to_numpy()
+    flows = simulated.flows
+    delivered = flows.filter(flows["flow"].is_in(parts))["delivered_bytes"].sum()
+    found = {"goodput": measured["goodput"] * delivered / max(1, measured["delivered_bytes"])}
+    if len(delay):
+        found |= {"delay_mean": float(delay.mean()), "delay_p95": float(np.quantile(delay, 0.95))}
+    return found
+
+
+def compared(run: Run, simulated: Run, parts: dict[str, list[str]] | None = None) -> list[Residual]:
+    """Returns the residuals of the flows that both runs have. ``parts`` are loads that are several flows in the
+    simulation."""
     rows = [{row["flow"]: row for row in one.flows.to_dicts()} for one in (run, simulated)]
+    for name, own in (parts or {}).items():
+        rows[1][name] = _together(simulated, own, rows[0][name])
     found = []
     for name, measured in rows[0].items():
         other = rows[1].get(name, {})
