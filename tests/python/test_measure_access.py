@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import bentpipe as bp
 import numpy as np
@@ -42,16 +43,30 @@ transport = {{ kind = "udp" }}
 """
 
 
-def impulses(folder: Path, seed: int, **keys: object) -> Loaded:
-    """What a measurement would see of a simulated network."""
+#: Probes that are sent besides: 4 a second, of 140 and of 1400 bytes.
+PROBES = """
+[[flow]]
+name = "probes-{size}"
+from = "st1"
+to = "gw"
+app = {{ kind = "cbr", rate = "{rate:.0f} bit/s", datagram = "{payload} B", spacing = "exponential" }}
+transport = {{ kind = "udp" }}
+"""
+
+
+def impulses(folder: Path, seed: int, probes: float = 0.0, **keys: object) -> Loaded:
+    """What a measurement would see of a simulated network, with so many `probes` a second besides."""
     pattern = LOAD.pattern(np.random.default_rng(seed))
     starts = np.unique(pattern["at"])
     text = NETWORK.format(duration=starts[-1] + 20, **keys)
     for number, start in enumerate(starts):
         text += FLOW.format(name=f"i{number}", start=round(1e9 * (5 + start)), on=LOAD.packets * 572 * 8)
+    for size in (140, 1400) if probes else ():
+        text += PROBES.format(size=size, payload=size - 28, rate=probes / 2 * 8 * (size - 28))
     file = folder / f"{seed}.toml"
     file.write_text(text)
     rows = bp.simulate(file, out=folder / str(seed)).trace("datagram")
+    rows = rows.filter(rows["flow"].str.starts_with("i"))
     low = np.full(len(pattern), np.nan)
     place = rows["flow"].str.slice(1).cast(int).to_numpy() * LOAD.packets + rows["number"].to_numpy()
     low[place] = rows["delay"].to_numpy()
@@ -71,7 +86,13 @@ def test_superframe_response_and_category_are_found_again(tmp_path: Path) -> Non
         # With requests a constant rate of one slot of 32, or none.
         cra = 320_000 if scheme == "cra" else int(source.choice([0, 64_000]))
         response = int(-(-560 // (frame * frames)) + source.integers(1, 5))
-        keys = {"scheme": scheme, "frame": frame, "frames": frames, "cra": cra, "response": response}
+        keys: dict[str, Any] = {
+            "scheme": scheme,
+            "frame": frame,
+            "frames": frames,
+            "cra": cra,
+            "response": response,
+        }
         found = access(impulses(tmp_path, seed, **keys))
         assert found is not None
         expected = {"cra": "CRA", "rbdc": "RBDC", "vbdc": "VBDC"}[scheme]
@@ -84,6 +105,14 @@ def test_superframe_response_and_category_are_found_again(tmp_path: Path) -> Non
         assert found.response is None or abs(found.response - response) <= 1, keys
         assert found.cra == pytest.approx(cra, rel=0.15), keys
     assert right >= 9
+
+
+@pytest.mark.parametrize("cra", [0, 64_000])
+def test_capacity_that_probes_have_asked_for_is_no_constant_rate(tmp_path: Path, cra: int) -> None:
+    """Rates that 4 probes a second have requested are there when an impulse comes."""
+    keys: dict[str, Any] = {"scheme": "rbdc", "frame": 32.875, "frames": 3, "cra": cra, "response": 9}
+    found = access(impulses(tmp_path, 1, probes=4.0, **keys), 4.0 * 8 * 770)
+    assert found is not None and found.category == ("CRA + RBDC" if cra else "RBDC"), found
 
 
 @settings(max_examples=20)

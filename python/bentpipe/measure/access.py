@@ -27,6 +27,9 @@ LEAST_RESULTANT: Final = 0.85
 LEAST_CHANCE: Final = 0.01
 #: Least impulses from which something is told.
 LEAST_IMPULSES: Final = 6
+#: How many times the rate of a measurement's own probes a constant rate must be: what they ask for is rounded up to
+#: slots and holds for some superframes longer.
+MOST_OWN: Final = 2.0
 #: How much more likely two rates must be than one, as the logarithm of the ratio, so that an impulse has an onset.
 LEAST_RATIO: Final = 4.0
 
@@ -79,8 +82,10 @@ class _Impulse:
         return found
 
 
-def access(one: Loaded) -> Access | None:
-    """Returns what a load of impulses says; ``None`` for another load or too few impulses."""
+def access(one: Loaded, beside: float = 0.0) -> Access | None:
+    """Returns what a load of impulses says; ``None`` for another load or too few impulses. ``beside`` is the mean rate
+    in bit/s of what the measurement sends besides: the capacity that this gets by request looks like a constant rate.
+    """
     load = one.outcome.item.load
     impulses = _impulses(one)
     if load.kind != "impulses" or len(impulses) < LEAST_IMPULSES:
@@ -110,6 +115,8 @@ def access(one: Loaded) -> Access | None:
         constant = (
             8 * load.size * float(np.quantile([count / time for count, time in slow if time > 0], 0.25))
         )
+        if constant <= MOST_OWN * beside:
+            constant = 0.0
     rate = max(
         8 * load.size * (len(one.waits) - 1 - at) / max(1e-4, one.end - one.start - one.waits[at])
         for one, at in cold

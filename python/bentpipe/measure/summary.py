@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .access import Access, access
 from .clock import Delays, Times, delays
 from .inload import Loaded, loaded
-from .plan import TRAIN_BYTES
+from .plan import SIZES, TRAIN_BYTES
 from .probing import Measured
 from .queueing import Beside, Queue, bottlenecks
 from .slots import Slots, slots
@@ -119,7 +119,9 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
-    found_access = [seen_access for one in loads if (seen_access := access(one)) is not None]
+    found_access = [
+        seen_access for one in loads if (seen_access := access(one, load_bit_s(seen))) is not None
+    ]
     said = Summary(
         time,
         rtt,
@@ -302,6 +304,8 @@ def _rate(seen: Measured, notes: list[str]) -> tuple[float, float, float] | None
 
 
 def load_bit_s(seen: Measured) -> float:
-    """Returns the mean rate that the probes added to the path towards the reflector, in bit/s of IP packets."""
+    """Returns the mean rate that the probes and echo requests added to the path towards the reflector, in bit/s of IP
+    packets."""
     span = float(seen.sent[-1] - seen.sent[0]) / 1e9 if len(seen.sent) > 1 else 0.0
-    return 8 * float(seen.size.sum()) / span if span else 0.0
+    total = float(seen.size.sum()) + SIZES[0] * len(seen.echoes)
+    return 8 * total / span if span else 0.0
