@@ -153,10 +153,13 @@ def period(times: Times) -> float | None:
         return None
     step = 1 / (8 * span)
     frequencies = np.arange(1 / PERIODS[1], 1 / PERIODS[0], step)
+    # The steps are equal, so the turns within a block of frequencies are the same for each block, but for its first.
+    turns = np.exp(2j * np.pi * step * np.outer(np.arange(min(4096, len(frequencies))), times))
     resultant = np.zeros(len(frequencies))
-    for begin in range(0, len(frequencies), 4096):
-        part = frequencies[begin : begin + 4096]
-        resultant[begin : begin + 4096] = np.abs(np.exp(2j * np.pi * np.outer(part, times)).mean(axis=1))
+    for begin in range(0, len(frequencies), len(turns)):
+        part = frequencies[begin : begin + len(turns)]
+        first = np.exp(2j * np.pi * part[0] * times)
+        resultant[begin : begin + len(part)] = np.abs(turns[: len(part)] @ first) / len(times)
     # Few onsets are in step with one of many periods by chance: with probability exp(-n R^2) with each of those that
     # span and frequency tell apart (Fisher, section 4.3).
     chance = np.sqrt(np.log(np.maximum(frequencies * span, 1) / LEAST_CHANCE) / len(times))
