@@ -82,12 +82,13 @@ class _Impulse:
         return found
 
 
-def access(one: Loaded, beside: float = 0.0) -> Access | None:
+def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | None:
     """Returns what a load of impulses says; ``None`` for another load or too few impulses. ``beside`` is the mean rate
     in bit/s of what the measurement sends besides: the capacity that this gets by request looks like a constant rate.
+    ``least`` is the least delay of the direction that probes have seen, in seconds, if it is known.
     """
     load = one.outcome.item.load
-    impulses = _impulses(one)
+    impulses = _impulses(one, least)
     if load.kind != "impulses" or len(impulses) < LEAST_IMPULSES:
         return None
     onsets = [one.onset() for one in impulses]
@@ -178,12 +179,12 @@ def _slope(impulses: list[_Impulse]) -> float:
     return total / time if time > 0 else 0.0
 
 
-def _impulses(one: Loaded) -> list[_Impulse]:
+def _impulses(one: Loaded, least: float) -> list[_Impulse]:
     at = one.outcome.pattern["at"][: len(one.time)]
     good = np.isfinite(one.low)
     if not good.any():
         return []
-    delay = one.delay - float(np.nanmin(one.delay))
+    delay = one.delay - min(least, float(np.nanmin(one.delay)))
     found = []
     for start in np.unique(at):
         mine = (at == start) & good

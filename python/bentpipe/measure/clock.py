@@ -24,6 +24,11 @@ MOST_SKEW: Final = 500e-6
 INSTANTS: Final = 17
 #: How many delays must be as short as the least one for it to be certain.
 AGAIN: Final = 3
+#: Error of the variation in seconds from which on a direction may be taken by itself, if its error is then less by this
+#: factor; and how many times that of its least delays the error is that its own skew makes.
+UNSURE_S: Final = 5e-3
+APART: Final = 4.0
+OWN_SKEW: Final = 8.0
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,10 @@ class Delays:
     backward_low: Times
     backward_high: Times
     #: Delays above the least one of their direction, under the assumption that the least delays do not drift, and how
-    #: far they may be wrong then.
+    #: far those of each direction may be wrong then.
     forward_variation: Times
     backward_variation: Times
-    variation_error: float
+    variation_errors: tuple[float, float]
     parts: list[Part]
     #: Number of the probe at which each further part begins: a clock was stepped before it.
     steps: list[int]
@@ -93,7 +98,7 @@ def delays(
     parts: list[Part] = []
     steps, first = [], 0
     fields = [np.empty(len(sent)) for _ in range(6)]
-    error = 0.0
+    errors = (0.0, 0.0)
     while first < len(sent):
         last = _until_step(sent[first:], arrived[first:], left[first:], returned[first:], least) + first
         here = slice(first, last)
@@ -120,7 +125,18 @@ def delays(
         # A least value that nearly recurs is certain; one that stands alone may be far above the true one. The skew is
         # taken from both directions, so the error of one is also that of the other.
         again = [float(np.sort(fields[side][here])[min(AGAIN, last - first - 1)]) for side in (4, 5)]
-        error = max(error, drift + sum(again))
+        own = [drift + sum(again)] * 2
+        # A direction whose delays hardly ever are the least one, as by capacity on demand, leaves the other one its own
+        # skew, which is as certain as its least delays are.
+        gaps = (
+            arrived[here] - sent[here] - skews[0] * arrived[here],
+            returned[here] - left[here] + skews[1] * left[here],
+        )
+        for side, gap in enumerate(map(_above, gaps)):
+            alone = (OWN_SKEW + 1) * float(np.sort(gap)[min(AGAIN, last - first - 1)])
+            if own[side] > UNSURE_S and alone < own[side] / APART:
+                fields[4 + side][here], own[side] = gap, alone
+        errors = (max(errors[0], own[0]), max(errors[1], own[1]))
         parts.append(part)
         if first:
             steps.append(first)
@@ -131,7 +147,7 @@ def delays(
     forward_low, forward_high, backward_low, backward_high, forward, backward = fields
     return Delays(
         *(forward_low, forward_high, backward_low, backward_high, forward, backward),
-        *(error, parts, steps, contradicted),
+        *(errors, parts, steps, contradicted),
     )
 
 

@@ -119,8 +119,16 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
+    # Probes may have found a way when impulses had to wait for capacity.
+    least = {}
+    if found is not None:
+        least["up"] = float((found.forward_low + found.forward_high).min()) / 2
+        least["down"] = float((found.backward_low + found.backward_high).min()) / 2
+    beside = load_bit_s(seen)
     found_access = [
-        seen_access for one in loads if (seen_access := access(one, load_bit_s(seen))) is not None
+        told
+        for one in loads
+        if (told := access(one, beside, least.get(one.outcome.item.load.direction, np.inf))) is not None
     ]
     said = Summary(
         time,
@@ -225,7 +233,7 @@ def _directions(seen: Measured, found: Delays, quiet: NDArray[np.bool_], notes: 
                 name,
                 (float(low[least]), float(high[least])),
                 {q: float(np.quantile(above[rest], q / 100)) for q in (50, 95, 99)},
-                found.variation_error,
+                found.variation_errors[side],
                 count,
                 missing,
                 wilson(missing, count) if missing is not None else (0.0, 1.0),
