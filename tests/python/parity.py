@@ -353,8 +353,8 @@ _LEAP: Final = (
     "do not is not found yet"
 )
 _CHAOS: Final = (
-    "with rho = 20 the window leaps to its bound at the first acknowledgment in both, and again after each recovery: how "
-    "much leaves then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to 270 kB, "
+    "with rho = 20 the window leaps to its bound at the first acknowledgment in both, and again after each recovery: "
+    "how much leaves then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to 270 kB, "
     "docs/decisions/0135-send-memory.md)"
 )
 _WRITES: Final = (
