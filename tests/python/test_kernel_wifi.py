@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
+import sysconfig
+import tempfile
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +17,7 @@ import bentpipe as bp
 import polars as pl
 import pytest
 from bentpipe.errors import InputError
+from bentpipe.guest import machine
 from guests import guests
 
 SCENARIO = """
@@ -99,15 +103,37 @@ def test_frames_that_the_channel_loses_are_retransmitted_by_the_kernel(tmp_path:
 FADING = '{{ kind = "snr", snr_db = {snr}, fading = "rayleigh", speed = "0.5 m/s", wavelength = "0.058 m" }}'
 
 
+def install_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes guests start by files in ``folder``: a copy of this Python, and of bentpipe what is in a guest."""
+    package = folder / "bentpipe"
+    (package / "guest").mkdir(parents=True)
+    installed = Path(machine.__file__)
+    shutil.copy(installed.with_name("first_process.py"), package / "guest")
+    (engine,) = installed.parent.parent.glob("_native*.so")
+    (package / engine.name).symlink_to(engine)
+    monkeypatch.setattr(machine, "__file__", str(package / "guest" / installed.name))
+    python, library = folder / "bin" / "python3", Path(sysconfig.get_path("stdlib"))
+    python.parent.mkdir()
+    shutil.copy(Path(sys.executable).resolve(), python)
+    (folder / library.relative_to(sys.base_prefix)).parent.mkdir()
+    (folder / library.relative_to(sys.base_prefix)).symlink_to(library)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+
 @guests
-def test_two_runs_are_identical(tmp_path: Path) -> None:
-    # Rate control draws lots, and beacons of both stations wait for random times.
+def test_two_runs_are_identical_wherever_bentpipe_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Rate control draws lots, by numbers that follow from the kernel's command line, and beacons of both stations wait
+    # for random times.
     file = write(tmp_path, '"minstrel-ht"', FADING.format(snr=12), seconds=1)
-    for name in ("one", "two"):
-        bp.emulate(file, out=tmp_path / name, clock="kernel")
-    for part in ("traces/wifi.parquet", "tables/wifi.parquet", "flows.parquet", "fidelity.json"):
-        one, two = (tmp_path / name / part for name in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes(), part
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        runs = [tmp_path / "one", Path(memory) / "two"]
+        bp.emulate(file, out=runs[0], clock="kernel")
+        install_elsewhere(tmp_path / 'deep/er/in a "folder"', monkeypatch)
+        bp.emulate(file, out=runs[1], clock="kernel")
+        for part in ("traces/wifi.parquet", "tables/wifi.parquet", "flows.parquet", "fidelity.json"):
+            assert (runs[0] / part).read_bytes() == (runs[1] / part).read_bytes(), part
 
 
 @guests

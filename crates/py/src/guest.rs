@@ -13,6 +13,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What the caller says of the guest.
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 struct Guest {
     kernel: PathBuf,
     init: Vec<String>,
+    files: BTreeMap<String, PathBuf>,
     memory_mb: u64,
     epoch: u64,
     path: String,
@@ -51,6 +53,7 @@ pub fn emulate_in_guest(
     let start = Start {
         kernel: guest.kernel,
         init: guest.init,
+        files: guest.files,
         // What is in flight, and as much again for the kernel's TCP.
         memory_mb: guest.memory_mb + need.bytes / 500_000,
         epoch: guest.epoch,

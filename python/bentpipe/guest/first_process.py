@@ -5,7 +5,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 if __name__ == "__main__":
-    (file,) = Path(__file__).parent.parent.glob("_native*.so")
+    # It is started by a link.
+    (file,) = Path(__file__).resolve().parent.parent.glob("_native*.so")
     spec = spec_from_file_location("_native", file, loader=ExtensionFileLoader("_native", str(file)))
     assert spec is not None and spec.loader is not None
     engine = module_from_spec(spec)

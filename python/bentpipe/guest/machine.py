@@ -25,7 +25,9 @@ def guest_for(kernel: store.Kernel) -> dict[str, Any]:
     first = Path(__file__).with_name("first_process.py").resolve()
     return {
         "kernel": str(kernel.binary.resolve()),
-        "init": [os.path.realpath(sys.executable), "-I", "-S", str(first)],
+        # A guest's behaviour depends on its kernel's command line, so the names there are the same everywhere.
+        "init": ["python", "-I", "-S", "first_process.py"],
+        "files": {"python": os.path.realpath(sys.executable), "first_process.py": str(first)},
         "memory_mb": MEMORY_MB,
         "epoch": EPOCH,
         "path": os.environ.get("PATH", os.defpath),

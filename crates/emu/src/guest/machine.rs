@@ -4,10 +4,10 @@
 use super::protocol::{Job, Said, Told, JOB};
 use super::watch::{Verdict, Watch};
 use crate::error::{Doing, Error as Trouble};
-use crate::sys::confine::Confinement;
+use crate::sys::confine::{Confinement, Scratch};
 use crate::sys::{self, Usage};
 use crate::user;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,22 @@ const PROGRESS: Duration = Duration::from_millis(100);
 const OFF: Duration = Duration::from_secs(10);
 /// Lines of the console that are kept for a message.
 const KEPT: usize = 12;
-/// Where a guest's memory can be: any folder that is nobody's, covered by a file system of its own.
-const SCRATCH: [&str; 3] = ["/dev/shm", "/mnt", "/media"];
+/// Where a guest's memory is, in a file system that covers what is there. The place stands on the kernel's command line, so it is the
+/// same in every run: no file that a guest needs can be below it, and each guest mounts a /sys of its own once it has started.
+const SCRATCH: &str = "/sys";
+/// Name of the file there that says the guest's [`Job`].
+const NOTE: &str = "job";
 
 /// How a guest is started.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// Path of the guest's kernel, an executable file.
     pub kernel: PathBuf,
-    /// The guest's first process and its arguments.
+    /// The guest's first process and its arguments, words without spaces. One that is a name in `files` stands for that file.
     pub init: Vec<String>,
+    /// Absolute paths of files of the machine, by the names under which the guest finds them in one folder. The kernel's command
+    /// line, on which the guest's behaviour depends, so does not have these paths.
+    pub files: BTreeMap<String, PathBuf>,
     /// Megabytes of memory that it may use.
     pub memory_mb: u64,
     /// The guest's time of day when it starts, in nanoseconds of Unix time.
@@ -117,7 +123,8 @@ pub fn run(
             BufReader::new(output).split(b'\n').map_while(Result::ok).try_for_each(|line| tell.send(line))
         })
         .doing("starting the thread that reads the guest's console")?;
-    let outcome = converse(input, &told, Watch::new(guest.child.id(), start.init.join(" ")), progress);
+    let watch = Watch::new(guest.child.id(), first_process(start).join(" "));
+    let outcome = converse(input, &told, watch, progress);
     if outcome.is_err() {
         guest.kill();
     }
@@ -232,52 +239,75 @@ impl Drop for Guest {
 }
 
 fn spawn(start: &Start, job: &Job) -> io::Result<Child> {
-    let out = job.out.as_path();
-    let init = start.init.first().ok_or_else(|| io::Error::other("no first process"))?;
-    let used = [out, &start.kernel, Path::new(init)];
-    let scratch = SCRATCH
-        .iter()
-        .map(Path::new)
-        .find(|scratch| scratch.is_dir() && !used.iter().any(|used| used.starts_with(scratch)))
-        .ok_or_else(|| io::Error::other(format!("none of {} is free", SCRATCH.join(", "))))?;
-    let note = scratch.join("job");
     let said = serde_json::to_string(job).expect("it is plain data");
+    let scratch = Scratch { place: Path::new(SCRATCH), note: (NOTE, &said), links: &start.files };
     let mut command = Command::new(&start.kernel);
     command
-        .args(
-            [
-                format!("mem={}M", start.memory_mb),
-                "root=/dev/root rootfstype=hostfs rootflags=/ ro".to_owned(),
-                // The first process mounts its own /dev, after it has read what is below the machine's.
-                "con=null con0=fd:0,fd:1 quiet panic=-1 devtmpfs.mount=0".to_owned(),
-                format!("uml_dir={}/ umid=guest", scratch.display()),
-                format!("time-travel=inf-cpu time-travel-start={}", start.epoch),
-                // A network makes its radios itself.
-                "mac80211_hwsim.radios=0 mac80211_hwsim.support_p2p_device=0".to_owned(),
-                start.parameters.join(" "),
-                // What a kernel does not know goes into the environment of the first process.
-                format!("{JOB}={}", note.display()),
-                format!("init={}", quoted(init)?),
-                "--".to_owned(),
-            ]
-            .iter()
-            .flat_map(|words| words.split_whitespace()),
-        )
-        .args(start.init[1..].iter().map(|word| quoted(word)).collect::<io::Result<Vec<_>>>()?)
+        .args(command_line(start)?)
         .env_clear()
-        .env("TMPDIR", scratch)
+        .env("TMPDIR", SCRATCH)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    sys::confine::prepare(&mut command, Confinement::new(out, scratch, (&note, &said), user::needed())?);
+    sys::confine::prepare(&mut command, Confinement::new(&job.out, &scratch, user::needed())?);
     command.spawn()
 }
 
-/// A word of a kernel's command line.
-fn quoted(word: &str) -> io::Result<String> {
-    match word.contains(['"', '\n']) {
-        true => Err(io::Error::other(format!("{word:?} cannot stand on a kernel's command line"))),
-        false if word.contains(' ') => Ok(format!("\"{word}\"")),
-        false => Ok(word.to_owned()),
+/// The first process and its arguments, with the paths at which the guest finds its files.
+fn first_process(start: &Start) -> Vec<String> {
+    let place = |word: &String| match start.files.contains_key(word) {
+        true => format!("{SCRATCH}/{word}"),
+        false => word.clone(),
+    };
+    start.init.iter().map(place).collect()
+}
+
+/// The words of the kernel's command line. The kernel draws its first random numbers from them and a guest's course depends even on
+/// their length, so no path of this machine is among them.
+fn command_line(start: &Start) -> io::Result<Vec<String>> {
+    let words = first_process(start);
+    let (init, arguments) = words.split_first().ok_or_else(|| io::Error::other("no first process"))?;
+    let kernel = [
+        format!("mem={}M", start.memory_mb),
+        "root=/dev/root rootfstype=hostfs rootflags=/ ro".to_owned(),
+        // The first process mounts its own /dev.
+        "con=null con0=fd:0,fd:1 quiet panic=-1 devtmpfs.mount=0".to_owned(),
+        format!("uml_dir={SCRATCH}/ umid=guest"),
+        format!("time-travel=inf-cpu time-travel-start={}", start.epoch),
+        // A network makes its radios itself.
+        "mac80211_hwsim.radios=0 mac80211_hwsim.support_p2p_device=0".to_owned(),
+        start.parameters.join(" "),
+        // What a kernel does not know goes into the environment of the first process.
+        format!("{JOB}={SCRATCH}/{NOTE}"),
+        format!("init={init}"),
+        "--".to_owned(),
+    ];
+    let kernel = kernel.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned);
+    Ok(kernel.chain(arguments.iter().cloned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A guest of an installation in `folder`.
+    fn installed(folder: &str) -> Start {
+        let file = |name: &str| (name.to_owned(), Path::new(folder).join(name));
+        Start {
+            kernel: Path::new(folder).join("linux"),
+            init: ["python", "-I", "first.py"].map(str::to_owned).to_vec(),
+            files: [file("python"), file("first.py")].into(),
+            memory_mb: 64,
+            epoch: 1,
+            parameters: vec!["tcp_hybla.rtt0=25".to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_command_line_has_no_path_of_the_machine() {
+        let words = command_line(&installed("/home/somebody")).unwrap();
+        assert_eq!(words, command_line(&installed("/a \"folder\" elsewhere")).unwrap());
+        assert_eq!(words[words.len() - 4..], ["init=/sys/python", "--", "-I", "/sys/first.py"]);
+        assert!(words.contains(&"tcp_hybla.rtt0=25".to_owned()));
     }
 }

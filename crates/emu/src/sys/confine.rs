@@ -6,40 +6,54 @@ use nix::errno::Errno;
 use nix::mount::{mount, MsFlags};
 use nix::sched::{unshare, CloneFlags};
 use nix::unistd::{getegid, geteuid};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Attribute that makes a mount read-only (<linux/mount.h>).
 const MOUNT_ATTR_RDONLY: u64 = 1;
 
+/// A folder in memory that is the process' own and gone with it, and what is there when the process starts.
+pub struct Scratch<'a> {
+    /// The folder, which the memory covers.
+    pub place: &'a Path,
+    /// Name and text of a file.
+    pub note: (&'a str, &'a str),
+    /// Symbolic links: their names and the absolute paths to which they point.
+    pub links: &'a BTreeMap<String, PathBuf>,
+}
+
 /// What is left to a process, made ready before the fork so that nothing is allocated after it.
 pub struct Confinement {
     writable: CString,
     scratch: CString,
-    /// A file below `scratch`, and what it says.
+    /// The path of a file, and what it says.
     note: (CString, CString),
+    /// The paths of links, and to what they point.
+    links: Vec<(CString, CString)>,
     /// What goes to uid_map and gid_map, where a user namespace is needed.
     user: Option<(CString, CString)>,
 }
 
 impl Confinement {
-    /// It may write below `writable`, and to `scratch`, which is memory of its own then and gone with the process; the file
-    /// `note` is in it. Everything else is read-only, and there is no network.
-    pub fn new(
-        writable: &Path,
-        scratch: &Path,
-        note: (&Path, &str),
-        own_user: bool,
-    ) -> io::Result<Confinement> {
+    /// The process may write below `writable`, and to `scratch`. Everything else is read-only, and there is no network.
+    pub fn new(writable: &Path, scratch: &Scratch<'_>, own_user: bool) -> io::Result<Confinement> {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
         let own = |number: u32| CString::new(format!("{number} {number} 1")).map_err(io::Error::from);
         let user = own_user.then(|| Ok::<_, io::Error>((own(geteuid().as_raw())?, own(getegid().as_raw())?)));
-        let note = (text(note.0)?, CString::new(note.1)?);
-        Ok(Confinement { writable: text(writable)?, scratch: text(scratch)?, note, user: user.transpose()? })
+        let note = (text(&scratch.place.join(scratch.note.0))?, CString::new(scratch.note.1)?);
+        let link = |(name, to): (&String, &PathBuf)| Ok((text(&scratch.place.join(name))?, text(to)?));
+        Ok(Confinement {
+            writable: text(writable)?,
+            scratch: text(scratch.place)?,
+            note,
+            links: scratch.links.iter().map(link).collect::<io::Result<_>>()?,
+            user: user.transpose()?,
+        })
     }
 
     fn enter(&self) -> nix::Result<()> {
@@ -61,6 +75,10 @@ impl Confinement {
         set_read_only(writable, false)?;
         mount(Some(c"guest"), self.scratch.as_c_str(), Some(c"tmpfs"), MsFlags::MS_NODEV, none)?;
         write(&self.note.0, &self.note.1)?;
+        for (link, to) in &self.links {
+            // SAFETY: the call reads two paths, which live until it returns.
+            Errno::result(unsafe { libc::symlink(to.as_ptr(), link.as_ptr()) })?;
+        }
         // SAFETY: PR_SET_NO_NEW_PRIVS takes numbers and touches no memory.
         Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
         fence::enter()?;
