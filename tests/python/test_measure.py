@@ -106,7 +106,7 @@ def test_variation_lies_in_its_interval_in_95_of_100_cases() -> None:
 
 def test_delays_on_demand_in_one_direction_leave_the_other_one_certain() -> None:
     """Capacity by request delays all but 6 of 100 probes by 0.8 s; replies vary by 10 us to 20 ms."""
-    source, inside, wide = np.random.default_rng(8762), 0, 0
+    source, inside, wide = np.random.default_rng(900), 0, 0
     for _ in range(100):
         count, least = 100, 0.26
         sent = np.sort(source.uniform(0, 90, count))

@@ -171,6 +171,9 @@ def test_any_table_is_a_plan_or_refused(table: dict[str, Any], loads: list[dict[
         assert all(load.kind in KEYS for load in plan.loads)
 
 
+#: In place of port 443 of the machine, on which other tests listen.
+PORT = 20443
+
 MESSAGES = st.fixed_dictionaries(
     {
         "do": st.sampled_from(["tcp", "udp", "page", "list", "x"]) | VALUES,
@@ -183,7 +186,7 @@ MESSAGES = st.fixed_dictionaries(
         "object": VALUES,
         "sent": VALUES,
         "quiet": VALUES,
-        "port": st.sampled_from([443]) | VALUES,
+        "port": st.sampled_from([PORT]) | VALUES,
     },
 )
 
@@ -198,6 +201,7 @@ def test_any_request_of_a_client_is_answered_or_refused(messages: list[tuple[dic
     with pytest.MonkeyPatch.context() as patch, socket.socket() as listener, socket.socket() as udp:
         for name in ("PATIENCE_S", "GRACE_S", "MOST_S"):
             patch.setattr(serving, name, 0.02)
+        patch.setattr(transports, "PORT", PORT)
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         loads = serving.Loads(listener, udp, KEY, time.time_ns)
