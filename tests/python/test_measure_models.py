@@ -75,6 +75,7 @@ return = { rate = "20 Mbit/s", delay = "30 ms", trace = { samples = { file = "le
 )
 
 
+@pytest.mark.quiet
 @networks
 def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) -> None:
     rows = "".join(f"{number * SLOT_S},{level / 1e3}\n" for number, level in enumerate(LEVELS))

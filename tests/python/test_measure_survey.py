@@ -195,6 +195,7 @@ def test_our_own_proxy_is_told_by_its_hop_limit(tmp_path: Path, accept: str) -> 
     assert "the connection arrives with a hop limit of 64, probes with 63" in said["with"]
 
 
+@pytest.mark.quiet
 @networks
 @needs("nft")
 def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ pause = "1 s"
 """
 
 
+@pytest.mark.quiet
 @networks
 def test_icmp_shows_whether_a_load_has_a_queue_of_its_own(bentpipe: Bentpipe, tmp_path: Path) -> None:
     with path(bentpipe, tmp_path, QUEUES):

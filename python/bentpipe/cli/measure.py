@@ -194,11 +194,11 @@ def _print(said: Summary) -> None:
     for tried in said.ways:
         typer.echo(transports.text(tried))
     for reason in said.proxy:
-        typer.echo(f"a proxy stands between the hosts: {reason}")
+        print_note(f"a proxy stands between the hosts: {reason}")
     if said.slots is not None:
-        typer.echo(_slots(said.slots))
+        print_note(_slots(said.slots))
     for scheduler in said.access:
-        typer.echo(_scheduler(scheduler))
+        print_note(_scheduler(scheduler))
     for note in said.notes:
         print_note(f"* {note}")
 
