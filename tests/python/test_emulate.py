@@ -98,6 +98,7 @@ def test_a_key_that_the_kernel_cannot_apply_degrades_the_verdict_and_is_printed(
     assert thresholds[0] == 30, thresholds
 
 
+@pytest.mark.quiet
 @networks
 @needs("iperf3")
 @pytest.mark.parametrize("congestion", ["linux-cubic", "reno"])
@@ -116,6 +117,7 @@ def test_iperf3_fills_the_tables(tmp_path: Path, congestion: str) -> None:
         assert document["end"]["sender_tcp_congestion"] == congestion.removeprefix("linux-")
 
 
+@pytest.mark.quiet
 @networks
 @needs("iperf3")
 @pytest.mark.parametrize(
@@ -213,6 +215,7 @@ return = { rate = "2048 kbit/s", dama = { scheme = "rbdc" } }
 """
 
 
+@pytest.mark.quiet
 @networks
 def test_a_simulated_crowd_takes_its_share_from_a_real_flow(tmp_path: Path) -> None:
     real = """
