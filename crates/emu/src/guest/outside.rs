@@ -89,6 +89,7 @@ fn areas(id: u32, kind: char) -> Option<Vec<(u64, u64)>> {
 
 /// The arguments of a program, if the area between two addresses is its stack: as the ABI has it, the number of arguments at a
 /// multiple of 16 bytes, their addresses, zero, the addresses of the environment, zero, and above that the texts, without gaps.
+/// They are looked for from the end, since what functions of the program left below can look the same.
 fn arguments(memory: &File, from: u64, to: u64) -> Option<String> {
     let from = from.max(to.saturating_sub(STACK));
     let mut bytes = vec![0; (to - from) as usize];
@@ -99,7 +100,7 @@ fn arguments(memory: &File, from: u64, to: u64) -> Option<String> {
         let text = bytes.get(usize::try_from(address.checked_sub(from)?).ok()?..)?;
         std::str::from_utf8(&text[..text.iter().position(|byte| *byte == 0)?]).ok()
     };
-    (0..words.len()).step_by(2).find_map(|index| {
+    (0..words.len()).step_by(2).rev().find_map(|index| {
         let count = usize::try_from(words[index]).ok().filter(|count| (1..=WORDS).contains(count))?;
         let addresses = words.get(index + 1..)?.get(..count)?;
         let mut next = addresses[0];
@@ -137,9 +138,27 @@ mod tests {
         let mut child = shell.args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
         let mut ready = [0; 6];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
-        assert_eq!(words(child.id(), 'p'), Some(format!("sh -c {script}")));
+        let found = words(child.id(), 'p');
         child.kill().unwrap();
         child.wait().unwrap();
+        assert_eq!(found, Some(format!("sh -c {script}")));
         assert!(command_line(child.id()).contains("cannot be read"));
+    }
+
+    #[test]
+    fn what_functions_left_below_the_arguments_is_not_taken_for_them() {
+        const FROM: u64 = 0x7fff_0000;
+        // What a function left, then the stack as the ABI has it for a program with two arguments and one variable.
+        let left = [1, FROM + 16, 0, 0];
+        let texts = FROM + 8 * 10;
+        let begun = [2, texts, texts + 3, 0, texts + 6, 0];
+        let words = left.iter().chain(&begun).flat_map(|word| word.to_ne_bytes());
+        let bytes: Vec<u8> = words.chain(*b"ls\0-l\0A=\0\0\0\0\0\0\0\0").collect();
+        let path = std::env::temp_dir().join(format!("bentpipe-stack-{}", std::process::id()));
+        // The file has the stack where the process has it: the file's beginning is a hole.
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        file.write_all_at(&bytes, FROM).unwrap();
+        assert_eq!(arguments(&file, FROM, FROM + bytes.len() as u64), Some("ls -l".into()));
     }
 }
