@@ -120,6 +120,7 @@ def _begin(namespace: dict[str, Any]) -> None:
 def _end(namespace: dict[str, Any]) -> None:
     """Keep the figures of a page for the site, if all its blocks have run."""
     with namespace["folder"] as place:
+        namespace["session"].close()
         for file in set(namespace["ran"]):
             page = file.read_text(encoding="utf-8")
             runs = [block for block in blocks.read(page) if block.runs]

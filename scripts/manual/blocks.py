@@ -110,14 +110,39 @@ MOST_S: Final = 900
 
 
 class Session:
-    """Runs the blocks of one page in a folder. Figures are written to ``figures`` as 1.png, 2.png and so on."""
+    """Runs the blocks of one page in a folder. Figures are written to ``figures`` as 1.png, 2.png and so on.
+
+    Networks that a page takes up have names of their own here: the machine may have one of the same name.
+    """
 
     def __init__(self, folder: Path, figures: Path) -> None:
         self.folder = folder
         self.figures = figures
         self.variables: dict[str, Any] = {"__name__": "__main__"}
+        self._state = folder / ".bentpipe"
+        self._environment = {
+            **os.environ,
+            "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
+            "BENTPIPE_STATE": str(self._state),
+            "COLUMNS": "80",
+            "NO_COLOR": "1",
+            "MPLBACKEND": "agg",
+        }
+        self._environment.pop("BENTPIPE_JOBS", None)
         for name in LENT:
             (folder / name).symlink_to(ROOT / name)
+
+    def close(self) -> None:
+        """Take down what a page that failed has left up."""
+        if any(self._state.glob("*.json")):
+            subprocess.run(
+                ["bentpipe", "down", "--all"],
+                env=self._environment,
+                executable=ROOT / ".venv/bin/bentpipe",
+                capture_output=True,
+                check=False,
+                timeout=MOST_S,
+            )
 
     def run(self, block: Block) -> None:
         """Run a block. Raises :class:`AssertionError` with what is wrong, or what the program raises."""
@@ -136,14 +161,6 @@ class Session:
             raise AssertionError(f"nothing is known about blocks of `{block.language}`")
 
     def _shell(self, block: Block) -> None:
-        environment = {
-            **os.environ,
-            "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
-            "COLUMNS": "80",
-            "NO_COLOR": "1",
-            "MPLBACKEND": "agg",
-        }
-        environment.pop("BENTPIPE_JOBS", None)
         said = []
         for command in commands(block.text):
             # `make run` is `make build`, which has built what runs here, followed by this script.
@@ -151,7 +168,7 @@ class Session:
             ended = subprocess.run(
                 ["bash", "-c", line],
                 cwd=folder,
-                env=environment,
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -53,11 +53,11 @@ def draw(_: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
             continue
         LOG.info("drawing the figures of %s", name)
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as drawn:
-            session = blocks.Session(Path(folder), Path(drawn))
-            for block in blocks.read(page):
-                if block.runs:
-                    with contextlib.redirect_stdout(io.StringIO()):
-                        session.run(block)
+            with contextlib.closing(blocks.Session(Path(folder), Path(drawn))) as session:
+                for block in blocks.read(page):
+                    if block.runs:
+                        with contextlib.redirect_stdout(io.StringIO()):
+                            session.run(block)
             figures.keep(name, page, Path(drawn))
         # Pages that show these figures are read again.
         if name not in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import subprocess
 import sys
@@ -30,14 +31,22 @@ to = "server"
 """
 
 
+def _free() -> int:
+    """Returns a port of loopback that is free for UDP and TCP, and that the kernel gives nobody who asks for any."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp, suppress(OSError):
+            for one in (tcp, udp):
+                one.bind(("127.0.0.1", port))
+            return port
+
+
 @contextmanager
 def reflecting(
     key: bytes | None, rate: float = 1000.0, clock: sockets.Clock = time.time_ns
 ) -> Iterator[tuple[int, list[measure.reflector.Counts]]]:
     """Yields the port of a reflector on loopback; what it has done is in the list at the end."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = _free()
     go_on, ready = threading.Event(), threading.Event()
     counts: list[measure.reflector.Counts] = []
 

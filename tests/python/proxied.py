@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import signal
@@ -103,7 +104,12 @@ class Lab:
                 where("ip", "link", "set", name, "up")
             place("ip", "route", "add", "default", "via", f"10.77.{number}.1")
             place("ip", "route", "add", "default", "via", f"fd77:{number}::1")
+            # The kernel adds what belongs to the link's own addresses some time after the link is up.
+            until(functools.partial(self._has_own_addresses, wire))
         self.proxy("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+
+    def _has_own_addresses(self, wire: str) -> bool:
+        return "fe80::/64" in self.proxy("ip", "-6", "route", "show", "dev", wire)
 
     # The proxy
 

@@ -15,7 +15,7 @@ import dtnd
 import pytest
 from networks import START, Bentpipe, needs, networks, until
 
-pytestmark = networks
+pytestmark = [networks, pytest.mark.quiet]
 
 #: A link to Mars, with a light time that a test can wait for.
 SCENARIO = """

@@ -16,6 +16,8 @@ import pytest
 from networks import START, needs, networks
 from pieces import PAIR, flow
 
+pytestmark = pytest.mark.quiet
+
 LINK = (
     'name = "commands"\nduration = "{duration}"\n'
     + PAIR
@@ -98,7 +100,6 @@ def test_a_key_that_the_kernel_cannot_apply_degrades_the_verdict_and_is_printed(
     assert thresholds[0] == 30, thresholds
 
 
-@pytest.mark.quiet
 @networks
 @needs("iperf3")
 @pytest.mark.parametrize("congestion", ["linux-cubic", "reno"])
@@ -117,7 +118,6 @@ def test_iperf3_fills_the_tables(tmp_path: Path, congestion: str) -> None:
         assert document["end"]["sender_tcp_congestion"] == congestion.removeprefix("linux-")
 
 
-@pytest.mark.quiet
 @networks
 @needs("iperf3")
 @pytest.mark.parametrize(
@@ -215,7 +215,6 @@ return = { rate = "2048 kbit/s", dama = { scheme = "rbdc" } }
 """
 
 
-@pytest.mark.quiet
 @networks
 def test_a_simulated_crowd_takes_its_share_from_a_real_flow(tmp_path: Path) -> None:
     real = """

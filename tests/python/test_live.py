@@ -20,7 +20,7 @@ import pytest
 from bentpipe.live import processes, target
 from networks import LINK, START, Bentpipe, Machine, clear, namespace_of, needs, networks, until
 
-pytestmark = [networks, needs("ping")]
+pytestmark = [networks, needs("ping"), pytest.mark.quiet]
 
 
 def rtts_ms(text: str) -> list[float]:

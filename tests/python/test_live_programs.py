@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from networks import LINK, Bentpipe, needs, networks, until
 
-pytestmark = networks
+pytestmark = [networks, pytest.mark.quiet]
 
 RATE = 20e6
 DELAY_S = 0.02

@@ -412,6 +412,7 @@ return = { rate = "5 Mbit/s", delay = "250 ms", error = { kind = "packet", proba
 )
 
 
+@pytest.mark.quiet
 @networks
 def test_a_path_of_known_truth_is_found_again(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """GEO with 5 % loss there and 2 % back, 5 Mbit/s; the reflector's clock is 3 s ahead and 40 ppm fast."""

@@ -112,7 +112,9 @@ def test_strangers_get_no_byte_over_tcp() -> None:
         for first in (b"GET / HTTP/1.0\r\n\r\n", MAGIC + bytes(32), bytes(16)):
             with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
                 stranger.sendall(first)
-                stranger.shutdown(socket.SHUT_WR)
+                # It may be reset before or after.
+                with contextlib.suppress(OSError):
+                    stranger.shutdown(socket.SHUT_WR)
                 with contextlib.suppress(ConnectionResetError):
                     assert stranger.recv(100) == b""
     assert counts[0].transfers == 0

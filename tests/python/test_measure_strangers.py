@@ -249,6 +249,7 @@ return = { rate = "5 Mbit/s", delay = "20 ms" }
 )
 
 
+@pytest.mark.quiet
 @needs("irtt")
 @networks
 def test_irtt_sees_the_same_path(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ while True:
 """
 
 
+@pytest.mark.quiet
 @networks
 @needs("nft", "ip")
 def test_a_middlebox_is_seen(bentpipe: Bentpipe, tmp_path: Path) -> None:
@@ -168,6 +169,7 @@ measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), keep_on=lambda:
 """
 
 
+@pytest.mark.quiet
 @networks
 @needs("nft", "ip", "sysctl", "setpriv")
 @pytest.mark.parametrize("accept", ["late", "early"])

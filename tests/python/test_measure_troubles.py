@@ -17,6 +17,8 @@ from measuring import KEY, LINK, measure_path, path, reflecting
 from networks import Bentpipe, needs, networks
 from typer.testing import CliRunner
 
+pytestmark = pytest.mark.quiet
+
 
 def test_a_reflector_s_clock_that_is_set_meanwhile_is_said_and_taken_out(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(KEY)
@@ -134,7 +136,6 @@ pause = "1 s"
 """
 
 
-@pytest.mark.quiet
 @networks
 def test_icmp_shows_whether_a_load_has_a_queue_of_its_own(bentpipe: Bentpipe, tmp_path: Path) -> None:
     with path(bentpipe, tmp_path, QUEUES):

@@ -19,6 +19,7 @@ _IPPROTO_MPTCP = 262
 _MPTCP = Path("/proc/sys/net/mptcp/enabled")
 
 pytestmark = [
+    pytest.mark.quiet,
     networks,
     needs("ip", "nsenter", "sysctl"),
     pytest.mark.skipif(

@@ -20,7 +20,7 @@ import pytest
 from networks import needs, networks, until
 from proxied import CLIENT, CLIENT6, NOBODY, NOBODY6, SERVER, SERVER6, Lab, Place, received, reset, sent
 
-pytestmark = [networks, needs("nft", "ip", "curl", "sysctl", "setpriv")]
+pytestmark = [networks, needs("nft", "ip", "curl", "sysctl", "setpriv"), pytest.mark.quiet]
 
 METRICS = ("--metrics", "127.0.0.1:9377")
 FAMILIES = pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from bentpipe.facts import facts
 from commands import call
 from networks import networks
 
+pytestmark = pytest.mark.quiet
+
 #: Clear sky, a fade of 7 dB from 3 s, an outage from 6 s to 8 s.
 FADE = "time,st1\\n0,0\\n3,7\\n6,30\\n8,0\\n"
 RAIN = f"""
