@@ -12,8 +12,9 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -386,28 +387,32 @@ def test_a_record_that_was_never_finished_is_removed(bentpipe: Bentpipe) -> None
     assert bentpipe.left() == []
 
 
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A folder that any user can enter. Every pytest that begins closes the folders of all others to other users."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.alone
-def test_without_root_too(tmp_path: Path) -> None:
+def test_without_root_too(open_path: Path) -> None:
     """As the user nobody: a ping, nested networks, and a network that stays."""
     nobody = 65534
     # On some machines only root may open the device: then this test replaces it in a separate mount namespace.
-    device = tmp_path / "tun"
+    device = open_path / "tun"
     os.mknod(device, stat.S_IFCHR | 0o666, Path("/dev/net/tun").stat().st_rdev)
     device.chmod(0o666)
     own_device = f'mount --bind {device} /dev/net/tun && exec "$@"'
     with_rights = ["unshare", "--mount", "sh", "-c", own_device, "sh", "setpriv"]
     with_rights += [f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups"]
-    environment = {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment = {"HOME": str(open_path), "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     python = next(
         (path for path in (sys.executable, "/usr/bin/python3") if _runs(with_rights, path, environment)), None
     )
     if python is None:
         pytest.skip("user nobody can run no Python with bentpipe here, or may make no user namespaces")
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents:
-        if folder.stat().st_uid == os.geteuid() and str(folder).startswith("/tmp/pytest-of"):
-            folder.chmod(0o755)
-    place = tmp_path / "state"
+    place = open_path / "state"
     place.mkdir(mode=0o700)
     os.chown(place, nobody, nobody)
     start = [python, *START[1:]]
@@ -422,7 +427,7 @@ def test_without_root_too(tmp_path: Path) -> None:
         assert min(rtts_ms(as_nobody("exec", "user", "--", *ping))) == pytest.approx(40, abs=3)
         assert "as root" in as_nobody("run", "geo", "--internet", "--", "true", code=1)
         # Networks of root are separate.
-        assert Bentpipe(tmp_path / "root")("ps") == "no network is up\n"
+        assert Bentpipe(open_path / "root")("ps") == "no network is up\n"
     finally:
         clear(as_nobody)
 
