@@ -84,14 +84,17 @@ class Beside:
 
 
 def bottlenecks(
-    loads: Sequence[Loaded], losses: dict[str, float], probes: dict[str, Beside] | None = None
+    loads: Sequence[Loaded],
+    losses: dict[str, tuple[float, float]],
+    probes: dict[str, Beside] | None = None,
 ) -> list[Queue]:
     """Returns what each load says of its bottleneck, those left out that did not fill one. ``losses`` are the fractions
-    of packets that are lost at random in the directions "up" and "down", ``probes`` what arrived beside the loads."""
+    of packets that are lost at random in the directions "up" and "down", with their upper bounds, ``probes`` what
+    arrived beside the loads."""
     found = []
     for one in loads:
         direction = one.outcome.item.load.direction
-        found.append(queue(one, losses.get(direction, 0.0), (probes or {}).get(direction)))
+        found.append(queue(one, losses.get(direction, (0.0, 0.0)), (probes or {}).get(direction)))
     known = [one for one in found if one is not None and one.rate is not None]
     # At a constant rate a queue that drops at its front lets nothing wait for all of it, and looks like an AQM.
     front = {one.direction for one in known if one.policy == "drop-front"}
@@ -130,8 +133,12 @@ def _is_in_packets(full: Sequence[Queue]) -> bool:
     return bool(pairs) and all(abs(a.packets / max(1, b.packets) - 1) <= ALIKE for a, b in pairs)
 
 
-def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -> Queue | None:
-    """Returns what a load says; ``None`` for one of too few datagrams."""
+def queue(
+    one: Loaded, random_losses: tuple[float, float] = (0.0, 0.0), probes: Beside | None = None
+) -> Queue | None:
+    """Returns what a load says; ``None`` for one of too few datagrams. ``random_losses`` are the fraction of packets
+    that are lost at random, and its upper bound."""
+    random_loss, _ = random_losses
     load, records = one.outcome.item.load, one.outcome.arrived
     if load.kind not in ("burst", "udp"):
         return None
@@ -176,7 +183,7 @@ def queue(one: Loaded, random_loss: float = 0.0, probes: Beside | None = None) -
         is_late = seen.longest > (1 + depth.APART) * in_time.longest
         likely = in_time.longest if is_late else depth.best(seen)
         waits = in_time.wait if is_late else wait
-        policy = "fair-queuing" if fair else _policy(got, waits, likely, rate, load.size, random_loss)
+        policy = "fair-queuing" if fair else _policy(got, waits, likely, rate, load.size, random_losses)
         held = depth.of_policy(seen, likely, policy)
     return _queue(one, rate, held, overflowed, policy)
 
@@ -307,8 +314,11 @@ def _change(at: Times, wait: Times, before: Any, after: Any) -> float:
     return change - apart * (trend(before) + trend(after)) / 2
 
 
-def _policy(got: Any, wait: Times, held_bytes: int, rate: float, size: int, random_loss: float) -> str:
+def _policy(
+    got: Any, wait: Times, held_bytes: int, rate: float, size: int, random_losses: tuple[float, float]
+) -> str:
     """Returns the policy of a queue of so many bytes that has overflowed."""
+    random_loss, most_loss = random_losses
     lost, held = np.flatnonzero(~got), held_bytes / size
     longest = float(np.nanquantile(wait, 0.98))
     # The wait of what arrived last before each loss.
@@ -324,9 +334,9 @@ def _policy(got: Any, wait: Times, held_bytes: int, rate: float, size: int, rand
     is_early = (around < FULL * longest).sum() > LEAST_LOSSES + 1.5 * early + 3 * early**0.5
     if middle >= FULL * longest and same >= 0.5 * (len(lost) - random_loss * len(got)):
         return "aqm" if is_early else "drop-tail"
-    # Of the last ones no more are lost than at random.
+    # Of the last ones no more are lost than may be at random.
     last = max(1, int(0.5 * held))
-    expected = random_loss * last
+    expected = most_loss * last
     whole = (lost >= len(got) - last).sum() <= expected + 3 * expected**0.5
     runs = np.split(lost, np.flatnonzero(np.diff(lost) > 1) + 1)
     typical = float(np.median(np.repeat([len(run) for run in runs], [len(run) for run in runs])))

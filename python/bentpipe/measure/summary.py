@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,10 @@ from .transports import Way, ways
 
 #: The quantile of the normal distribution for intervals of 95 %.
 Z: float = 1.959964
+
+
+#: Part of the packets at rest whose round-trip time is at most what is left free before a load.
+MOST_AT_REST: Final = 0.95
 
 
 @dataclass(frozen=True)
@@ -143,8 +148,11 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
         found_access,
         notes=notes,
     )
-    losses = said.losses_at_rest
-    sides = {"up": losses.get("forward", 0.0), "down": losses.get("backward", 0.0)}
+    losses, most = said.losses_at_rest, {one.name: one.loss[1] for one in directions}
+    sides = {
+        side: (losses.get(name, 0.0), most.get(name, 0.0))
+        for side, name in (("up", "forward"), ("down", "backward"))
+    }
     return replace(
         said,
         slots=slots(time, rtt, seen.size, said.quiet & (seen.train < 0)),
@@ -260,12 +268,18 @@ def _losses(seen: Measured, quiet: NDArray[np.bool_]) -> tuple[tuple[int, int], 
 
 
 def _at_rest(time: Times, rtt: Times, loads: list[Loaded]) -> NDArray[np.bool_]:
-    """Returns whether each packet was sent while no load ran, nor a round-trip time before one or after it."""
+    """Returns whether each packet was sent while no load ran, nor a round-trip time before one or after it. The time
+    before is that of nearly all packets at rest: a reply may come into a load that began after its probe was sent."""
     margin = float(np.nanmin(rtt)) if np.isfinite(rtt).any() else 0.0
-    found = np.ones(len(time), dtype=bool)
-    for one in loads:
-        found &= (time < one.begin - margin) | (time > one.begin + one.drained + margin)
-    return found
+
+    def outside(before: float) -> NDArray[np.bool_]:
+        found = np.ones(len(time), dtype=bool)
+        for one in loads:
+            found &= (time < one.begin - before) | (time > one.begin + one.drained + margin)
+        return found
+
+    seen = rtt[outside(margin) & np.isfinite(rtt)]
+    return outside(float(np.quantile(seen, MOST_AT_REST))) if len(seen) else outside(margin)
 
 
 def wilson(count: int, of: int) -> tuple[float, float]:
