@@ -356,10 +356,16 @@ def test_the_numbers_that_disappear_tell_the_policy(kind: str, policy: str, loss
             assert found.packets == pytest.approx(packets, rel=0.1)
 
 
-def test_losses_that_no_probe_had_do_not_make_a_queue_that_drops_in_front_an_aqm() -> None:
+def test_losses_that_no_probe_had_do_not_make_a_queue_one_of_aqm() -> None:
     """No loss of 33 probes is one of 10 % at most; the path has 3 %."""
-    found = queue(through("front", 60, 300, 2e-5, 0.03, size=1400), (0.0, 0.104))
-    assert found is not None and found.policy == "drop-front"
+    front = queue(through("front", 60, 300, 2e-5, 0.03, size=1400), (0.0, 0.104))
+    assert front is not None and front.policy == "drop-front"
+    # Above its rate for some seconds, so that many are lost while the queue is not full.
+    tail, early = (queue(through(kind, 200, 3000, 9e-4, 0.03), (0.0, 0.104)) for kind in ("tail", "early"))
+    assert tail is not None and tail.policy is None and tail.depth_most is None
+    assert early is not None and early.policy != "drop-tail"
+    known = queue(through("tail", 200, 3000, 9e-4, 0.03), (0.03, 0.04))
+    assert known is not None and known.policy == "drop-tail"
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.02])

@@ -82,13 +82,15 @@ def at_least(seen: Seen) -> Depth:
     return Depth(seen.longest, _held(seen), None, "the load did not fill it")
 
 
-def of_policy(seen: Seen, likely: int, policy: str) -> Depth:
+def of_policy(seen: Seen, likely: int, policy: str | None) -> Depth:
     """Returns the depth of a queue that overflowed, for which :func:`best` is ``likely``, by its policy."""
     found = [likely, seen.longest, _in_time(seen)]
     if policy == "drop-tail":
         found.append(_around_losses(seen))
     elif policy == "drop-front":
         found.append(_behind_losses(seen))
+    elif policy is None:
+        return Depth(likely, _held(seen), None, "few probes tell how much is lost at random")
     else:
         return Depth(likely, _held(seen), None, "its queue management drops before it is full")
     told = [one for one in found if one]

@@ -316,8 +316,9 @@ def _change(at: Times, wait: Times, before: Any, after: Any) -> float:
 
 def _policy(
     got: Any, wait: Times, held_bytes: int, rate: float, size: int, random_losses: tuple[float, float]
-) -> str:
-    """Returns the policy of a queue of so many bytes that has overflowed."""
+) -> str | None:
+    """Returns the policy of a queue of so many bytes that has overflowed; ``None`` if it may be drop-tail or an AQM, as
+    few probes tell how much is lost at random."""
     random_loss, most_loss = random_losses
     lost, held = np.flatnonzero(~got), held_bytes / size
     longest = float(np.nanquantile(wait, 0.98))
@@ -330,10 +331,11 @@ def _policy(
     middle = float(np.median(around)) if len(around) else 0.0
     same = int((np.abs(around - middle) <= near).sum())
     # What is lost while the queue is far from full is lost at random, of which little more is known than its order.
-    early = random_loss * float((wait < FULL * longest).sum() + (around < FULL * longest).sum())
-    is_early = (around < FULL * longest).sum() > LEAST_LOSSES + 1.5 * early + 3 * early**0.5
+    early, not_full = int((around < FULL * longest).sum()), int((wait < FULL * longest).sum())
+    likely, most = (loss * (not_full + early) for loss in random_losses)
+    is_early = [early > LEAST_LOSSES + 1.5 * likely + 3 * likely**0.5, early > LEAST_LOSSES + most]
     if middle >= FULL * longest and same >= 0.5 * (len(lost) - random_loss * len(got)):
-        return "aqm" if is_early else "drop-tail"
+        return "aqm" if all(is_early) else None if any(is_early) else "drop-tail"
     # Of the last ones no more are lost than may be at random.
     last = max(1, int(0.5 * held))
     expected = most_loss * last
