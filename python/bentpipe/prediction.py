@@ -246,8 +246,17 @@ def _acknowledged_bit_s(known: Flow, leg: Leg) -> float:
 def _window_bytes(transport: Mapping[str, Any]) -> float:
     """Returns the smallest window that limits the data in flight; infinite without any."""
     given = [transport[key] for key in ("receive_window", "send_buffer") if transport.get(key) is not None]
+    if transport.get("send_memory") is not None:
+        given.append(carried_bytes(transport))
     unscaled = [] if transport["window_scaling"] else [UNSCALED_BYTES]
     return min((*map(base_value, given), *unscaled), default=math.inf)
+
+
+def carried_bytes(transport: Mapping[str, Any]) -> float:
+    """Returns what ``send_memory`` holds of segments that leave in pairs, which take 480 bytes each besides their
+    payload."""
+    segment = transport["segment_size"]
+    return base_value(transport["send_memory"]) * segment / (segment + 480)
 
 
 def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any]) -> Iterator[str]:

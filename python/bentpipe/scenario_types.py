@@ -1456,9 +1456,13 @@ class TcpTransport(TypedDict):
     is queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
     split before the models see them."""
     send_buffer: NotRequired[Size]
-    """Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is
-    what the 4 MiB of memory of tcp_wmem carry in a round trip, and 8192 B in nineties; in the others it never
-    limits. A larger value raises it."""
+    """Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it
+    never limits. In the profiles of Linux it takes the place of `send_memory`."""
+    send_memory: NotRequired[Size]
+    """Memory of the send buffer as Linux counts it: payload and what each prepared packet takes besides, 960
+    bytes. A writing program that has filled it sleeps until a third is free. Default: 4 MiB in the profiles
+    of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it never limits. A larger
+    value raises it."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
     Linux since 6.5; 0 in the others."""
@@ -3613,9 +3617,13 @@ class Tcp(TypedDict):
     is queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
     split before the models see them."""
     send_buffer: NotRequired[Size]
-    """Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is
-    what the 4 MiB of memory of tcp_wmem carry in a round trip, and 8192 B in nineties; in the others it never
-    limits. A larger value raises it."""
+    """Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it
+    never limits. In the profiles of Linux it takes the place of `send_memory`."""
+    send_memory: NotRequired[Size]
+    """Memory of the send buffer as Linux counts it: payload and what each prepared packet takes besides, 960
+    bytes. A writing program that has filled it sleeps until a third is free. Default: 4 MiB in the profiles
+    of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it never limits. A larger
+    value raises it."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
     Linux since 6.5; 0 in the others."""

@@ -9,6 +9,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from .prediction import carried_bytes
 from .quantities import base_value, listed, number, rate_text, size_text, span_text
 from .topology import drawing, ranges
 
@@ -241,6 +242,8 @@ def _window(transport: Mapping[str, Any]) -> tuple[float, str]:
     given = [
         (base_value(transport[key]), key) for key in ("receive_window", "send_buffer") if transport.get(key)
     ]
+    if transport.get("send_memory"):
+        given.append((carried_bytes(transport), "send_memory with room"))
     if not transport.get("window_scaling", True):
         given.append((65_535.0, "window_scaling = false with a window"))
     return min(given, default=(math.inf, ""))

@@ -123,7 +123,7 @@ fn bench(c: &mut Criterion) {
         delayed_ack: false,
         timestamps: false,
         receive_window: None,
-        send_buffer: None,
+        send_memory: None,
         ..Config::default()
     };
 

@@ -5,7 +5,7 @@ use super::threshold::set_threshold;
 use crate::error::{Doing, Error};
 use crate::live::{LiveHost, INTERFACE};
 use crate::process;
-use bentpipe_core::Span;
+use bentpipe_core::{Size, Span};
 use bentpipe_engine::scenario::Flow;
 use bentpipe_models::transport::tcp;
 use bentpipe_models::transport::tcp::config::Profile;
@@ -74,12 +74,14 @@ fn receive_memory(config: &tcp::Config) -> String {
     format!("4096 {} {most}", start.clamp(4096, most))
 }
 
-/// Linux' own maximum, here a multiple of seven.
-const LEAST_SENT: u64 = (4 << 20) / 7 * 7;
+/// Linux' own maximum.
+pub const LEAST_SENT: u64 = 4 << 20;
 
-/// The memory that carries a send buffer in a round trip (docs/decisions/0033-buffers.md), at least Linux' own maximum.
+/// The memory of the send buffer, at least Linux' own maximum; for a number of bytes that which carries them in a round
+/// trip (docs/decisions/0033-buffers.md).
 fn send_memory(config: &tcp::Config) -> String {
-    let most = config.send_buffer.map_or(1 << 30, |buffer| buffer.bytes().div_ceil(6).saturating_mul(7));
+    let carries = config.send_buffer.map(|buffer| buffer.bytes().div_ceil(6).saturating_mul(7));
+    let most = config.send_memory.map(Size::bytes).or(carries).unwrap_or(1 << 30);
     format!("4096 {LEAST_SENT} {}", most.clamp(LEAST_SENT, 1 << 30))
 }
 

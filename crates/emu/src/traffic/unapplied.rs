@@ -1,7 +1,7 @@
 //! Keys of a scenario's transports that the kernel of this machine cannot apply: it does something else there.
 
 use super::flows;
-use super::settings::NEWEST;
+use super::settings::{LEAST_SENT, NEWEST};
 use crate::sys::socket;
 use crate::variants::Variants;
 use bentpipe_core::Size;
@@ -66,8 +66,13 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
         ),
         (
             "send_buffer",
-            config.send_buffer.is_some_and(|buffer| Some(buffer) < model.send_buffer),
+            config.send_buffer.is_some_and(|buffer| buffer.bytes() < LEAST_SENT / 7 * 6),
             "the host's has at least 4 MiB of memory",
+        ),
+        (
+            "send_memory",
+            config.send_memory.is_some_and(|memory| memory.bytes() < LEAST_SENT),
+            "the host's is at least 4 MiB",
         ),
         (
             "receive_window_start",
@@ -157,6 +162,7 @@ mod tests {
             ("undo", "false"),
             ("recovery", "\"sack\", \"tail_loss_probe\": false"),
             ("send_buffer", "\"64 KiB\""),
+            ("send_memory", "\"64 KiB\""),
             ("receive_window_start", "\"32 KiB\", \"receive_window\": \"1 MiB\""),
             ("rto_min", "\"1 s\""),
             ("rto_estimator", "\"rfc6298\""),

@@ -26,6 +26,7 @@ const CASES: &[&str] = &[
     r#"receive_window = "64 KiB", receive_window_start = "128 KiB""#,
     r#"receive_window = "2 GiB""#,
     r#"send_buffer = "100 B""#,
+    r#"send_memory = "4 kB""#,
     r#"initial_window = 0"#,
     r#"initial_ssthresh = 1"#,
     r#"segment_size = 70000"#,

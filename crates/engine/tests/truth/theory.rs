@@ -173,26 +173,30 @@ fn a_small_receive_window_gives_window_over_round_trip_time() {
     }
 }
 
+/// Payload in a round trip once it no longer grows, as Linux 6.12 has it in virtual time with these maxima of tcp_rmem and
+/// tcp_wmem (docs/decisions/0135-send-memory.md); and with a key that replaces the memory.
 #[test]
-fn linux_carries_no_more_than_its_buffers_in_a_round_trip() {
-    // The default maxima of tcp_rmem and tcp_wmem (docs/decisions/0033-buffers.md); keys raise them.
+fn linux_carries_what_its_buffers_hold_in_a_round_trip() {
     const RAISED: &str = "profile = \"linux\"\nreceive_window = \"9 MB\"\nsend_buffer = \"8 MB\"";
-    for (profile, window) in [
-        ("profile = \"linux\"", 3_595_117.0),
-        ("profile = \"linux-6.12\"", 3_595_117.0),
-        ("profile = \"linux-6.1\"", 3_145_728.0),
-        (RAISED, 8e6),
+    for (rate, profile, window) in [
+        (50, "profile = \"linux\"", 3.33e6),
+        (50, "profile = \"linux-6.12\"", 2.69e6),
+        (200, "profile = \"linux-6.12\"", 2.73e6),
+        (200, RAISED, 8e6),
     ] {
-        let link = "rate = \"500 Mbit/s\"\ndelay = \"300 ms\"\nqueue = \"unlimited\"";
-        let mut run = Run::new(&untraced(&one_flow(60.0, link, profile)), 1, 0);
+        let link = format!("rate = \"{rate} Mbit/s\"\ndelay = \"300 ms\"\nqueue = \"unlimited\"");
+        let mut run = Run::new(&untraced(&one_flow(40.0, &link, profile)), 1, 0);
         let bytes =
             |run: &Run, now| value(&run.network.report(now), "flow_destination", "f", "delivered_bytes");
-        let begin = Time::from_nanos(30_000_000_000);
+        let begin = Time::from_nanos(10_000_000_000);
         run.network.run_until(begin);
         let before = bytes(&run, begin);
         let run = run.finished();
         let in_a_round_trip = (bytes(&run, run.end) - before) / 30.0 * 0.6;
-        assert!((in_a_round_trip / window - 1.0).abs() < 0.02, "{profile}: {in_a_round_trip} of {window}");
+        assert!(
+            (in_a_round_trip / window - 1.0).abs() < 0.04,
+            "{rate}, {profile}: {in_a_round_trip} of {window}"
+        );
     }
 }
 

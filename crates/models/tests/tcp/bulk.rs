@@ -136,7 +136,7 @@ fn thousands_of_losses_of_one_overshoot_cost_one_retransmission_each() {
     let back = r#"{"rate": "100 Mbit/s", "delay": "250 ms"}"#;
     for profile in [classic(), Config::default()] {
         let recovery = profile.recovery;
-        let config = Config { delayed_ack: false, receive_window: None, send_buffer: None, ..profile };
+        let config = Config { delayed_ack: false, receive_window: None, send_memory: None, ..profile };
         let mut path = Path::bulk(&config, None, [out, back]);
         path.run(seconds(20.0));
         let dropped = path.out.totals().dropped.values().map(|held| held.packets).sum::<u64>();

@@ -106,6 +106,7 @@ pub fn config() -> impl Strategy<Value = Config> {
                 receive_window: window.map(Size::from_bytes),
                 receive_window_start: (first % 3 == 0).then(|| Size::from_bytes(1000)),
                 send_buffer: (first % 4 == 0).then(|| Size::from_bytes(5000)),
+                send_memory: (first % 4 == 1).then(|| Size::from_bytes(9000)),
                 ecn: modern,
                 initial_sequence: Some(Count::new(initial)),
                 timer_tick: Span::from_millis(tick),

@@ -113,13 +113,19 @@ impl Bursts {
         }
     }
 
+    /// Whether a segment from `start` would continue a burst.
+    #[inline]
+    pub fn continues(&self, start: u64, fresh: bool) -> bool {
+        self.on && self.begun && self.left(start, fresh) > 0
+    }
+
     /// Records that a segment leaves. Returns whether it continues a burst.
     #[inline]
     pub fn sent(&mut self, now: Time, start: u64, payload: u32, fresh: bool) -> bool {
         if !self.on {
             return false;
         }
-        let continues = self.begun && self.left(start, fresh) > 0;
+        let continues = self.continues(start, fresh);
         self.begun = true;
         self.last = now;
         self.left = self.left.saturating_sub(u64::from(payload));

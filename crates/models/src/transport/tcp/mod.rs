@@ -40,6 +40,7 @@ mod timer;
 mod undo;
 mod window;
 mod wire;
+mod writer;
 
 pub use config::Config;
 pub use endpoint::Endpoint;

@@ -2,7 +2,7 @@
 
 use super::{Config, Recovery, LARGEST_WINDOW, UNSCALED_WINDOW};
 use crate::transport::check_quick_start;
-use crate::transport::tcp::handover;
+use crate::transport::tcp::{handover, writer};
 use bentpipe_core::{Problems, Size, Span};
 
 impl Config {
@@ -45,6 +45,13 @@ impl Config {
         if let Some(buffer) = self.send_buffer.filter(|buffer| buffer.bytes() < segment) {
             let text = format!("{buffer} is out of range; allowed: at least one segment ({segment} B)");
             problems.add("send_buffer", text);
+        }
+        let least = 2 * (segment + writer::OVERHEAD);
+        if let Some(memory) = self.send_memory.filter(|memory| memory.bytes() < least) {
+            let text = format!(
+                "{memory} is out of range; allowed: at least two segments and their headers ({least} B)"
+            );
+            problems.add("send_memory", text);
         }
     }
 
@@ -170,6 +177,7 @@ mod tests {
         let start = r#"{"receive_window": "64 KiB", "receive_window_start": "100 kB"}"#;
         assert_eq!(problems(start), ["receive_window_start"]);
         assert_eq!(problems(r#"{"send_buffer": "1 kB"}"#), ["send_buffer"]);
+        assert_eq!(problems(r#"{"send_memory": "4839 B"}"#), ["send_memory"]);
         assert_eq!(problems(r#"{"rto_min": "200 s"}"#), ["rto_min"]);
         assert_eq!(problems(r#"{"rto_max": "500 ms"}"#), ["rto_max"]);
         for (rate, wrong) in [("79 kbit/s", 1), ("80 kbit/s", 0), ("1310720 kbit/s", 0), ("1311 Mbit/s", 1)] {

@@ -146,11 +146,15 @@ keys! {
     /// the start, and `quick_window` says how many segments are acknowledged so.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// Send buffer: maximum number of unacknowledged bytes. Default: 3.6 MB in the profiles of Linux, which is what the 4
-    /// MiB of memory of tcp_wmem carry in a round trip, and 8192 B in nineties; in the others it never limits. A
-    /// larger value raises it.
+    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it never limits.
+    /// In the profiles of Linux it takes the place of `send_memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
+    /// Memory of the send buffer as Linux counts it: payload and what each prepared packet takes besides, 960 bytes. A
+    /// writing program that has filled it sleeps until a third is free. Default: 4 MiB in the profiles of Linux (the
+    /// maximum of tcp_wmem), unless `send_buffer` is given; in the others it never limits. A larger value raises it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_memory: Option<Size>,
     /// Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
     /// the window is at most 65535 bytes.
     window_scaling: bool,
@@ -271,6 +275,7 @@ struct Said {
     undo: bool,
     frto: bool,
     receive_window: bool,
+    send_memory: bool,
 }
 
 impl Said {
@@ -285,6 +290,7 @@ impl Said {
             undo: draft.undo.is_some(),
             frto: draft.frto.is_some(),
             receive_window: draft.receive_window.is_some(),
+            send_memory: draft.send_memory.is_some(),
         }
     }
 }
@@ -365,8 +371,8 @@ impl Profile {
             nagle: false,
             receive_window: Some(Size::from_bytes(16 << 20)),
             receive_window_start: None,
-            // Six sevenths of 4 MiB: docs/decisions/0033-buffers.md.
-            send_buffer: Some(Size::from_bytes((4 << 20) / 7 * 6)),
+            send_buffer: None,
+            send_memory: Some(Size::from_bytes(4 << 20)),
             window_scaling: true,
             timestamps: true,
             rto_estimator: RtoEstimator::Linux,
@@ -397,7 +403,7 @@ impl Profile {
             quick_acks: Count::new(0),
             quick_window: Size::from_bytes(0),
             receive_window: None,
-            send_buffer: None,
+            send_memory: None,
             ack_compression: Span::ZERO,
             recovery: Recovery::Sack,
             dsack: false,
@@ -498,6 +504,9 @@ impl Config {
         }
         if !said.receive_window && !self.window_scaling {
             self.receive_window = self.receive_window.filter(|window| window.bytes() <= UNSCALED_WINDOW);
+        }
+        if !said.send_memory && self.send_buffer.is_some() {
+            self.send_memory = None;
         }
         if !said.quick_window && (!self.window_scaling || self.receive_window_start.is_some()) {
             self.quick_window = Size::from_bytes(0);

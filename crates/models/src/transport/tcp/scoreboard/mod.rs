@@ -35,7 +35,7 @@ use super::congestion::State;
 use super::order::{Transmissions, Waiting};
 use super::ranges::Ranges;
 use bentpipe_core::Time;
-use sent::{Sent, EVER_RESENT, EXAMINED, LOST, RESENT, SACKED};
+use sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, RESENT, SACKED};
 use std::collections::VecDeque;
 use tally::widen;
 
@@ -87,10 +87,11 @@ impl Scoreboard {
         Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
     }
 
-    /// Records that `[start, start + length)` was sent.
+    /// Records that `[start, start + length)` was sent; `begins`: as the first of a burst.
     #[inline]
-    pub fn push(&mut self, now: Time, start: u64, length: u32, state: &mut State) {
-        self.sent.push_back(Sent { start, at: now, length, marks: 0 });
+    pub fn push(&mut self, now: Time, start: u64, length: u32, begins: bool, state: &mut State) {
+        let marks = if begins { BEGINS } else { 0 };
+        self.sent.push_back(Sent { start, at: now, length, marks });
         state.packets_out += 1;
     }
 
@@ -122,6 +123,7 @@ impl Scoreboard {
             self.first += 1;
             state.packets_out -= 1;
             tally.acked += 1;
+            tally.bursts += u32::from(segment.is(BEGINS));
             if !segment.is(SACKED) {
                 tally.delivered(self.first - 1, &segment);
                 let before = *tally.forward.get_or_insert(self.forward);
@@ -173,7 +175,7 @@ impl Scoreboard {
                     if segment.is(RESENT) {
                         state.retrans_out -= 1;
                     }
-                    segment.marks = segment.marks & EVER_RESENT | SACKED;
+                    segment.marks = segment.marks & (EVER_RESENT | BEGINS) | SACKED;
                     tally.delivered(*first + index as u64, segment);
                     tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
                     *forward = segment.end().max(*forward);

@@ -13,6 +13,8 @@ pub(super) const EVER_RESENT: u8 = 8;
 /// RACK has found the last transmission lost by its time, and does not examine it again (Linux takes it out of
 /// `tsorted_sent_queue`).
 pub(super) const EXAMINED: u8 = 16;
+/// The segment is the first of a burst whose memory is counted.
+pub(super) const BEGINS: u8 = 32;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]

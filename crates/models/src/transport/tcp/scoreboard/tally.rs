@@ -8,6 +8,8 @@ use bentpipe_core::Time;
 pub struct Tally {
     /// Number of cumulatively acknowledged segments.
     pub acked: u32,
+    /// Number of bursts of which the first segment was cumulatively acknowledged.
+    pub bursts: u32,
     /// Number of newly SACKed segments.
     pub sacked: u32,
     /// Number of cumulatively acknowledged segments that had been SACKed earlier.

@@ -73,6 +73,7 @@ impl Sender {
             self.scoreboard.acknowledge(self.una, &mut self.state, &mut tally);
             delivered += self.recovery.advanced(&mut self.state, &tally);
         }
+        self.writer.acknowledged(tally.bursts);
         let newest_rtt = self.learn_rtt(now, ack, advanced, &tally, before.in_flight);
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
@@ -128,7 +129,10 @@ impl Sender {
         let changed = ack.window != self.window;
         self.window_from = ack.sequence;
         self.window = ack.window;
-        self.largest_window = self.largest_window.max(ack.window);
+        if ack.window > self.largest_window {
+            self.largest_window = ack.window;
+            self.writer.offered(ack.window);
+        }
         self.edge = self.edge.max(ack.position + u64::from(ack.window));
         if self.edge > self.nxt && self.scoreboard.is_empty() && self.timer.is_running() {
             // The persist timer had backed off.

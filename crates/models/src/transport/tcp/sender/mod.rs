@@ -30,9 +30,10 @@ use super::rtt::Estimator;
 use super::scoreboard::{in_flight, Scoreboard};
 use super::timer::Timer;
 use super::window::Usage;
+use super::writer::Writer;
 use super::{header, Config};
 use crate::transport::flow::SourceCounters;
-use bentpipe_core::{Span, Time};
+use bentpipe_core::{Size, Span, Time};
 
 mod acknowledgment;
 mod chunk;
@@ -116,6 +117,7 @@ pub struct Sender {
     nagle: bool,
     /// Maximum number of unacknowledged bytes.
     buffer: u64,
+    writer: Writer,
     /// Whether the last segment must be retransmitted as a probe, or new data sent beyond the window.
     loss_probe_due: bool,
     last_rtt: Option<Span>,
@@ -204,6 +206,7 @@ impl Sender {
             stuck_since: Time::ZERO,
             nagle: config.nagle,
             buffer: config.send_buffer.map_or(u64::MAX, |buffer| buffer.bytes()),
+            writer: Writer::new(config.send_memory.map(Size::bytes), config.segment_size.value() as u32),
             loss_probe_due: false,
             last_rtt: None,
             uncounted: false,
@@ -225,6 +228,7 @@ impl Sender {
     ) {
         self.segment_size = self.segment_size.min(segment_size);
         self.state.mss_cache = self.segment_size;
+        self.writer.agree(self.segment_size);
         self.recovery = Recovery::new(&self.config, sack);
         self.scoreboard = Scoreboard::new(self.recovery.is_timed());
         self.stamp(now);
@@ -262,6 +266,7 @@ impl Sender {
     /// Discards what was handed over and not sent.
     pub fn forget_unsent(&mut self) {
         self.end = self.end.min(self.nxt);
+        self.writer.forget(self.end);
     }
 
     /// Whether everything handed over has been acknowledged.
@@ -353,7 +358,8 @@ impl Sender {
     #[inline]
     pub(super) fn check_application_limited(&mut self) {
         if self.has_cong_control {
-            check_application_limited(self.end.saturating_sub(self.nxt), &mut self.state);
+            let written = self.writer.written(self.end);
+            check_application_limited(written.saturating_sub(self.nxt), &mut self.state);
         }
     }
 

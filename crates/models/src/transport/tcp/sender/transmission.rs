@@ -61,11 +61,22 @@ impl Sender {
                 return Some(chunk);
             }
         }
-        let chunk = self.next_new(now);
+        let chunk = self.next_new(now).or_else(|| self.next_of_writer(now));
         if chunk.is_none() {
+            self.writer.fill(self.una, self.nxt, self.end);
             self.validate(now);
         }
         chunk
+    }
+
+    /// What leaves of what the application writes now, if the send buffer had kept it from writing.
+    #[inline]
+    fn next_of_writer(&mut self, now: Time) -> Option<Chunk> {
+        if !self.writer.wakes(self.una, self.nxt) {
+            return None;
+        }
+        self.check_application_limited();
+        self.next_new(now)
     }
 
     /// What is sent before new data: a probe, or lost segments.
@@ -129,7 +140,8 @@ impl Sender {
     /// RFC 8985, section 7.3: new data if the receiver's window permits, whatever the congestion window, or
     /// the last segment again.
     pub(super) fn loss_probe(&mut self, now: Time) -> Option<Chunk> {
-        let size = u64::from(self.segment_size).min(self.end.saturating_sub(self.nxt));
+        let written = self.writer.written(self.end);
+        let size = u64::from(self.segment_size).min(written.saturating_sub(self.nxt));
         let nxt = self.nxt;
         if size > 0 && self.nxt + size <= self.edge {
             let chunk = self.send_new(now, size);
@@ -146,8 +158,10 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn next_new(&mut self, now: Time) -> Option<Chunk> {
-        let available = self.end.saturating_sub(self.nxt);
-        let fin_wanted = self.closed && self.nxt <= self.end;
+        self.writer.fill_up(self.una, self.nxt, self.end);
+        let written = self.writer.written(self.end);
+        let available = written.saturating_sub(self.nxt);
+        let fin_wanted = self.closed && written == self.end && self.nxt <= self.end;
         if available == 0 && !fin_wanted {
             return None;
         }
@@ -160,6 +174,10 @@ impl Sender {
             return None;
         }
         let size = u64::from(self.segment_size);
+        if available < size && written < self.end {
+            // The rest of the segment is still to be written.
+            return None;
+        }
         let usable = self.edge.saturating_sub(self.nxt);
         let buffered = self.una.saturating_add(self.buffer).saturating_sub(self.nxt);
         let mut payload = available.min(size).min(usable).min(buffered);
@@ -238,7 +256,9 @@ impl Sender {
             self.rate.sent(now, nothing_out, &self.state);
         }
         let start = self.nxt;
-        self.scoreboard.push(now, start, length, &mut self.state);
+        let begins = !self.bursts.continues(start, true);
+        self.scoreboard.push(now, start, length, begins, &mut self.state);
+        self.writer.leaves(begins);
         self.recovery.sent(&self.state);
         self.nxt += u64::from(length);
         self.state.snd_nxt = self.state.snd_nxt.wrapping_add(length);

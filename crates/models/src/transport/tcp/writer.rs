@@ -1,0 +1,256 @@
+//! The program that writes to a connection, where the send buffer is counted in memory as Linux counts it: how much of
+//! what the application has handed over is in the buffer.
+//!
+//! - Memory is payload, and 960 bytes for each packet that was prepared: for each 64 KB of what has not been sent (32 KB
+//!   while the other end's window has not exceeded 64 KB, since a packet is at most half of it), and for each burst
+//!   ([`super::bursts`]) that is outstanding, SACKed or not. Two segments that leave together take 480 bytes each
+//!   besides their payload.
+//! - The program writes until the buffer is full, and then sleeps until a third of the buffer is free.
+//! - Whether the buffer is full is asked before a new packet is begun, and not while one that has begun to leave is
+//!   filled up again. So a congestion window that is open is filled whatever the buffer holds: what is written leaves at
+//!   once, and the program stops with the first packet that cannot leave. After half of the largest window that the
+//!   other end has offered, all that may leave does so, which ends the packet.
+//!
+//! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB, and lets it
+//! grow with twice the congestion window. Retransmitted segments that Linux splits from their burst take no more memory.
+//!
+//! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md).
+
+/// Memory of a prepared packet besides its payload.
+pub const OVERHEAD: u64 = 960;
+
+/// Largest payload of a packet: 64 KiB less the room that Linux keeps for headers.
+const MOST: u64 = 65_215;
+
+/// The writing program of one connection.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    /// Memory of the send buffer in bytes; `u64::MAX` if it is not limited.
+    memory: u64,
+    /// Payload of a full segment, and of a full packet.
+    segment: u64,
+    packet: u64,
+    /// Half of the largest window that the other end has offered.
+    half_window: u64,
+    /// End of what is in the buffer.
+    written: u64,
+    /// End of what was in it when all of it that may leave was last told to, and whether that goes on.
+    pushed: u64,
+    pushes: bool,
+    /// Number of bursts that are outstanding.
+    bursts: u64,
+    /// Whether it waits for room in the buffer.
+    sleeps: bool,
+}
+
+impl Writer {
+    /// Creates the state before anything is written; `memory` is that of the send buffer, if it is limited.
+    pub fn new(memory: Option<u64>, segment_size: u32) -> Writer {
+        let written = if memory.is_some() { 1 } else { u64::MAX };
+        let segment = u64::from(segment_size);
+        Writer {
+            memory: memory.unwrap_or(u64::MAX),
+            segment,
+            packet: segment,
+            half_window: 0,
+            written,
+            pushed: 1,
+            pushes: false,
+            bursts: 0,
+            sleeps: false,
+        }
+    }
+
+    /// Sets the payload of a full segment, on which the ends have agreed.
+    pub fn agree(&mut self, segment_size: u32) {
+        self.segment = u64::from(segment_size.max(1));
+        self.offered((2 * self.half_window) as u32);
+    }
+
+    /// Records the largest window that the other end has offered.
+    #[inline]
+    pub fn offered(&mut self, window: u32) {
+        self.half_window = u64::from(window / 2);
+        self.packet = (MOST.min(self.half_window) / self.segment).max(1) * self.segment;
+    }
+
+    /// End of what has been written of data that ends at `end`.
+    #[inline(always)]
+    pub fn written(&self, end: u64) -> u64 {
+        self.written.min(end)
+    }
+
+    /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at `end`.
+    #[inline(always)]
+    pub fn fill_up(&mut self, una: u64, nxt: u64, end: u64) {
+        if !self.sleeps && self.written < nxt.saturating_add(self.packet) && self.written < end {
+            self.append(una, nxt, end);
+        }
+    }
+
+    #[inline(never)]
+    fn append(&mut self, una: u64, nxt: u64, end: u64) {
+        let empty = self.written <= nxt;
+        if self.pushes && !empty {
+            return;
+        }
+        self.pushes = false;
+        if empty && self.held(una, nxt) >= self.memory {
+            self.sleeps = true;
+            self.pushed = self.written;
+            return;
+        }
+        self.written = nxt.saturating_add(self.packet).min(end);
+        if self.written > self.pushed + self.half_window {
+            self.pushed = self.written;
+            self.pushes = true;
+        }
+    }
+
+    /// Writes what the buffer holds, when nothing more can leave.
+    #[inline]
+    pub fn fill(&mut self, una: u64, nxt: u64, end: u64) {
+        if self.sleeps || self.written >= end {
+            return;
+        }
+        if self.written > nxt {
+            // The packet that has begun to leave.
+            self.written = self.written.max(nxt.saturating_add(self.packet)).min(end);
+        }
+        let room = self.memory.saturating_sub(self.held(una, nxt));
+        let packets = room.div_ceil(self.packet + OVERHEAD);
+        self.written = self.written.saturating_add(packets * self.packet).min(end);
+        self.sleeps = self.written < end;
+        self.pushed = self.written;
+        self.pushes = false;
+    }
+
+    /// Wakes the program if it sleeps and a third of the buffer is free. Returns whether it has been woken.
+    #[inline]
+    pub fn wakes(&mut self, una: u64, nxt: u64) -> bool {
+        let wakes = self.sleeps && {
+            let held = self.held(una, nxt);
+            held + held / 2 <= self.memory
+        };
+        self.sleeps &= !wakes;
+        wakes
+    }
+
+    /// Forgets what was written and lies beyond `end`.
+    pub fn forget(&mut self, end: u64) {
+        if self.memory != u64::MAX {
+            self.written = self.written.min(end);
+            self.sleeps = false;
+        }
+    }
+
+    /// Records that a segment leaves that begins a burst, or does not.
+    #[inline(always)]
+    pub fn leaves(&mut self, begins: bool) {
+        self.bursts += u64::from(begins);
+    }
+
+    /// Records that so many bursts were acknowledged.
+    #[inline]
+    pub fn acknowledged(&mut self, bursts: u32) {
+        self.bursts -= u64::from(bursts);
+    }
+
+    /// The memory in use, if `una` is the first position that is not acknowledged.
+    #[inline]
+    fn held(&self, una: u64, nxt: u64) -> u64 {
+        let unsent = self.written.saturating_sub(nxt).div_ceil(self.packet);
+        self.written.saturating_sub(una) + OVERHEAD * (self.bursts + unsent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: u64 = 1460;
+    const MEMORY: u64 = 4 << 20;
+
+    fn writer(window: u32) -> Writer {
+        let mut writer = Writer::new(Some(MEMORY), SEGMENT as u32);
+        writer.offered(window);
+        writer
+    }
+
+    /// Lets `pairs` of segments leave, filling up as they do.
+    fn send(writer: &mut Writer, una: u64, nxt: &mut u64, pairs: u64) {
+        for _ in 0..pairs {
+            writer.fill_up(una, *nxt, u64::MAX);
+            assert!(writer.written(u64::MAX) >= *nxt + 2 * SEGMENT);
+            *nxt += 2 * SEGMENT;
+            writer.leaves(true);
+        }
+        writer.fill_up(una, *nxt, u64::MAX);
+    }
+
+    /// The first and the fourth row of the table in docs/decisions/0128-send-buffer.md, to its last digit.
+    #[test]
+    fn memory_is_that_of_the_kernel() {
+        let has = |writer: &Writer, una, nxt, row: [f64; 3]| {
+            let written = writer.written(u64::MAX);
+            for (bytes, expected) in
+                [writer.held(una, nxt), written - una, written - nxt].into_iter().zip(row)
+            {
+                assert!((bytes as f64 / 1e6 - expected).abs() < 0.01, "{bytes} of {expected}");
+            }
+        };
+        let mut first = writer(65_535);
+        let mut nxt = 1;
+        send(&mut first, 1, &mut nxt, 5);
+        first.fill(1, nxt, u64::MAX);
+        has(&first, 1, nxt, [4.22, 4.09, 4.08]);
+        let mut woken = writer(16 << 20);
+        nxt = 1;
+        send(&mut woken, 1, &mut nxt, 1430 / 2);
+        woken.written = nxt + 1_310_000;
+        has(&woken, 1, nxt, [4.11, 3.40, 1.31]);
+    }
+
+    #[test]
+    fn a_program_that_has_filled_the_buffer_sleeps_until_a_third_is_free() {
+        let mut writer = writer(16 << 20);
+        let mut nxt = 1;
+        send(&mut writer, 1, &mut nxt, 1000);
+        writer.fill(1, nxt, u64::MAX);
+        let full = writer.written(u64::MAX);
+        assert!((MEMORY..MEMORY + 66_000).contains(&writer.held(1, nxt)));
+        let mut una = 1;
+        while !writer.wakes(una, nxt) {
+            assert!(writer.held(una, nxt) > MEMORY / 3 * 2);
+            writer.fill_up(una, nxt, u64::MAX);
+            assert_eq!(writer.written(u64::MAX), full);
+            una += 2 * SEGMENT;
+            writer.acknowledged(1);
+        }
+        assert!(
+            writer.held(una, nxt) <= MEMORY / 3 * 2
+                && writer.held(una - 2 * SEGMENT, nxt) + OVERHEAD > MEMORY / 3 * 2
+        );
+    }
+
+    #[test]
+    fn an_open_congestion_window_is_filled_whatever_the_buffer_holds() {
+        // Until half of the largest window has been written.
+        for (window, most) in [(16 << 20, 8 << 20), (8 << 20, 4 << 20)] {
+            let mut writer = writer(window);
+            let mut nxt = 1;
+            while nxt + 2 * SEGMENT <= writer.written(u64::MAX) || !writer.sleeps {
+                send(&mut writer, 1, &mut nxt, 1);
+            }
+            assert!((most..most + 200_000).contains(&nxt), "{nxt}");
+            assert!(writer.held(1, nxt) > most / 3 * 4 - 100_000);
+        }
+    }
+
+    #[test]
+    fn what_is_not_limited_is_written_at_once() {
+        let mut writer = Writer::new(None, 1460);
+        writer.fill_up(1, 1, 50_000);
+        assert_eq!((writer.written(50_000), writer.wakes(1, 1)), (50_000, false));
+    }
+}
