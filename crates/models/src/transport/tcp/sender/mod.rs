@@ -358,8 +358,7 @@ impl Sender {
     #[inline]
     pub(super) fn check_application_limited(&mut self) {
         if self.has_cong_control {
-            let written = self.writer.written(self.end);
-            check_application_limited(written.saturating_sub(self.nxt), &mut self.state);
+            check_application_limited(self.end.saturating_sub(self.nxt), &mut self.state);
         }
     }
 
