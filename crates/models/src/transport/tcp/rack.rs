@@ -14,7 +14,6 @@
 //! makes lost or finds delivered, and one more.
 
 use super::congestion::{State, CA_RECOVERY};
-use super::header;
 use super::scoreboard::{Newest, DUP_THRESH};
 use bentpipe_core::{Span, Time};
 
@@ -62,13 +61,10 @@ impl Default for Rack {
 impl Rack {
     /// Handles the latest segment that an acknowledgment delivers. `echo` is its echoed timestamp.
     #[inline]
-    pub fn update(&mut self, now: Time, newest: &Newest, echo: Option<Time>, state: &State) {
+    pub fn update(&mut self, now: Time, newest: &Newest, state: &State) {
         let rtt = now.since(newest.sent);
-        if newest.resent {
-            let older = echo.is_some_and(|echo| echo < header::floor_to_tick(newest.sent));
-            if older || rtt.as_micros() < u64::from(state.rtt_min_us) {
-                return;
-            }
+        if newest.resent && rtt.as_micros() < u64::from(state.rtt_min_us) {
+            return;
         }
         self.rtt = rtt;
         let latest = (newest.sent, newest.end);

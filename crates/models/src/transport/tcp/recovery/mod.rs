@@ -259,7 +259,7 @@ impl Recovery {
         self.overdue = None;
         if self.method == Method::Rack {
             if let Some(newest) = &facts.tally.newest {
-                self.rack.update(now, newest, facts.echo, state);
+                self.rack.update(now, newest, state);
             }
             if facts.tally.reordered {
                 self.rack.saw_reordering();
