@@ -245,11 +245,12 @@ def _acknowledged_bit_s(known: Flow, leg: Leg) -> float:
 
 def _window_bytes(transport: Mapping[str, Any]) -> float:
     """Returns the smallest window that limits the data in flight; infinite without any."""
-    given = [transport[key] for key in ("receive_window", "send_buffer") if transport.get(key) is not None]
+    named = ("receive_window", "send_buffer")
+    given = [base_value(transport[key]) for key in named if transport.get(key) is not None]
     if transport.get("send_memory") is not None:
         given.append(carried_bytes(transport))
     unscaled = [] if transport["window_scaling"] else [UNSCALED_BYTES]
-    return min((*map(base_value, given), *unscaled), default=math.inf)
+    return min((*given, *unscaled), default=math.inf)
 
 
 def carried_bytes(transport: Mapping[str, Any]) -> float:
