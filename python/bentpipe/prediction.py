@@ -257,7 +257,7 @@ def carried_bytes(transport: Mapping[str, Any]) -> float:
     """Returns what ``send_memory`` holds of segments that leave in pairs, which take 480 bytes each besides their
     payload."""
     segment = transport["segment_size"]
-    return base_value(transport["send_memory"]) * segment / (segment + 480)
+    return float(base_value(transport["send_memory"]) * segment / (segment + 480))
 
 
 def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any]) -> Iterator[str]:
