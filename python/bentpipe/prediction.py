@@ -270,6 +270,11 @@ def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any
     unused = [key for key in UNUSED if leg.transport.get(key)]
     if unused:
         yield f"not in the equations: {', '.join(unused)}"
+    window = arguments["window_bytes"]
+    if leg.transport.get("send_memory") is not None and window is not None:
+        room = arguments["rate_bit_s"] * arguments["rtt0_s"] / 8
+        if carried_bytes(leg.transport) < min(window + arguments["segment_bytes"], room):
+            yield "send_memory is the limit, beyond which a congestion window that is open carries more"
     for proxy in known["proxies"]:
         if proxy["kind"] != "split":
             yield f"what proxy {proxy['name']} does ({proxy['kind']}) is not in the equations"
