@@ -2,8 +2,8 @@
 //! been delivered, and a reordering window has passed since it should have been.
 //!
 //! - The latest segment delivered, by transmission time, sets the round-trip time and the border (section
-//!   6.2, steps 1 and 2). A retransmission counts only if the acknowledgment cannot be that of an earlier
-//!   transmission: the echoed timestamp is not older, and the time is not below the minimum round-trip time.
+//!   6.2, steps 1 and 2). A retransmission counts only if its time is not below the minimum round-trip time, as in
+//!   Linux. The echoed timestamp is not asked: behind a hole it is that of the last segment in order (RFC 7323, 4.3).
 //! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is in progress
 //!   or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip time, times the number
 //!   of round trips in which duplicate SACKs showed a retransmission to be spurious, at most the smoothed
@@ -59,7 +59,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Handles the latest segment that an acknowledgment delivers. `echo` is its echoed timestamp.
+    /// Handles the latest segment that an acknowledgment delivers.
     #[inline]
     pub fn update(&mut self, now: Time, newest: &Newest, state: &State) {
         let rtt = now.since(newest.sent);
