@@ -357,10 +357,6 @@ _CHAOS: Final = (
     "how much leaves then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to 270 kB, "
     "docs/decisions/0135-send-memory.md)"
 )
-_OLDER: Final = (
-    "to the limit of its window Linux 6.12 adds 16 segments, which 6.18 and so profile linux does not (with profile "
-    "linux-6.12 the ratio is 1.12; that this is all of it is not shown)"
-)
 _LEAVES: Final = (
     "BBR, which starts into the losses of the two others, leaves Startup at 6.6 s in 6 of 9 runs of Linux 6.12, and "
     "in none of ours; in the other 3 the flows share alike on both. Up to the end of BBR's recovery at 6.5 s both have "
@@ -375,7 +371,6 @@ _EARLY: Final = (
 #: reason.
 KNOWN_TO_DIFFER: Final = {
     "geo-hybla": _CHAOS,
-    "geo-loss-1-hybla-rho-2": _OLDER,
     "dvb-vbdc-yeah": _EARLY,
     "leo-yeah": _EARLY,
     "shared-three": _LEAVES,

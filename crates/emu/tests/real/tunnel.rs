@@ -12,7 +12,7 @@ use bentpipe_emu::{Bridge, Clock, Fidelity, Handle, Live, Namespace, Prepared, S
 use bentpipe_engine::instantiate_emulated;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_testing::skipped;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::thread::{self, JoinHandle};
@@ -133,9 +133,22 @@ fn wait_until_known(live: &Live, delay: u64) {
     }
 }
 
+/// A socket at an address of a namespace. The kernel gives an interface its address some time after it was told to.
+fn bound(namespace: &Namespace, address: &str) -> UdpSocket {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        match namespace.within(|| UdpSocket::bind(address)).unwrap() {
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable && Instant::now() < end => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            found => return found.unwrap(),
+        }
+    }
+}
+
 /// Starts a thread that sends every datagram back to its sender.
 fn echo(namespace: &Namespace, address: &str) {
-    let socket = namespace.within(|| UdpSocket::bind(address)).unwrap().unwrap();
+    let socket = bound(namespace, address);
     thread::spawn(move || {
         let mut buffer = [0; 2000];
         // Ends with the process, or with a datagram of one byte.
@@ -149,7 +162,7 @@ fn echo(namespace: &Namespace, address: &str) {
 
 /// The least of nine round trips of `size` bytes, in milliseconds.
 fn round_trip(live: &Live, from: &str, to: &str, size: usize) -> f64 {
-    let socket = live.host("a").unwrap().namespace.within(|| UdpSocket::bind(from)).unwrap().unwrap();
+    let socket = bound(&live.host("a").unwrap().namespace, from);
     let took = (0..9).map(|_| {
         let begin = Instant::now();
         socket.send_to(&vec![7; size], to).unwrap();
