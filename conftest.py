@@ -67,10 +67,26 @@ class _Seconds:
             cache.set(SECONDS, {**cache.get(SECONDS, {}), **self.taken})
 
 
+class _Failed:
+    """Lists in a file each test that fails, for `scripts/test`."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            with self.file.open("a", encoding="utf-8") as lines:
+                lines.write(f"{report.nodeid}\n")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Note durations if files run side by side."""
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+    """In the process that distributes the files: note durations if they run side by side, and list what fails."""
+    if hasattr(config, "workerinput"):
+        return
+    if config.getoption("numprocesses", None):
         config.pluginmanager.register(_Seconds())
+    if file := os.environ.get("BENTPIPE_FAILED"):
+        config.pluginmanager.register(_Failed(Path(file)))
 
 
 @pytest.fixture(autouse=True)

@@ -110,3 +110,59 @@ def test_a_python_package_that_is_not_used_is_found(dependencies: ModuleType, tm
         "pyproject.toml: pytest-two is not used",
         "pyproject.toml: mypy is not used",
     ]
+
+
+#: Stands for pytest: the one that runs many files side by side fails `FAILING` tests and exits with `CODE`; the one
+#: that repeats files exits with `REPEATED`.
+PYTEST = """#!/bin/sh
+case "$*" in
+*loadscope*)
+    for number in $(seq $FAILING); do echo "tests/test_$((number % 2)).py::test_$number" >>"$BENTPIPE_FAILED"; done
+    exit $CODE
+    ;;
+*test_0*|*test_1*)
+    echo "repeated: $*"
+    exit $REPEATED
+    ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    "failing, code, repeated, exits, says",
+    [
+        (0, 0, 0, 0, ()),
+        (2, 1, 0, 0, ("tests/test_0.py tests/test_1.py", "passed alone: tests/test_1.py::test_1")),
+        (2, 1, 1, 1, ("tests/test_0.py tests/test_1.py", "this failed: .venv/bin/pytest -m not slow")),
+        # Too many for chance, and a run that failed for another reason than its tests.
+        (6, 1, 0, 1, ("this failed: .venv/bin/pytest -m not slow",)),
+        (0, 1, 0, 1, ("this failed: .venv/bin/pytest -m not slow",)),
+        (2, 3, 0, 1, ("this failed: .venv/bin/pytest -m not slow",)),
+    ],
+)
+def test_files_of_tests_that_fail_beside_others_are_repeated_alone(
+    tmp_path: Path, failing: int, code: int, repeated: int, exits: int, says: tuple[str, ...]
+) -> None:
+    stand_ins = dict.fromkeys(
+        ("bpf", "dependencies", "circles", "wasm", "features", "skipped", "web"), "exit 0"
+    )
+    files = {f"scripts/{name}": text for name, text in stand_ins.items()}
+    files |= {f".venv/bin/{name}": "exit 0" for name in ("python", "mypy", "ruff")}
+    files |= {".venv/bin/cargo": "exit 0", ".venv/bin/chrt": "exit 0"}
+    files |= {name: f"#!/bin/sh\n{text}\n" for name, text in files.items()}
+    files |= {".venv/bin/pytest": PYTEST, "scripts/test": (SCRIPTS / "test").read_text()}
+    # Marks for which the script looks.
+    files["tests/python/test_marks.py"] = "mark.alone mark.quiet\n"
+    for name, text in files.items():
+        (file := tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+    environment = os.environ | {"FAILING": str(failing), "CODE": str(code), "REPEATED": str(repeated)}
+    environment["PATH"] = f"{tmp_path / '.venv/bin'}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [tmp_path / "scripts/test"], env=environment, capture_output=True, text=True, check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == exits, said
+    assert all(text in said for text in says), said
+    assert ("repeated:" in said) == any("test_0.py" in text for text in says), said
