@@ -22,10 +22,10 @@ const PROGRESS: Duration = Duration::from_millis(100);
 const OFF: Duration = Duration::from_secs(10);
 /// Lines of the console that are kept for a message.
 const KEPT: usize = 12;
-/// Where a guest's memory is, in a file system that covers what is there. The place stands on the kernel's command line, so it is the
-/// same in every run: no file that a guest needs can be below it, and each guest mounts a /sys of its own once it has started.
+/// Where a guest's memory is, in a file system that covers what is there. The place is on the kernel's command line, so it must be the
+/// same in every run. /sys can be, because no file that a guest needs is below it and each guest mounts its own once it has started.
 const SCRATCH: &str = "/sys";
-/// Name of the file there that says the guest's [`Job`].
+/// Name of the file there that contains the guest's [`Job`].
 const NOTE: &str = "job";
 
 /// How a guest is started.
@@ -33,10 +33,10 @@ const NOTE: &str = "job";
 pub struct Start {
     /// Path of the guest's kernel, an executable file.
     pub kernel: PathBuf,
-    /// The guest's first process and its arguments, words without spaces. One that is a name in `files` stands for that file.
+    /// The guest's first process and its arguments, words without spaces. A word that is a name in `files` stands for that file.
     pub init: Vec<String>,
-    /// Absolute paths of files of the machine, by the names under which the guest finds them in one folder. The kernel's command
-    /// line, on which the guest's behaviour depends, so does not have these paths.
+    /// Absolute paths of files of the machine, by the names under which the guest finds them in one folder. This keeps the paths
+    /// off the kernel's command line, on which the guest's behaviour depends.
     pub files: BTreeMap<String, PathBuf>,
     /// Megabytes of memory that it may use.
     pub memory_mb: u64,

@@ -89,7 +89,7 @@ fn areas(id: u32, kind: char) -> Option<Vec<(u64, u64)>> {
 
 /// The arguments of a program, if the area between two addresses is its stack: as the ABI has it, the number of arguments at a
 /// multiple of 16 bytes, their addresses, zero, the addresses of the environment, zero, and above that the texts, without gaps.
-/// They are looked for from the end, since what functions of the program left below can look the same.
+/// The search starts at the end, because what functions of the program have left below can look the same.
 fn arguments(memory: &File, from: u64, to: u64) -> Option<String> {
     let from = from.max(to.saturating_sub(STACK));
     let mut bytes = vec![0; (to - from) as usize];

@@ -17,13 +17,13 @@ use std::process::Command;
 /// Attribute that makes a mount read-only (<linux/mount.h>).
 const MOUNT_ATTR_RDONLY: u64 = 1;
 
-/// A folder in memory that is the process' own and gone with it, and what is there when the process starts.
+/// A folder in memory that only the process sees and that ends with it, and its contents when the process starts.
 pub struct Scratch<'a> {
     /// The folder, which the memory covers.
     pub place: &'a Path,
-    /// Name and text of a file.
+    /// Name and text of a file in it.
     pub note: (&'a str, &'a str),
-    /// Symbolic links: their names and the absolute paths to which they point.
+    /// Symbolic links in it: their names and the absolute paths to which they point.
     pub links: &'a BTreeMap<String, PathBuf>,
 }
 
@@ -33,7 +33,7 @@ pub struct Confinement {
     scratch: CString,
     /// The path of a file, and what it says.
     note: (CString, CString),
-    /// The paths of links, and to what they point.
+    /// The paths of symbolic links and of their targets.
     links: Vec<(CString, CString)>,
     /// What goes to uid_map and gid_map, where a user namespace is needed.
     user: Option<(CString, CString)>,

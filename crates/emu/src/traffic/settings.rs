@@ -74,11 +74,11 @@ fn receive_memory(config: &tcp::Config) -> String {
     format!("4096 {} {most}", start.clamp(4096, most))
 }
 
-/// Linux' own maximum.
+/// Minimum memory of a send buffer on emulated hosts: Linux' own maximum.
 pub const LEAST_SENT: u64 = 4 << 20;
 
-/// The memory of the send buffer, at least Linux' own maximum; for a number of bytes that which carries them in a round
-/// trip (docs/decisions/0033-buffers.md).
+/// The memory of the send buffer, at least [`LEAST_SENT`]. For a limit in bytes of payload it is the memory that carries
+/// them in a round trip (docs/decisions/0033-buffers.md).
 fn send_memory(config: &tcp::Config) -> String {
     let carries = config.send_buffer.map(|buffer| buffer.bytes().div_ceil(6).saturating_mul(7));
     let most = config.send_memory.map(Size::bytes).or(carries).unwrap_or(1 << 30);

@@ -133,7 +133,7 @@ fn wait_until_known(live: &Live, delay: u64) {
     }
 }
 
-/// A socket at an address of a namespace. The kernel gives an interface its address some time after it was told to.
+/// A socket at an address of a namespace, which the kernel adds some time after it was asked to.
 fn bound(namespace: &Namespace, address: &str) -> UdpSocket {
     let end = Instant::now() + Duration::from_secs(10);
     loop {

@@ -2,8 +2,9 @@
 //! been delivered, and a reordering window has passed since it should have been.
 //!
 //! - The latest segment delivered, by transmission time, sets the round-trip time and the border (section
-//!   6.2, steps 1 and 2). A retransmission counts only if its time is not below the minimum round-trip time, as in
-//!   Linux. The echoed timestamp is not asked: behind a hole it is that of the last segment in order (RFC 7323, 4.3).
+//!   6.2, steps 1 and 2). A retransmission counts only if it was sent at least the minimum round-trip time ago, as
+//!   in Linux. The echoed timestamp is not compared: behind a hole it is that of the last segment in order (RFC 7323,
+//!   section 4.3).
 //! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is in progress
 //!   or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip time, times the number
 //!   of round trips in which duplicate SACKs showed a retransmission to be spurious, at most the smoothed

@@ -1,18 +1,19 @@
-//! The program that writes to a connection, where the send buffer is counted in memory as Linux counts it: how much of
-//! what the application has handed over is in the buffer.
+//! The writing program of a connection whose send buffer is limited by memory, as Linux counts it: how much of what the
+//! application has handed over is in the buffer.
 //!
-//! - Memory is payload, and 960 bytes for each packet that was prepared: for each 64 KB of what has not been sent (32 KB
-//!   while the other end's window has not exceeded 64 KB, since a packet is at most half of it), and for each burst
-//!   ([`super::bursts`]) that is outstanding, SACKed or not. Two segments that leave together take 480 bytes each
-//!   besides their payload.
+//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB while the other end's
+//!   window has not exceeded 64 KB, since a packet is at most half of the window); each outstanding burst
+//!   ([`super::bursts`]) is a packet, SACKed or not. So two segments that leave together take 480 bytes each besides
+//!   their payload.
 //! - The program writes until the buffer is full, and then sleeps until a third of the buffer is free.
-//! - Whether the buffer is full is asked before a new packet is begun, and not while one that has begun to leave is
-//!   filled up again. So a congestion window that is open is filled whatever the buffer holds: what is written leaves at
-//!   once, and the program stops with the first packet that cannot leave. After half of the largest window that the
-//!   other end has offered, all that may leave does so, which ends the packet.
+//! - The buffer is checked only before a new packet is begun, not while a packet of which a part has left is filled up
+//!   again. So an open congestion window is filled whatever the buffer holds: what is written leaves at once, and the
+//!   program stops at the first packet that cannot leave. Once half of the largest window that the other end has offered
+//!   has been written since the last push, the data is pushed: everything that may leave does so, which empties the packet.
 //!
-//! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB, and lets it
-//! grow with twice the congestion window. Retransmitted segments that Linux splits from their burst take no more memory.
+//! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
+//! lets it grow to twice the congestion window. Segments that Linux splits from their burst to retransmit them take no more
+//! memory here.
 //!
 //! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md).
 
@@ -32,19 +33,19 @@ pub struct Writer {
     packet: u64,
     /// Half of the largest window that the other end has offered.
     half_window: u64,
-    /// End of what is in the buffer.
+    /// End of the data in the buffer.
     written: u64,
-    /// End of what was in it when all of it that may leave was last told to, and whether that goes on.
+    /// End of the data in the buffer at the last push, and whether that push is still emptying the packet.
     pushed: u64,
     pushes: bool,
     /// Number of bursts that are outstanding.
     bursts: u64,
-    /// Whether it waits for room in the buffer.
+    /// Whether the program waits for room in the buffer.
     sleeps: bool,
 }
 
 impl Writer {
-    /// Creates the state before anything is written; `memory` is that of the send buffer, if it is limited.
+    /// Creates the state before anything is written. `memory` is the size of the send buffer; `None` for no limit.
     pub fn new(memory: Option<u64>, segment_size: u32) -> Writer {
         let written = if memory.is_some() { 1 } else { u64::MAX };
         let segment = u64::from(segment_size);
@@ -61,7 +62,7 @@ impl Writer {
         }
     }
 
-    /// Sets the payload of a full segment, on which the ends have agreed.
+    /// Sets the payload of a full segment to what both ends have agreed on.
     pub fn agree(&mut self, segment_size: u32) {
         self.segment = u64::from(segment_size.max(1));
         self.offered((2 * self.half_window) as u32);
@@ -74,7 +75,7 @@ impl Writer {
         self.packet = (MOST.min(self.half_window) / self.segment).max(1) * self.segment;
     }
 
-    /// End of what has been written of data that ends at `end`.
+    /// Returns the end of what has been written of data that ends at `end`.
     #[inline(always)]
     pub fn written(&self, end: u64) -> u64 {
         self.written.min(end)
@@ -136,7 +137,7 @@ impl Writer {
         wakes
     }
 
-    /// Forgets what was written and lies beyond `end`.
+    /// Discards what was written beyond `end`.
     pub fn forget(&mut self, end: u64) {
         if self.memory != u64::MAX {
             self.written = self.written.min(end);
@@ -144,19 +145,19 @@ impl Writer {
         }
     }
 
-    /// Records that a segment leaves that begins a burst, or does not.
+    /// Records that a segment leaves. `begins`: it is the first of a burst.
     #[inline(always)]
     pub fn leaves(&mut self, begins: bool) {
         self.bursts += u64::from(begins);
     }
 
-    /// Records that so many bursts were acknowledged.
+    /// Records the number of bursts whose first segment has been cumulatively acknowledged.
     #[inline]
     pub fn acknowledged(&mut self, bursts: u32) {
         self.bursts -= u64::from(bursts);
     }
 
-    /// The memory in use, if `una` is the first position that is not acknowledged.
+    /// Returns the memory in use. `una` is the first unacknowledged position, `nxt` the first that has not been sent.
     #[inline]
     fn held(&self, una: u64, nxt: u64) -> u64 {
         let unsent = self.written.saturating_sub(nxt).div_ceil(self.packet);

@@ -147,12 +147,13 @@ keys! {
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
     /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it never limits.
-    /// In the profiles of Linux it takes the place of `send_memory`.
+    /// In the profiles of Linux it replaces `send_memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
-    /// Memory of the send buffer as Linux counts it: payload and what each prepared packet takes besides, 960 bytes. A
-    /// writing program that has filled it sleeps until a third is free. Default: 4 MiB in the profiles of Linux (the
-    /// maximum of tcp_wmem), unless `send_buffer` is given; in the others it never limits. A larger value raises it.
+    /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst once it has
+    /// been sent. A program that has filled the buffer writes again when a third of it is free. Default: 4 MiB in the
+    /// profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it never limits. A
+    /// larger value raises it. Minimum: two segments, each in a packet of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_memory: Option<Size>,
     /// Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it

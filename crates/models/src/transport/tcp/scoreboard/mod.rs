@@ -87,7 +87,7 @@ impl Scoreboard {
         Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
     }
 
-    /// Records that `[start, start + length)` was sent; `begins`: as the first of a burst.
+    /// Records that `[start, start + length)` was sent. `begins`: it is the first segment of a burst.
     #[inline]
     pub fn push(&mut self, now: Time, start: u64, length: u32, begins: bool, state: &mut State) {
         let marks = if begins { BEGINS } else { 0 };
@@ -129,7 +129,7 @@ impl Scoreboard {
                 let before = *tally.forward.get_or_insert(self.forward);
                 tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
             }
-            if segment.marks == 0 {
+            if segment.marks & !BEGINS == 0 {
                 widen(&mut tally.acked_sent, segment.at);
                 continue;
             }

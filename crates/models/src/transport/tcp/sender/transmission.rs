@@ -69,7 +69,7 @@ impl Sender {
         chunk
     }
 
-    /// What leaves of what the application writes now, if the send buffer had kept it from writing.
+    /// The next chunk of new data if the writing program slept and now finds room in the send buffer.
     #[inline]
     fn next_of_writer(&mut self, now: Time) -> Option<Chunk> {
         if !self.writer.wakes(self.una, self.nxt) {
