@@ -134,7 +134,7 @@ def _begin(namespace: dict[str, Any]) -> None:
 
 
 def _end(namespace: dict[str, Any]) -> None:
-    """Keep the figures of a page for the site, if all its blocks have run."""
+    """Take down what a page has left up, and keep its figures for the site if all its blocks have run."""
     with namespace["folder"] as place:
         namespace["session"].close()
         for file in set(namespace["ran"]):

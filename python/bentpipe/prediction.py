@@ -35,6 +35,8 @@ UNUSED: Final = (
 )
 #: The largest window without window scaling (RFC 7323, section 2.2).
 UNSCALED_BYTES: Final = 65_535.0
+#: Memory of a packet in Linux' send buffer besides its payload (docs/decisions/0135-send-memory.md).
+PACKET_BYTES: Final = 960
 
 
 @dataclass(frozen=True)
@@ -254,10 +256,9 @@ def _window_bytes(transport: Mapping[str, Any]) -> float:
 
 
 def carried_bytes(transport: Mapping[str, Any]) -> float:
-    """Returns what ``send_memory`` holds of segments that leave in pairs, which take 480 bytes each besides their
-    payload."""
+    """Returns the payload that ``send_memory`` holds of segments that leave in pairs."""
     segment = transport["segment_size"]
-    return float(base_value(transport["send_memory"]) * segment / (segment + 480))
+    return float(base_value(transport["send_memory"]) * segment / (segment + PACKET_BYTES / 2))
 
 
 def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -274,7 +275,7 @@ def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any
     if leg.transport.get("send_memory") is not None and window is not None:
         room = arguments["rate_bit_s"] * arguments["rtt0_s"] / 8
         if carried_bytes(leg.transport) < min(window + arguments["segment_bytes"], room):
-            yield "send_memory is the limit, beyond which a congestion window that is open carries more"
+            yield "send_memory is the limit in the equations; an open congestion window may exceed it"
     for proxy in known["proxies"]:
         if proxy["kind"] != "split":
             yield f"what proxy {proxy['name']} does ({proxy['kind']}) is not in the equations"

@@ -112,7 +112,7 @@ MOST_S: Final = 900
 class Session:
     """Runs the blocks of one page in a folder. Figures are written to ``figures`` as 1.png, 2.png and so on.
 
-    Networks that a page takes up have names of their own here: the machine may have one of the same name.
+    The networks of a page are kept apart from those of the machine, which may have the same names.
     """
 
     def __init__(self, folder: Path, figures: Path) -> None:
@@ -136,9 +136,8 @@ class Session:
         """Take down what a page that failed has left up."""
         if any(self._state.glob("*.json")):
             subprocess.run(
-                ["bentpipe", "down", "--all"],
+                [ROOT / ".venv/bin/bentpipe", "down", "--all"],
                 env=self._environment,
-                executable=ROOT / ".venv/bin/bentpipe",
                 capture_output=True,
                 check=False,
                 timeout=MOST_S,

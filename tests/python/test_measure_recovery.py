@@ -27,8 +27,10 @@ AT_A_TIME = 3
 #: One-way delay in ms and rate in Mbit/s: least and largest.
 KINDS = {"geo": ((245, 280), (2, 20)), "leo": ((12, 60), (5, 25)), "terrestrial": ((2, 25), (5, 25))}
 
-#: Queues, and the policy as which each is to be told. Those of AQM have no depth of their own.
+#: Queues, and the policy as which each must be reported. Those of AQM have no depth of their own.
 QUEUES = {"drop-tail": "drop-tail", "drop-front": "drop-front", "codel": "aqm", "fq-codel": "fair-queuing"}
+
+#: Returns which truths of a path lie in a report.
 Judge = Callable[[dict[str, Any]], dict[str, bool]]
 
 #: Seconds between two handovers, each of which makes the path shorter or longer by some milliseconds.

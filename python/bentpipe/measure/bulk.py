@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 CHUNK: Final = 1 << 16
 #: Seconds of one entry of what arrived.
 BIN_S: Final = 0.05
-#: Memory of a socket in bytes that holds the whole receive window of scenarios, Linux' own most.
+#: Memory of a socket in bytes that holds the largest receive window of a profile, which is Linux' own maximum.
 WHOLE: Final = 32 << 20
-#: Memory at the start in bytes below which a window would not hold two segments.
+#: Memory in bytes at the start below which a window would not hold two segments.
 SMALLEST: Final = 8192
 #: A list of what arrived: when the last bytes of each entry did, in nanoseconds, and its bytes.
 COUNTED: Final = np.dtype([("at", "<i8"), ("bytes", "<i8")])
@@ -66,7 +66,7 @@ def receive_memory() -> list[int] | None:
 def window_start(here: Any, there: Any) -> int | None:
     """Returns the receive window in bytes with which connections between two hosts begin and from which it grows, by
     what :func:`receive_memory` says at both: half of the memory at the start, as Linux counts (ip-sysctl.rst,
-    tcp_rmem). None if the window is whole from the start, if a host does not say, or if the two hosts differ.
+    tcp_rmem). None if the window does not grow, if a host does not report its memory, or if the two hosts differ.
 
     >>> window_start([4096, 131072, 33554432], [4096, 131072, 6291456])
     65536

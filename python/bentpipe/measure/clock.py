@@ -24,10 +24,11 @@ MOST_SKEW: Final = 500e-6
 INSTANTS: Final = 17
 #: How many delays must be as short as the least one for it to be certain.
 AGAIN: Final = 3
-#: Error of the variation in seconds from which on a direction may be taken by itself, if its error is then less by this
-#: factor; and how many times that of its least delays the error is that its own skew makes.
+#: Error of the variation, in seconds, above which a direction may use the skew that it shows alone.
 UNSURE_S: Final = 5e-3
+#: It does so if its error then is smaller by this factor.
 APART: Final = 4.0
+#: The error that a direction's own skew adds, as a multiple of the error of its least delays.
 OWN_SKEW: Final = 8.0
 
 
@@ -126,8 +127,8 @@ def delays(
         # taken from both directions, so the error of one is also that of the other.
         again = [float(np.sort(fields[side][here])[min(AGAIN, last - first - 1)]) for side in (4, 5)]
         own = [drift + sum(again)] * 2
-        # A direction whose delays hardly ever are the least one, as by capacity on demand, leaves the other one its own
-        # skew, which is as certain as its least delays are.
+        # Where one direction hardly ever has its least delay, as with capacity on demand, the skew that the other one
+        # shows alone is more certain than the mean of both.
         gaps = (
             arrived[here] - sent[here] - skews[0] * arrived[here],
             returned[here] - left[here] + skews[1] * left[here],

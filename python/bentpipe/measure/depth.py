@@ -90,7 +90,7 @@ def of_policy(seen: Seen, likely: int, policy: str | None) -> Depth:
     elif policy == "drop-front":
         found.append(_behind_losses(seen))
     elif policy is None:
-        return Depth(likely, _held(seen), None, "few probes tell how much is lost at random")
+        return Depth(likely, _held(seen), None, "too few probes show how much is lost at random")
     else:
         return Depth(likely, _held(seen), None, "its queue management drops before it is full")
     told = [one for one in found if one]

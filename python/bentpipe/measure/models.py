@@ -267,8 +267,8 @@ def _handovers(run: Run, link: dict[str, Any]) -> str | None:
 
 
 def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
-    """Returns the access network of a run whose impulses have shown one, what is to be said of it, and for which uses
-    it must not be trusted, whatever its residuals are."""
+    """Returns the access network of a run whose impulses have shown one, and notes on it, with the uses for which it
+    must not be trusted, whatever its residuals are."""
     import bentpipe
 
     if "scheduler" not in run.tables:
@@ -336,8 +336,8 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
 
 def _as_sent(document: dict[str, Any], run: Run) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """Returns a scenario in which each impulse of a measured run is a flow that starts when it was sent, and the names
-    of these flows by load. How long an impulse takes depends on how long ago the one before it was sent, so a regular
-    source, which stands for them in the file, says little of them."""
+    of these flows by load. The delay of an impulse depends on the time since the one before it, which the regular source
+    that represents them in the file does not reproduce."""
     flows: list[dict[str, Any]] = []
     parts: dict[str, list[str]] = {}
     for flow in document["flow"]:
@@ -360,7 +360,8 @@ def _as_sent(document: dict[str, Any], run: Run) -> tuple[dict[str, Any], dict[s
 
 
 def _together(simulated: Run, parts: list[str], measured: dict[str, Any]) -> dict[str, Any]:
-    """Returns the row of a load whose impulses are flows of their own; its goodput is over the measured one's time."""
+    """Returns the row of a load whose impulses are flows of their own. Its goodput is over the time of the measured
+    load."""
     rows = simulated.trace("datagram")
     delay = rows.filter(rows["flow"].is_in(parts))["delay"].to_numpy()
     flows = simulated.flows

@@ -1,7 +1,7 @@
 """How well models that were fitted to one measurement predict the loads of another one.
 
 The loads that are predicted were not used in the fit: another congestion control, pages, calls. Beside each error
-stands what a second measurement of the same loads on the same path differs by, since no path repeats itself exactly.
+stands what further measurements of the same loads on the same path differ by, since no path repeats itself exactly.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ QUANTILES: Final = (50, 95, 99)
 
 @dataclass(frozen=True)
 class Error:
-    """A quantity of a load: measured, predicted, and measured again, as often as that was done. Rates in bit/s, times
-    in seconds."""
+    """A quantity of a load: measured, predicted, and as further measurements have it. Rates in bit/s, times in
+    seconds."""
 
     flow: str
     quantity: str
@@ -135,7 +135,7 @@ def verdict(found: Sequence[Error]) -> list[str]:
     said += f"{100 * np.quantile(sizes, 0.95):.1f} %"
     noise = np.abs([other for one in found for other in one.noise])
     if len(noise):
-        said += f"; a second measurement differs by {100 * np.median(noise):.1f} % in the median"
+        said += f"; further measurements differ by {100 * np.median(noise):.1f} % in the median"
     wrong = [one for one in found if abs(one.relative) > max([models.TRUSTED, *np.abs(one.noise)])]
     uses = dict.fromkeys(f"{one.quantity} of {one.flow}" for one in wrong)
     if not uses:

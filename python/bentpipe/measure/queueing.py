@@ -317,8 +317,8 @@ def _change(at: Times, wait: Times, before: Any, after: Any) -> float:
 def _policy(
     got: Any, wait: Times, held_bytes: int, rate: float, size: int, random_losses: tuple[float, float]
 ) -> str | None:
-    """Returns the policy of a queue of so many bytes that has overflowed; ``None`` if it may be drop-tail or an AQM, as
-    few probes tell how much is lost at random."""
+    """Returns the policy of a queue of so many bytes that has overflowed; ``None`` if it may be drop-tail or an AQM,
+    because too few probes show how much is lost at random."""
     random_loss, most_loss = random_losses
     lost, held = np.flatnonzero(~got), held_bytes / size
     longest = float(np.nanquantile(wait, 0.98))

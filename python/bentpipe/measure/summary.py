@@ -22,8 +22,7 @@ from .transports import Way, ways
 #: The quantile of the normal distribution for intervals of 95 %.
 Z: float = 1.959964
 
-
-#: Part of the packets at rest whose round-trip time is at most what is left free before a load.
+#: Quantile of the round-trip times at rest that is kept free before a load.
 MOST_AT_REST: Final = 0.95
 
 
@@ -124,7 +123,7 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
-    # Probes may have found a way when impulses had to wait for capacity.
+    # A probe may have found capacity where all impulses had to wait for it.
     least = {}
     if found is not None:
         least["up"] = float((found.forward_low + found.forward_high).min()) / 2
