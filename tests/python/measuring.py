@@ -32,7 +32,7 @@ to = "server"
 
 
 def _free() -> int:
-    """Returns a port of loopback that is free for UDP and TCP, and that the kernel gives nobody who asks for any."""
+    """Returns a port of loopback that is free for UDP and TCP, below those that the kernel assigns by itself."""
     while True:
         port = random.randrange(10_000, 32_000)
         with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp, suppress(OSError):

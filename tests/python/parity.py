@@ -382,8 +382,8 @@ KNOWN_TO_DIFFER_AT_HOME: Final = {"dvb-vbdc-hybla": _LEAP}
 #: Congestion controls that draw random numbers: over LEO some runs retransmit 30 to 50 segments, and others none.
 _DRAW: Final = ("bbr", "bbr3")
 
-#: Number of runs of these, and of Hybla where losses are drawn: there its retransmissions are chaotic, in the kernel by a
-#: factor of eight.
+#: Number of runs of these, and of Hybla where losses are drawn: there its retransmissions are chaotic, in the kernel by
+#: a factor of eight.
 _RUNS: Final = 9
 _RUNS_OF_HYBLA: Final = 16
 

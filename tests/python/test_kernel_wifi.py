@@ -104,7 +104,7 @@ FADING = '{{ kind = "snr", snr_db = {snr}, fading = "rayleigh", speed = "0.5 m/s
 
 
 def install_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes guests start by files in ``folder``: a copy of this Python, and of bentpipe what is in a guest."""
+    """Makes guests start from files in ``folder``: a copy of this Python, and what a guest uses of bentpipe."""
     package = folder / "bentpipe"
     (package / "guest").mkdir(parents=True)
     installed = Path(machine.__file__)

@@ -389,7 +389,7 @@ def test_a_record_that_was_never_finished_is_removed(bentpipe: Bentpipe) -> None
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
-    """A folder that any user can enter. Every pytest that begins closes the folders of all others to other users."""
+    """A folder that any user can enter: every pytest that starts takes other users' access to pytest's own away."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)

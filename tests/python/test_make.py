@@ -43,8 +43,8 @@ class Tree:
         (self.folder / file).touch()
 
     def make(self, *words: str) -> list[str]:
-        """Returns the recorded calls, except for packages, of which those to compile with come first, and those of the
-        tests before these."""
+        """Returns the recorded calls without those that install packages: first of all what compiling needs, and before
+        the tests what they need."""
         log = self.folder / "log"
         log.write_text("")
         # As if called manually, even below a `make test`.

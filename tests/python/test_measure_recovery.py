@@ -281,7 +281,7 @@ def recover(
     categories: Sequence[str] = (),
     most_wrong: int | None = None,
 ) -> dict[str, list[bool]]:
-    """Returns of each truth in which cases it was recovered, some paths being measured at a time. The first ones lead
+    """Returns for each truth in which cases it was recovered. Some paths are measured at a time. The first ones lead
     over DVB-RCS, one by each of `categories`. Fails when more than `most_wrong` cases of one are wrong, as the rest
     cannot make up for them."""
     source, right = np.random.default_rng(seed), dict[str, list[bool]]()

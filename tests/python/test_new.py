@@ -66,8 +66,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def current(tree: Path) -> Path:
-    """Makes the folder in which skeletons are compiled the same as ``tree``. It stays, and what has not changed is not
-    written, so that cargo compiles only what has."""
+    """Returns a folder with the same files as ``tree``, in which skeletons are compiled. It is kept between runs, and
+    only files that differ are written, so that cargo compiles only these."""
     kept = TARGET / "new"
     there = {file.relative_to(tree) for file in tree.rglob("*") if file.is_file()}
     for file in [file for file in kept.rglob("*") if file.is_file()]:

@@ -17,7 +17,7 @@ from bentpipe.emulation import Clock
 from guests import guests
 from test_parity import without_hosts
 
-#: Number of cases at a time, of up to five runs each: few enough not to disturb each other on two processors.
+#: Number of cases at a time, of up to 16 runs each: few enough not to disturb each other on two processors.
 AT_A_TIME = 2
 
 OURS = parity.variant_cases(one["name"] for one in json.loads(_native.variants()))

@@ -116,7 +116,7 @@ def test_a_python_package_that_is_not_used_is_found(dependencies: ModuleType, tm
 #: that repeats files exits with `REPEATED`.
 PYTEST = """#!/bin/sh
 case "$*" in
-*loadscope*)
+*"not quiet"*)
     for number in $(seq $FAILING); do echo "tests/test_$((number % 2)).py::test_$number" >>"$BENTPIPE_FAILED"; done
     exit $CODE
     ;;

@@ -27,8 +27,8 @@ LEAST_RESULTANT: Final = 0.85
 LEAST_CHANCE: Final = 0.01
 #: Least impulses from which something is told.
 LEAST_IMPULSES: Final = 6
-#: Least ratio of a constant rate to the rate of the measurement's own probes: the capacity that these request is rounded
-#: up to slots and stays assigned for some superframes.
+#: Least ratio of a constant rate to the rate of the measurement's own probes: the capacity that these request is
+#: rounded up to slots and stays assigned for some superframes.
 MOST_OWN: Final = 2.0
 #: How much more likely two rates must be than one, as the logarithm of the ratio, so that an impulse has an onset.
 LEAST_RATIO: Final = 4.0
@@ -84,8 +84,8 @@ class _Impulse:
 
 def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | None:
     """Returns what a load of impulses says; ``None`` for another load or too few impulses. ``beside`` is the mean rate
-    in bit/s of what the measurement sends besides, whose requested capacity looks like a constant rate. ``least`` is the
-    least delay in seconds that probes have seen in this direction, if it is known.
+    in bit/s of what the measurement sends besides, whose requested capacity looks like a constant rate. ``least`` is
+    the least delay in seconds that probes have seen in this direction, if it is known.
     """
     load = one.outcome.item.load
     impulses = _impulses(one, least)

@@ -336,8 +336,8 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
 
 def _as_sent(document: dict[str, Any], run: Run) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """Returns a scenario in which each impulse of a measured run is a flow that starts when it was sent, and the names
-    of these flows by load. The delay of an impulse depends on the time since the one before it, which the regular source
-    that represents them in the file does not reproduce."""
+    of these flows by load. The delay of an impulse depends on the time since the one before it, which the regular
+    source that represents them in the file does not reproduce."""
     flows: list[dict[str, Any]] = []
     parts: dict[str, list[str]] = {}
     for flow in document["flow"]:
