@@ -1457,12 +1457,12 @@ class TcpTransport(TypedDict):
     split before the models see them."""
     send_buffer: NotRequired[Size]
     """Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it
-    never limits. In the profiles of Linux it takes the place of `send_memory`."""
+    never limits. In the profiles of Linux it replaces `send_memory`."""
     send_memory: NotRequired[Size]
-    """Memory of the send buffer as Linux counts it: payload and what each prepared packet takes besides, 960
-    bytes. A writing program that has filled it sleeps until a third is free. Default: 4 MiB in the profiles
-    of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it never limits. A larger
-    value raises it."""
+    """Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst
+    once it has been sent. A program that has filled the buffer writes again when a third of it is free.
+    Default: 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the
+    others it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
     Linux since 6.5; 0 in the others."""
@@ -3618,12 +3618,12 @@ class Tcp(TypedDict):
     split before the models see them."""
     send_buffer: NotRequired[Size]
     """Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it
-    never limits. In the profiles of Linux it takes the place of `send_memory`."""
+    never limits. In the profiles of Linux it replaces `send_memory`."""
     send_memory: NotRequired[Size]
-    """Memory of the send buffer as Linux counts it: payload and what each prepared packet takes besides, 960
-    bytes. A writing program that has filled it sleeps until a third is free. Default: 4 MiB in the profiles
-    of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it never limits. A larger
-    value raises it."""
+    """Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst
+    once it has been sent. A program that has filled the buffer writes again when a third of it is free.
+    Default: 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the
+    others it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
     Linux since 6.5; 0 in the others."""
