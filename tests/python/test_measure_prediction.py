@@ -129,6 +129,7 @@ def measured(
     return found
 
 
+@pytest.mark.quiet
 @networks
 def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, tmp_path: Path) -> None:
     _, other, _ = measured(bentpipe, tmp_path, PATHS[0], seconds=3, call=2)
