@@ -6,6 +6,7 @@ by simulation and by emulation.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ pause = "1 s"
 [[load]]
 kind = "page"
 congestion = "cubic"
-pages = 3
+pages = {pages}
 pause = "1 s"
 [[load]]
 kind = "call"
@@ -104,7 +105,7 @@ PATHS = (
 
 
 def measured(
-    bentpipe: Bentpipe, folder: Path, one: Sketch, seconds: int, call: int, times: int = 2
+    bentpipe: Bentpipe, folder: Path, one: Sketch, seconds: int, call: int, pages: int = 3, times: int = 2
 ) -> list[Run]:
     """Returns measurements of a path: for the fit, and `times` of the loads that are predicted. Its hosts have Linux'
     own memory for what arrives, as hosts of real paths have."""
@@ -112,7 +113,7 @@ def measured(
     packets = 2 * one.queue_bytes // 1400 + 100
     pause = round(1.5 + 8 * one.queue_bytes / (1e6 * one.rate), 1)
     fit = FIT.format(seconds=seconds, packets=packets, pause=pause)
-    held_out = HELD_OUT.format(seconds=seconds, other=wanted, call=call)
+    held_out = HELD_OUT.format(seconds=seconds, other=wanted, call=call, pages=pages)
     found = []
     again = ["repeated", *(f"repeated-{number}" for number in range(2, times))]
     with path(bentpipe, folder, SCENARIO.format(**vars(one)), receive_memory=RECEIVE_MEMORY):
@@ -129,13 +130,25 @@ def measured(
     return found
 
 
+def sizes_of(text: str) -> dict[tuple[str, str], float]:
+    """Returns the size of each error in per cent, from the lines of a fit that compares a prediction with two
+    measurements. The nearer one counts: what else the machine does may change one of them, and a wrong prediction is
+    wrong beside both."""
+    line = re.compile(r"#   (\S+): (.+) measured .* \(([-+.\d]+) %; measured again ([-+.\d]+) %\)")
+    found = {}
+    for flow, quantity, *values in line.findall(text):
+        error, noise = (float(value) / 100 for value in values)
+        found[flow, quantity] = 100 * min(abs(error), abs((1 + error) / (1 + noise) - 1))
+    return found
+
+
 @pytest.mark.quiet
 @networks
 def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    _, other, _ = measured(bentpipe, tmp_path, PATHS[0], seconds=3, call=2)
+    _, other, again = measured(bentpipe, tmp_path, PATHS[0], seconds=3, call=2, pages=10)
     out = tmp_path / "fitted.toml"
     words = ["fit", tmp_path / "fit", "--model", "fitted", "--out", out]
-    words += ["--predict", other.path, "--predict", tmp_path / "repeated"]
+    words += ["--predict", other.path, "--predict", again.path]
     answer = CliRunner().invoke(app, list(map(str, words)))
     assert answer.exit_code == 0, answer.output
     text = out.read_text()
@@ -145,20 +158,22 @@ def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, t
     starts = [base_value(one["receive_window_start"]) for one in transports if one["kind"] == "tcp"]
     assert starts == [64 << 10]
     assert "; measured again " in text and "# Errors of the prediction: median " in text
-    found = {
-        tuple(line.strip("# ").split(" measured ")[0].split(": ")): line.partition("(")[2].partition(" %")[0]
-        for line in text.partition("# Loads of")[2].splitlines()
-        if "predicted" in line
-    }
-    sizes = {key: abs(float(value)) for key, value in found.items()}
-    assert sizes["tcp-up-reno-1", "goodput"] <= 5 and sizes["page-cubic-1", "completion time"] <= 15
-    assert sizes["call-1", "delay p50"] <= 5
+    sizes = sizes_of(text.partition("# Loads of")[2])
+    assert sizes["tcp-up-reno-1", "goodput"] <= 5 and sizes["call-1", "delay p50"] <= 5
     assert float(np.median(list(sizes.values()))) <= 5
     # All four instruments are in one figure: measured and simulated here, and what the equations say of both.
     simulated, *others = predicting.predicted(
         predicting.scenario(open_run(tmp_path / "fit"), other)[0], tmp_path / "again"
     )
     assert len(others) == predicting.RUNS - 1
+    # A page takes a dozen turns of both hosts, so a busy machine makes it slower, by a third and more, never faster.
+    # What is predicted is no slower than the usual page, and no faster than the fastest one.
+    page, what = "page-cubic-1", "completion time"
+    assert (page, what) in sizes
+    of_runs = (float(predicting.quantities(run)[page, what]) for run in (simulated, *others))
+    usual = min(predicting.quantities(run)[page, what] for run in (other, again))
+    fastest = min(run.trace("transaction", page)["took"].to_numpy().min() for run in (other, again))
+    assert 0.85 * fastest <= np.median(list(of_runs)) <= 1.15 * usual
     figure = plots.flow({"measured": other, "simulated": simulated}, "tcp-up-reno-1")
     titles = ["Throughput", "Round-trip time", "Congestion window"]
     assert [axes.get_title(loc="left") for axes in figure.axes] == titles
