@@ -184,6 +184,19 @@ def test_calls_and_pages_are_what_a_scenario_has(tmp_path: Path) -> None:
     assert simulated["page-cubic-1"]["transaction_bytes"] == 72_000
 
 
+def test_pages_of_few_objects_end() -> None:
+    """A page that is one object needs nothing else, and one of two no second connection."""
+    loads = [{"kind": "page", "pages": 2, "objects": count, "pause": "0 s"} for count in (1, 2, 3)]
+    plan = plan_of({"duration": "1 s", "train": 0, "load": loads}, "plan.toml")
+    with reflecting(KEY) as (port, _):
+        seen = measure.probe("127.0.0.1", port, plan, KEY)
+    pages = {one.item.load.objects: one for one in seen.outcomes}
+    assert set(pages) == {1, 2, 3} and {one.trouble for one in pages.values()} == {None}
+    for count, one in pages.items():
+        assert one.pages["complete"].tolist() == [True, True]
+        assert one.pages["bytes"].tolist() == [count * one.item.load.object] * 2
+
+
 def test_a_call_is_rated_by_the_equations_of_the_e_model() -> None:
     source = np.random.default_rng(3)
     arrivals = 0.025 + 0.02 * np.arange(2000) + source.uniform(0.05, 0.09, 2000)

@@ -87,7 +87,8 @@ class Browser:
         """Yields the bytes that arrive at a time."""
         rest = self._objects - 1
         lanes = [self._lane(0, 1)]
-        second, heard = rest // 2, time.monotonic()
+        # Of the objects that the page names, those of the second connection. None are named yet.
+        second, named, heard = rest // 2, False, time.monotonic()
         room = bytearray(1 << 16)
         while not all(lane.done for lane in lanes):
             waiting = [lane.sock for lane in lanes if not lane.open]
@@ -108,9 +109,9 @@ class Browser:
                         raise ConnectionError(None, "the reflector closed a connection of a page")
                     lane.missing -= count
                     yield count
-                    if lane is lanes[0] and len(lanes) == 1 and lane.done:
+                    if not named and lane.done:
                         # The page itself has arrived and names the objects.
-                        lane.objects = rest - second
+                        lane.objects, named = rest - second, True
                         lane.ask(self._name, self._size)
                         if second:
                             lanes.append(self._lane(1, second))
