@@ -74,7 +74,8 @@ def read(packet: bytes, units: int) -> tuple[bytes, int] | None:
 def rated(one: Loaded) -> dict[str, float]:
     """Returns what the listener of one direction hears, in the columns of the flow; nothing if no packet arrived.
 
-    Times from mouth to ear are those by the middle of the interval of the one-way delay.
+    Times from mouth to ear are those by the middle of the interval of the one-way delay. A packet that its host sent
+    late has the delay that the path gave it, from when it was due: a busy host is not the path's.
     """
     from bentpipe import _native
 
@@ -83,8 +84,7 @@ def rated(one: Loaded) -> dict[str, float]:
         return {}
     step = codec.packet_ms / 1e3
     # A packet leaves when all of its speech has been heard.
-    spoken = float(np.nanmin(one.time - np.arange(len(one.time)) * step)) - step - codec.lookahead_ms / 1e3
-    arrival = one.time[good] + one.delay[good] - spoken
+    arrival = (good + 1) * step + codec.lookahead_ms / 1e3 + one.delay[good]
     order = np.argsort(arrival)
     packets = zip(good[order].tolist(), np.maximum(0, arrival[order]).tolist(), strict=True)
     heard: dict[str, Any] = json.loads(_native.hear(codec.name, list(packets)))
