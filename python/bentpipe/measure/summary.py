@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from . import transfers
 from .access import Access, access
 from .clock import Delays, Times, delays
 from .inload import Loaded, loaded
@@ -152,10 +153,12 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
         side: (losses.get(name, 0.0), most.get(name, 0.0))
         for side, name in (("up", "forward"), ("down", "backward"))
     }
+    queues = bottlenecks(loads, sides, _beside(seen))
+    queues += transfers.bottlenecks(loads, queues, {side: loss for side, (loss, _) in sides.items()})
     return replace(
         said,
         slots=slots(time, rtt, seen.size, said.quiet & (seen.train < 0)),
-        queues=bottlenecks(loads, sides, _beside(seen)),
+        queues=queues,
         surveys=[one for one in map(survey, loads) if one is not None],
         proxy=_proxy(said, seen, least_s),
         ways=[tried for one in loads if (tried := ways(one, loads))],

@@ -1,0 +1,109 @@
+"""Rate and depth of a bottleneck that no datagrams have filled, from the bulk transfers over it.
+
+What keeps a bottleneck busy arrives at its rate, and its round-trip time grows by what the queue holds until something
+is lost; the longest time within the last two round trips before a repair is that of the full queue. Transfers tell less
+than datagrams above the rate: which of them are lost is not known, so nothing is of the policy, and other changes of
+the path's length count as the queue's. So datagrams come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from .clock import Times
+from .inload import Loaded
+from .queueing import Queue
+from .tcplog import COLUMNS
+
+#: Bytes of a segment's IP packet and of what it carries, on a path of 1500 bytes with TCP's time stamps.
+PACKET: Final = 1500
+PAYLOAD: Final = 1448
+#: Shortest time over which the rate is taken, in seconds: what comes in order comes in heaps behind each loss, so it is
+#: a round-trip time at least.
+SPAN_S: Final = 0.25
+#: Least such times that a transfer must last.
+SPANS: Final = 4
+#: Packets that must have waited for a path that was filled, and beyond which a bound of its depth lies.
+LEAST_PACKETS: Final = 3
+FREE: Final = 2
+#: Part of the round-trip times by which a lower bound is told, as a busy host makes some larger.
+USUALLY: Final = 0.9
+
+
+def bottlenecks(loads: Sequence[Loaded], known: Sequence[Queue], losses: dict[str, float]) -> list[Queue]:
+    """Returns what each bulk transfer says of its bottleneck, in the directions of which nothing is known. ``losses``
+    are the fractions of packets that are lost at random in the directions "up" and "down"."""
+    told = {one.direction for one in known}
+    found = [
+        bottleneck(one, losses.get(one.outcome.item.load.direction, 0.0))
+        for one in loads
+        if one.outcome.item.load.kind == "tcp" and one.outcome.item.load.direction not in told
+    ]
+    return [one for one in found if one is not None]
+
+
+def bottleneck(one: Loaded, random_loss: float = 0.0) -> Queue | None:
+    """Returns what a bulk transfer says; ``None`` if it did not fill a queue, or is too short to tell."""
+    rows, counted = one.outcome.tcp, one.outcome.counted
+    if not len(rows):
+        return None
+    columns = dict(zip(COLUMNS, rows[:, 1:].T, strict=True))
+    # TCP_INFO has no samples of single acknowledgments.
+    samples = columns["rtt"] if np.isfinite(columns["rtt"]).any() else columns["srtt"]
+    rtt = samples[np.isfinite(samples)]
+    rate = _rate(one, counted, max(SPAN_S, float(np.median(rtt)))) if len(rtt) else None
+    if rate is None:
+        return None
+    least = float(np.quantile(rtt, USUALLY) - rtt.min())
+    if least < LEAST_PACKETS * 8 * PACKET / rate:
+        return None
+    repaired = np.nan_to_num(columns["retransmissions"])
+    expected = random_loss * one.delivered / PAYLOAD
+    more = float(repaired[-1]) - expected
+    overflowed = more > 3 * expected**0.5
+    longest, waits = least, _before_repairs(rows[:, 0] / 1e9, samples, repaired) - rtt.min()
+    if overflowed and len(waits):
+        # Those that were lost at random found less in the queue.
+        longest = float(np.quantile(waits, 1 - 0.5 * more / float(repaired[-1])))
+    depth = int(longest * rate / 8)
+    reason = "only transfers have filled it" if overflowed else "the load did not fill it"
+    return Queue(
+        one.name,
+        one.outcome.item.load.direction,
+        rate,
+        depth,
+        round(depth / PACKET),
+        max(0, min(depth, int(least * rate / 8)) - FREE * PACKET),
+        None,
+        reason,
+        overflowed,
+        None,
+        PACKET,
+    )
+
+
+def _before_repairs(time: Times, rtt: Times, repaired: Times) -> Times:
+    """Returns the longest round-trip time within the last two round trips before each repair."""
+    known = np.flatnonzero(np.isfinite(rtt))
+    at, own = time[known], rtt[known]
+    found = []
+    for place in np.flatnonzero(np.diff(repaired) > 0) + 1:
+        last = int(np.searchsorted(at, time[place]))
+        first = int(np.searchsorted(at, time[place] - 2 * own[max(0, last - 1)]))
+        if last > first:
+            found.append(float(own[first:last].max()))
+    return np.array(found)
+
+
+def _rate(one: Loaded, counted: Any, span_s: float) -> float | None:
+    """Returns the rate in bit/s of IP packets at which a transfer arrives: the median over times of a length."""
+    ends, total = one.ends, np.cumsum(counted["bytes"]) if len(counted) else np.empty(0)
+    if len(ends) < SPANS or ends[-1] - ends[0] < SPANS * span_s:
+        return None
+    last = np.flatnonzero(ends >= ends[0] + span_s)
+    first = np.searchsorted(ends, ends[last] - span_s, side="right") - 1
+    rates = 8 * (total[last] - total[first]) / (ends[last] - ends[first])
+    return float(np.median(rates)) * PACKET / PAYLOAD
