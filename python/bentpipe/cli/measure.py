@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -113,7 +113,7 @@ def measure(
         if json:
             print_json({"run": str(place), **_document(run)})
         else:
-            _print(said)
+            _print(said, run)
             if served is not None:
                 candidates.show(*served)
             elif sky is not None:
@@ -139,7 +139,7 @@ def _document(run: Run) -> dict[str, object]:
     }
 
 
-def _print(said: Summary) -> None:
+def _print(said: Summary, run: Run) -> None:
     import numpy as np
 
     from bentpipe.measure import transports
@@ -179,6 +179,9 @@ def _print(said: Summary) -> None:
         )
         rows = [_load_row(one) for one in said.loads]
         print_table(load_columns, rows, title="Loads; delay is that of the load's own datagrams")
+    for row in run.flows.to_dicts():
+        if (text_of := _user(row)) is not None:
+            print_note(text_of)
     for one in said.queues:
         if one.rate is not None:
             held = "holds" if one.overflowed else "holds at least"
@@ -190,9 +193,9 @@ def _print(said: Summary) -> None:
                 f"({one.depth_least / 1e3:.1f}{most}; {one.packets} packets of {one.size} B){policy}{reason}"
             )
     for seen in said.surveys:
-        typer.echo(text(seen))
+        print_note(text(seen))
     for tried in said.ways:
-        typer.echo(transports.text(tried))
+        print_note(transports.text(tried))
     for reason in said.proxy:
         print_note(f"a proxy stands between the hosts: {reason}")
     if said.slots is not None:
@@ -217,6 +220,21 @@ def _load_row(one: Loaded) -> list[str]:
         f"{1e3 * float(np.quantile(delay, 0.95) - delay.min()):.1f} ms" if len(delay) else "-",
         *(f"{1e3 * float(np.quantile(own, 0.95)):.1f} ms" if len(own) else "-" for own in (rtt, icmp)),
     ]
+
+
+def _user(row: dict[str, Any]) -> str | None:
+    """Returns what the user of a call or of pages saw, if the row of a flow is of one."""
+    if (r := row.get("voice_r")) is not None:
+        heard, jitter = (1e3 * row[f"voice_{name}"] for name in ("delay", "jitter"))
+        return (
+            f"{row['flow']}: R {r:.1f}, MOS {row['voice_mos']:.2f}; {row['voice_lost']} lost and {row['voice_late']} "
+            f"late of {row['voice_expected']}, {heard:.0f} ms from mouth to ear, jitter {jitter:.2g} ms"
+        )
+    if row.get("transaction_p50") is not None:
+        middle, most = (1e3 * row[f"transaction_{name}"] for name in ("p50", "max"))
+        broken = f", {row['broken_off']} broken off" if row["broken_off"] else ""
+        return f"{row['flow']}: {row['transactions']} pages, median {middle:.0f} ms, at most {most:.0f} ms{broken}"
+    return None
 
 
 def _slots(one: Staircase) -> str:

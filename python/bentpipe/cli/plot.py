@@ -24,6 +24,7 @@ _FIGURES = (
     "efficiency",
     "rates",
     "cdf",
+    "delays",
 )
 
 
@@ -80,8 +81,9 @@ def plot(
     for name in chosen:
         if name not in _FIGURES:
             raise unknown("figure", name, _FIGURES)
-    if "overview" in chosen and len(opened) > 1:
-        raise InputError("the overview shows one run only: choose another figure with --figure, such as rtt")
+    alone = [name for name in chosen if name in ("overview", "delays")]
+    if alone and len(opened) > 1:
+        raise InputError(f"{alone[0]} shows one run only: choose another figure with --figure, such as rtt")
     folder = out or runs[0] / "figures"
     written = []
     for name in chosen:

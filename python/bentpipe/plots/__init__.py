@@ -22,6 +22,7 @@ from .contacts import contact_plan
 from .course import constellation_course
 from .distributions import cdf
 from .lines import MOST_LINES
+from .measured import delays
 from .sensors import query_plan
 from .series import dama, efficiency, flow, overview, queue, rtt, sent, side_by_side, throughput, window
 from .style import COLOURS, save, styled, to_svg
@@ -42,6 +43,7 @@ __all__ = [
     "constellation_map",
     "contact_plan",
     "dama",
+    "delays",
     "efficiency",
     "flow",
     "overview",

@@ -1,4 +1,4 @@
-"""A measured path beside the models that were fitted to it."""
+"""A measured path: its delays, and the path beside the models that were fitted to it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,81 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import COLOURS, styled
+from bentpipe.errors import InputError
+
+from .data import thin
+from .style import COLOURS, figure_function, legend, panels, styled
 
 if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bentpipe.measure.models import Fitted
     from bentpipe.runs import Run
+
+#: Titles of the directions of a measured path, by the first node of their flows.
+_DIRECTIONS = {"here": ("forward", "towards the reflector"), "there": ("backward", "from the reflector")}
+
+
+@figure_function
+def delays(run: Run) -> Figure:
+    """Draws the delays of a measured path in ms: one-way delays of both directions, of probes as intervals and of the
+    datagrams of loads by the middle of theirs, and below them the round-trip times of probes, ICMP echo requests and
+    TCP, so that queues of their own are seen.
+
+    Raises :class:`bentpipe.InputError` if the run was not measured or no probe had a reply.
+    """
+    import polars as pl
+
+    if run.clock != "measured":
+        raise InputError(f"{run.path} was not measured: the figure delays is of runs of `bentpipe measure`")
+    probes = run.trace("probe").filter(pl.col("train") < 0)
+    if not probes["replied"].any():
+        raise InputError(f"{run.path}: no probe had a reply, so there is no delay to draw")
+    figure, (*sides, below) = panels([2.0, 2.0, 2.0])
+    load = run.trace("load") if run.has_trace("load") else None
+    ends = dict(run.flows.select("flow", "from").iter_rows())
+    seen = probes.filter("replied")
+    for axes, (end, (name, title)) in zip(sides, _DIRECTIONS.items(), strict=True):
+        axes.set_title(f"One-way delay {title}")
+        axes.set_ylabel("delay (ms)")
+        if load is not None:
+            own = load.filter(pl.col("flow").cast(pl.String).replace_strict(ends) == end, "arrived")
+            _dots(axes, own.with_columns(delay=(pl.col("delay_low") + pl.col("delay_high")) / 2), "delay", 1)
+        low, high = (1e3 * seen[f"{name}_{bound}"].to_numpy() for bound in ("low", "high"))
+        axes.vlines(seen["time"], low, high, color=COLOURS[0], linewidth=1, alpha=0.4)
+        _dots(
+            axes,
+            seen.select("time", delay=(pl.col(f"{name}_low") + pl.col(f"{name}_high")) / 2),
+            "delay",
+            0,
+            "probes",
+        )
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        legend(axes)
+    below.set_title("Round-trip time")
+    below.set_ylabel("RTT (ms)")
+    if run.has_trace("tcp"):
+        _dots(below, run.trace("tcp"), "rtt", 2, "TCP")
+    _dots(below, seen, "round_trip", 0, "probes")
+    if run.has_trace("icmp"):
+        _dots(below, run.trace("icmp"), "round_trip", 4, "ICMP echo")
+    lost = probes.filter(~pl.col("replied"))["time"].to_numpy()
+    if len(lost):
+        below.plot(lost, np.zeros(len(lost)), "|", color=COLOURS[1], label="no reply", clip_on=False)
+    below.set_ylim(bottom=0)
+    below.set_xlabel("time (s)")
+    below.set_xlim(left=0)
+    legend(below)
+    return figure
+
+
+def _dots(axes: Axes, rows: pl.DataFrame, column: str, colour: int, label: str = "loads") -> None:
+    """Draws a column of seconds in ms, a dot for each row that has a value."""
+    time, values = thin(rows["time"].to_numpy(), rows[column].cast(float).fill_null(np.nan).to_numpy())
+    if len(time):
+        axes.plot(time, 1e3 * values, ".", color=COLOURS[colour], markersize=2.5, label=label)
 
 
 def fitted_models(run: Run, fit: Fitted) -> Figure:

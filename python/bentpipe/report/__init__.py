@@ -13,6 +13,8 @@ from bentpipe._native import ScenarioError
 from bentpipe.prediction import predict_run
 from bentpipe.quantities import listed, number, span_text
 
+from . import measured
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -66,6 +68,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         rows=[_row(name, flow) for name, flows in results.items() for flow in flows],
         single=[_row(name, flow) for name, flows in results.items() for flow in by_group(flows)[1]],
         tables=_tables(results),
+        measured=[(name, found) for name, run in named.items() if (found := measured.tables(run))],
         worst=_worst(results),
         notes=_notes(named),
         failures=_failures(results),
@@ -122,6 +125,13 @@ def _figures(
                 with suppress(InputError):
                     figures.append(("The same for each traffic class.", plots.cdf(run, by="class")))
         figures += _of_constellation(run)
+        if run.clock == "measured":
+            caption = (
+                "Delays of the path: of probes as intervals, as two clocks cannot tell how a round-trip time divides, "
+                "and of the datagrams of loads. Loads that wait longer than probes have a queue of their own."
+            )
+            with suppress(InputError):
+                figures.append((caption, plots.delays(run)))
         # Nothing was recorded, or nothing happened: there is no such figure.
         with suppress(InputError):
             caption = (
