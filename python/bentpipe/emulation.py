@@ -17,7 +17,7 @@ from .errors import InputError, unknown
 from .guest import current, guest_for
 from .runs import Run
 from .scenarios import Overrides, ScenarioLike, load, override_texts, source_and_text
-from .simulation import Progress, Watch, claimed, guarded, run_folder, seeded
+from .simulation import Progress, Watch, alone, claimed, guarded, run_folder, seeded
 
 #: Exit code of the command line for errors that the caller can fix.
 BAD_INPUT: Final = 2
@@ -76,7 +76,8 @@ def emulate(
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     replaced = [*override_texts(overrides), *seeded(seed)]
-    with claimed(folder), guarded(progress, watch if clock == "real" else None) as (tell, look):
+    look_at = watch if clock == "real" else None
+    with claimed(folder), alone(folder), guarded(progress, look_at) as (tell, look):
         if clock == "real":
             _native.emulate(source, text, replaced, run, str(folder), json.dumps(options), tell, look)
         else:

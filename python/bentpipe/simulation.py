@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -53,7 +55,8 @@ def simulate(
     provenance. ``pace`` slows the run down to so many seconds of the scenario per second.
 
     The engine releases the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
-    :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for errors of the disk.
+    :class:`bentpipe.InputError` for a folder that cannot be used or that another run is writing to, and ``OSError`` for
+    errors of the disk.
 
     >>> run = simulate("examples/dvb-rcs-upload.toml", seed=7, overrides=["duration=20 s"], out="runs/short")
     >>> run.complete, run.provenance["seed"], run.flows.height
@@ -72,7 +75,7 @@ def simulate(
     }
     # As an override, the seed is also in the resolved scenario, which then reproduces the run.
     replaced = [*override_texts(overrides), *seeded(seed)]
-    with claimed(folder), guarded(progress, watch) as (tell, look):
+    with claimed(folder), alone(folder), guarded(progress, watch) as (tell, look):
         _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell, look)
     return Run(folder)
 
@@ -140,13 +143,40 @@ def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
     """Context manager that removes the folder of a run that fails before it has written anything."""
+    missing = [one for one in folder.parents if not one.exists()]
     try:
         yield
     except BaseException:
         # A folder that holds files stays.
         with suppress(OSError):
-            folder.rmdir()
+            for one in (folder, *missing):
+                one.rmdir()
         raise
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Context manager in which no other run writes to ``folder``, which is created if it is missing. Raises
+    :class:`bentpipe.InputError` if one does: the results would be a mixture of both. The kernel frees the folder when
+    the process ends, however it ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"another run is writing to {folder}: choose another folder, or wait until it has ended"
+            ) from None
+        except OSError:
+            # A file system without locks.
+            pass
+        yield
+    finally:
+        # Processes that were forked meanwhile share the lock.
+        with suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_UN)
+        os.close(held)
 
 
 def slug(text: str) -> str:

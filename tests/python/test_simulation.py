@@ -95,6 +95,28 @@ def test_an_earlier_run_is_written_again(tmp_path: Path) -> None:
     assert bp.simulate(SHORT, seed=9, out=tmp_path / "run").provenance["seed"] == 9
 
 
+def test_two_runs_at_once_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def another(_fraction: float) -> None:
+        with pytest.raises(bp.InputError) as error:
+            bp.simulate(SHORT, out=tmp_path / "run", seed=2)
+        refused.append(str(error.value))
+
+    first = bp.simulate(SHORT, out=tmp_path / "run", seed=1, progress=another, pace=40)
+    assert refused
+    assert all("another run is writing to" in message for message in refused)
+    assert first.complete
+    assert contents(first.path) == contents(bp.simulate(SHORT, out=tmp_path / "alone", seed=1).path)
+    assert bp.simulate(SHORT, out=tmp_path / "run", seed=2).complete
+
+
+def test_a_run_that_does_not_begin_leaves_no_parents_of_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(bp.ScenarioError):
+        bp.simulate({**SHORT, "duration": "0 s"}, out=tmp_path / "much" / "deeper")
+    assert not (tmp_path / "much").exists()
+
+
 def test_runs_without_a_folder_get_a_new_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert [str(bp.simulate(SHORT).path) for _ in range(2)] == ["runs/short", "runs/short-2"]

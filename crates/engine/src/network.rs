@@ -141,9 +141,18 @@ impl Network {
     /// come first, then the stages in the order of their numbers.
     #[inline]
     pub fn step(&mut self, now: Time) {
+        self.step_within(now, u64::MAX);
+    }
+
+    /// The same, but stops once there have been `last` events.
+    #[inline]
+    fn step_within(&mut self, now: Time, last: u64) {
         loop {
             let change = self.changes.next().filter(|at| *at <= now);
-            self.wake_before(change.unwrap_or(now + Span::from_nanos(1)));
+            self.wake_before(change.unwrap_or(now + Span::from_nanos(1)), last);
+            if self.events >= last {
+                return;
+            }
             let Some(at) = change else { return };
             let orders = self.changes.take_up();
             self.tell(at, orders);
@@ -183,11 +192,11 @@ impl Network {
         assert!(self.out.next_exit().is_none(), "a stage sends when it is woken");
     }
 
-    /// Processes all wakes before `end`.
+    /// Processes all wakes before `end`, unless there have been `last` events.
     #[inline]
-    fn wake_before(&mut self, end: Time) {
+    fn wake_before(&mut self, end: Time, last: u64) {
         while let Some((time, stage)) = self.wakes.first() {
-            if time >= end {
+            if time >= end || self.events >= last {
                 break;
             }
             self.events += 1;
@@ -210,6 +219,17 @@ impl Network {
     /// Runs on the virtual clock up to and including `end`.
     pub fn run_until(&mut self, end: Time) {
         self.step(end);
+    }
+
+    /// Runs on the virtual clock up to and including `end`, but ends with the moment in which `most` events have been
+    /// processed. Returns the time reached, at which nothing is due any more.
+    pub fn run_some(&mut self, end: Time, most: u64) -> Time {
+        let last = self.events.saturating_add(most);
+        self.step_within(end, last);
+        let pending = self.next_wake().filter(|next| *next <= end && self.events >= last);
+        let reached = pending.unwrap_or(end);
+        self.step(reached);
+        reached
     }
 
     /// Hands in a packet from outside at `now`.

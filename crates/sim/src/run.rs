@@ -32,6 +32,10 @@ pub struct Error(#[from] pub ResultsError);
 /// How many times in a run the clock stops to look at the world, at least: progress, interruption, a full disk.
 const LOOKS: u64 = 1000;
 
+/// Most events between two looks, some tens of milliseconds of a processor, so that a long run is as easily stopped as a
+/// short one.
+const EVENTS: u64 = 100_000;
+
 /// Longest time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(100);
 
@@ -156,8 +160,8 @@ fn stride(end: Time, pace: Option<f64>) -> Span {
     paced.map_or(stride, |paced| stride.min(paced)).max(Span::from_nanos(1))
 }
 
-/// Runs `network` on the virtual clock up to `end`, calling `look` after each `stride` of it with the moment reached, and
-/// ends early when that breaks.
+/// Runs `network` on the virtual clock up to `end`, calling `look` after each `stride` of it, and within a stride at least
+/// every [`EVENTS`] events, with the moment reached, and ends early when that breaks.
 #[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
 pub fn drive(
     network: &mut Network,
@@ -168,11 +172,52 @@ pub fn drive(
     let (wall, cpu) = (Instant::now(), ThreadTime::now());
     let mut reached = Time::ZERO;
     while reached < end {
-        reached = (reached + stride).min(end);
-        network.run_until(reached);
+        reached = network.run_some((reached + stride).min(end), EVENTS);
         if reached < end && look(network, reached).is_break() {
             break;
         }
     }
     Driven { reached, wall: wall.elapsed(), cpu: cpu.elapsed() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::Recorder;
+    use bentpipe_engine::presets;
+    use bentpipe_scenario::{load, Source};
+
+    #[test]
+    fn a_run_is_looked_at_however_long_its_strides_are() {
+        let text = r#"
+            name = "busy"
+            duration = "300 s"
+            record.traces = []
+            [[link]]
+            name = "sat"
+            from = "user"
+            to = "server"
+            rate = "20 Mbit/s"
+            delay = "10 ms"
+            [[flow]]
+            name = "upload"
+            from = "user"
+            to = "server"
+            app = "bulk"
+            transport = "tcp"
+        "#;
+        let source = Source::Text { name: "busy", text };
+        let scenario = load::<Scenario>(source, &presets::all(), &[]).unwrap().value;
+        let mut network = instantiate(&scenario, 1, 0, Recorder::default());
+        let mut looks = Vec::new();
+        let end = Time::ZERO + scenario.duration;
+        let driven = drive(&mut network, end, scenario.duration, &mut |network, now| {
+            looks.push((now, network.events()));
+            ControlFlow::Continue(())
+        });
+        assert!(driven.reached == end && looks.iter().all(|(now, _)| *now < end));
+        assert!(looks.len() as u64 >= network.events() / (2 * EVENTS), "{looks:?}");
+        assert!(looks.len() > 3, "the run has enough events to tell: {looks:?}");
+        assert!(looks.is_sorted());
+    }
 }

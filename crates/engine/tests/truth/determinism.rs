@@ -287,6 +287,17 @@ fn the_length_of_the_steps_does_not_matter() {
         woken.network.step(wake);
     }
     assert!(woken.results() == once);
+    let mut counted = Run::new(&scenario, scenario.seed.value(), 0);
+    let (mut now, mut stops) = (Time::ZERO, 0);
+    while now < counted.end {
+        let before = counted.network.events();
+        now = counted.network.run_some(counted.end, 100);
+        assert!(now == counted.end || counted.network.events() - before >= 100);
+        assert!(counted.network.next_wake().is_none_or(|wake| wake > now));
+        stops += 1;
+    }
+    assert!(stops > counted.network.events() / 200, "{stops} stops");
+    assert!(counted.results() == once);
 }
 
 #[test]
