@@ -51,6 +51,8 @@ class Quantity:
 QUANTITIES: Final = (
     Quantity("goodput", "goodput", "bit/s", more_is_better=True),
     Quantity("loss", "loss", "1"),
+    Quantity("MOS", "voice_mos", "1", more_is_better=True),
+    Quantity("mouth to ear", "voice_delay", "s"),
     Quantity("delay mean", "delay_mean", "s"),
     Quantity("delay 95 %", "delay_p95", "s"),
     Quantity("RTT mean", "rtt_mean", "s"),

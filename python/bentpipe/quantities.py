@@ -128,6 +128,7 @@ _OF_FLOWS: Final = {
     "transaction_rate": ("bit/s", "kbit/s", 1e3),
     "rtt": ("s", "ms", 1e-3),
     "delay": ("s", "ms", 1e-3),
+    "voice_delay": ("s", "ms", 1e-3),
     "jitter": ("s", "ms", 1e-3),
     "transaction": ("s", "ms", 1e-3),
     "completed": ("s", "s", 1.0),

@@ -23,6 +23,8 @@ class FlowResult:
 
     ``efficiency`` is used over assigned capacity of the flow's terminal on the return link (equation 15 of the DAMA
     study), which all flows of that terminal share. ``loss`` is the fraction of data packets that the network dropped.
+    ``voice_mos`` is the mean opinion score (ITU-T G.107) of what the destination of a call hears, ``voice_loss`` the
+    percentage of its packets that were lost or late, and ``voice_delay`` the mean time from mouth to ear.
     ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
     """
 
@@ -41,6 +43,9 @@ class FlowResult:
     rtt_mean: float | None
     rtt_p95: float | None
     efficiency: float | None
+    voice_mos: float | None
+    voice_loss: float | None
+    voice_delay: float | None
     timeouts: int | None
     retransmissions: int | None
     completed: float | None
@@ -79,6 +84,9 @@ def flow_results(run: Run) -> list[FlowResult]:
                 rtt_mean=_value(row, "rtt_mean"),
                 rtt_p95=_value(row, "rtt_p95"),
                 efficiency=next((efficiencies[end] for end in ends if end in efficiencies), None),
+                voice_mos=_value(row, "voice_mos"),
+                voice_loss=_value(row, "voice_loss"),
+                voice_delay=_value(row, "voice_delay"),
                 timeouts=_count(row, "timeouts"),
                 retransmissions=_count(row, "retransmissions"),
                 completed=_value(row, "completed"),

@@ -26,6 +26,8 @@ _NUMBERS = (
     "time-outs",
 )
 
+_QUALITY = ("MOS", "lost or late\n%", "mouth to ear\nms")
+
 
 def print_results(runs: Runs, *, all_flows: bool = False) -> None:
     """Print the groups of runs with their statistics, and the flows that belong to none; every flow with
@@ -48,19 +50,24 @@ def print_results(runs: Runs, *, all_flows: bool = False) -> None:
 
 
 def _print_flows(runs: Runs) -> None:
+    """Print a table of flows, and one of the quality of those that are calls."""
     labels = list(runs[0][0]) if runs else []
     several = len({flow.flow for _, flows in runs for flow in flows}) > 1
     words = [*labels, *(["flow"] if several or not labels else [])]
-    rows = [
-        [
-            *(own[label] for label in labels),
-            *([flow.flow] if len(words) > len(labels) else []),
-            *_numbers(flow),
-        ]
+
+    def named(own: dict[str, str], flow: FlowResult) -> list[str]:
+        return [*(own[label] for label in labels), *([flow.flow] if len(words) > len(labels) else [])]
+
+    rows = [[*named(own, flow), *_numbers(flow)] for own, flows in runs for flow in flows]
+    print_table([*words, *_NUMBERS], rows, text_columns=len(words))
+    calls = [
+        [*named(own, flow), *_quality(flow)]
         for own, flows in runs
         for flow in flows
+        if flow.voice_mos is not None
     ]
-    print_table([*words, *_NUMBERS], rows, text_columns=len(words))
+    if calls:
+        print_table([*words, *_QUALITY], calls, text_columns=len(words))
 
 
 def _print_groups(runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:
@@ -91,6 +98,10 @@ def _numbers(flow: FlowResult) -> list[str]:
         "-" if percent is None else f"{percent:.0f} %",
         "-" if flow.timeouts is None else str(flow.timeouts),
     ]
+
+
+def _quality(flow: FlowResult) -> list[str]:
+    return [number(flow.voice_mos), number(flow.voice_loss), _scaled(flow.voice_delay, 1e3)]
 
 
 def _scaled(value: float | None, factor: float) -> str:

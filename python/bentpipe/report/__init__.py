@@ -211,6 +211,7 @@ def _row(name: str, flow: FlowResult) -> dict[str, str]:
         "rtt_p95": _scaled(flow.rtt_p95, 1e3),
         "predicted_rtt": _scaled(flow.predicted_rtt, 1e3),
         "efficiency": "-" if flow.efficiency is None else f"{100 * flow.efficiency:.0f} %",
+        "voice_mos": number(flow.voice_mos),
         "timeouts": number(flow.timeouts),
         "retransmissions": number(flow.retransmissions),
         "failure": flow.failure or "",

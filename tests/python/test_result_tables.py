@@ -1,0 +1,61 @@
+"""The tables of results that commands print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bentpipe as bp
+import commands
+from bentpipe.groups import group_table
+from bentpipe.quantities import number
+from bentpipe.report import page
+
+LINK = {"name": "sat", "from": "a", "to": "b", "rate": "2 Mbit/s", "delay": "250 ms"}
+CALL = {
+    "name": "call",
+    "from": "a",
+    "to": "b",
+    "app": {"kind": "voice", "codec": "G.711u"},
+    "transport": "udp",
+}
+
+
+def written(folder: Path, *flows: dict[str, Any]) -> Path:
+    scenario = bp.load({"name": "calls", "duration": "20 s", "link": [LINK], "flow": list(flows)})
+    file = folder / "scenario.toml"
+    file.write_text(scenario.toml, encoding="utf-8")
+    return file
+
+
+def test_calls_are_shown_with_their_quality(tmp_path: Path) -> None:
+    file = written(tmp_path, CALL)
+    shown = commands.call("simulate", file, "--out", tmp_path / "run").output
+    run = bp.open_run(tmp_path / "run")
+    heard = run.flows.filter(run.flows["flow"] == "call").row(0, named=True)
+    mos = number(heard["voice_mos"])
+    quality = shown[shown.index("MOS") :]
+    row = next(line.split() for line in quality.splitlines() if line.startswith(" call "))
+    assert row == ["call", mos, "0", number(1e3 * heard["voice_delay"])]
+    assert "<th>MOS</th>" in page([run]) and f"<td>{mos}</td>" in page([run])
+
+
+def test_groups_of_calls_have_opinion_scores(tmp_path: Path) -> None:
+    run = bp.simulate(written(tmp_path, CALL | {"count": 3}), out=tmp_path / "run")
+    table = group_table(run)
+    found = dict(table.filter(table["group"] == "call").select("quantity", "mean").iter_rows())
+    flows = run.flows.filter(run.flows["group"] == "call")
+    assert found["MOS"] == flows["voice_mos"].mean()
+    assert abs(found["mouth to ear, ms"] - 1e3 * flows["voice_delay"].mean()) < 1e-6
+
+
+def test_a_table_that_is_too_wide_omits_columns_without_numbers(tmp_path: Path) -> None:
+    name = "measurements-of-a-rover"
+    cbr = {"kind": "cbr", "rate": "8 kbit/s", "datagram": "100 B"}
+    flow = {"name": name, "from": "a", "to": "b", "app": cbr, "transport": "udp"}
+    file = written(tmp_path, flow, CALL | {"name": "call-of-a-rover-to-earth"})
+    shown = commands.call("simulate", file, "--no-report", "--out", tmp_path / "run").output
+    heading = next(line for line in shown.splitlines() if line.startswith(" flow "))
+    assert "kbit/s" in heading and "efficiency" not in heading
+    assert any(line.startswith(f" {name} ") for line in shown.splitlines()), shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
