@@ -47,11 +47,25 @@ def plain(value: Any) -> Any:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
 ) -> None:
-    """Print a :func:`table` to standard output, as wide as the terminal."""
+    """Print a :func:`table` to standard output, as wide as the terminal. Columns of numbers without any are omitted
+    if the terminal is too narrow for them."""
     from rich.console import Console
+    from rich.measure import Measurement
 
+    console = Console(highlight=False, markup=False)
+    rows = list(rows)
     shown = table(columns, rows, text_columns=text_columns, title=title)
-    Console(highlight=False, markup=False).print(shown)
+    # Numbers are not wrapped, so that a wider table would be cut off.
+    free = console.options.update(max_width=10_000)
+    if Measurement.get(console, free, shown).minimum > console.width:
+        kept = [
+            index
+            for index in range(len(columns))
+            if index < text_columns or any(row[index] != "-" for row in rows)
+        ]
+        rows = [[row[index] for index in kept] for row in rows]
+        shown = table([columns[index] for index in kept], rows, text_columns=text_columns, title=title)
+    console.print(shown)
 
 
 def table(
