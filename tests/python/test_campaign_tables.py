@@ -113,6 +113,18 @@ def test_every_kind_of_figure_is_drawn_from_the_means(store: Path, tmp_path: Pat
         assert message in refused("plot", store, *words)
 
 
+def test_means_that_hardly_differ_have_room_above_them(tmp_path: Path) -> None:
+    campaign = run(
+        plan(write_scenario(tmp_path), ["duration=1 s", 'link.sat.error="none"'], replications=2),
+        tmp_path / "store",
+    )
+    figure = plots.campaign_lines(campaign)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    highest = max(float(np.max(np.asarray(line.get_ydata()))) for line in axes.get_lines())
+    assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] >= 1.04 * highest
+
+
 def test_what_cannot_be_drawn_is_said(tmp_path: Path) -> None:
     text = SCENARIO[: SCENARIO.index("vary.")]
     campaign = run(plan(write_scenario(tmp_path, text), ["duration=1 s"], replications=1), tmp_path / "store")

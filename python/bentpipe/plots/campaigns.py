@@ -86,7 +86,8 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
             axes.set_ylabel(view.title)
         axis.mark(axes)
     if view.frame["mean"].min() >= 0:  # type: ignore[operator]
-        all_axes[0].set_ylim(bottom=0)
+        # The margin of the data's own range is too little where means hardly differ: marks would be cut off.
+        all_axes[0].set_ylim(0, 1.05 * all_axes[0].get_ylim()[1])
     if panel and len(labels) > 1:
         handles, texts = all_axes[0].get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside upper right", ncols=4)

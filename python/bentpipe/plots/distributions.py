@@ -85,7 +85,7 @@ def _parted(runs: Runs, by: str) -> list[tuple[str, Run, Sequence[FlowResult]]]:
 def _draw(axes: Axes, panel: _Panel, lines: Sequence[tuple[str, FloatArray]], places: dict[str, int]) -> None:
     axes.set_title(panel.title)
     axes.set_xlabel(panel.label)
-    axes.set_ylabel("fraction up to")
+    axes.set_ylabel("cumulative fraction")
     if is_wide(np.concatenate([values for _, values in lines])):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
