@@ -182,6 +182,8 @@ def _predict_leg(
         for service in scenario.get("service", [])
     ]
     notes += _notes(base_value(scenario["duration"]), known, leg, arguments)
+    if arguments["rtt0_s"] <= 0:
+        return FlowPrediction(name, None, "the equations need a path with a delay", arguments)
     try:
         prediction = predict_flow(**arguments)
     except ValueError as refused:
@@ -267,7 +269,7 @@ def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any
     if congestion not in COVERED:
         yield f"{congestion} is not predicted: this is what Reno would do"
     if arguments["loss_probability"] > 0:
-        yield "losses on its way are in it by a response function, which holds within a factor"
+        yield "losses on the path are in it by a response function, which is an estimate"
     unused = [key for key in UNUSED if leg.transport.get(key)]
     if unused:
         yield f"not in the equations: {', '.join(unused)}"
@@ -316,10 +318,10 @@ def _bottleneck(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator
     limits = [None if queue["packets"] is None else queue["packets"] * known["packet_bytes"], queue["bytes"]]
     room = min((limit for limit in limits if limit is not None), default=math.inf)
     product = rate * arguments["rtt0_s"] / 8
-    if room < product:
+    if room < 0.9 * product:
         yield (
-            f"{hop['network']}: its queue holds {room / product:.2g} of a bandwidth-delay product, so a window that "
-            "losses cut does not always fill the link"
+            f"{hop['network']}: its queue holds {100 * room / product:.2g} % of a bandwidth-delay product, so a "
+            "window that losses cut does not always fill the link"
         )
     elif room > 1.5 * product:
         added = f"up to {span_text(8 * room / rate)}" if math.isfinite(room) else "without a limit"

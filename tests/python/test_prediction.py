@@ -70,10 +70,22 @@ def test_errors_on_the_way_become_a_loss_probability() -> None:
 def test_what_the_equations_do_not_cover_is_a_reason() -> None:
     assert "nothing" not in note('flow.up.app={kind="cbr",rate="8 kbit/s"}', "flow.up.transport=udp")
     assert "start within the run" in note("flow.up.start=61 s")
-    assert "rtt0_s = 0.0" in note("link.sat.delay=0 s", scenario=GEO)
+    assert note("link.sat.delay=0 s", scenario=GEO) == "the equations need a path with a delay"
     for category in ("avbdc", "fca"):
         said = note(f"network.sat.return.dama.scheme={category}")
         assert said == f"the equations know no category {category}"
+
+
+def test_a_queue_is_named_as_short_if_it_is() -> None:
+    def said(*overrides: str) -> str:
+        (flow,) = predict_scenario(GEO, overrides).values()
+        return flow.note
+
+    # The preset's queue is one bandwidth-delay product: half of a window of two fills the link.
+    assert said() == ""
+    assert "its queue holds 50 % of a bandwidth-delay product" in said(
+        'link.sat.queue={kind="drop-tail",bytes="312500 B"}'
+    )
 
 
 def test_bursts_of_errors_are_named() -> None:
