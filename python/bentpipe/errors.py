@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,13 +61,26 @@ def reading(file: Path, hint: str = "") -> Iterator[None]:
         raise InputError(f"{file} cannot be read{hint}: it is damaged, or not a Parquet table") from error
 
 
+def in_order(names: Iterable[str]) -> list[str]:
+    """Returns names in their order, numbers within them by their value.
+
+    >>> in_order(["st10", "st9", "gw"])
+    ['gw', 'st9', 'st10']
+    """
+
+    def parts(name: str) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
+
+    return sorted(names, key=parts)
+
+
 def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> InputError:
     """Returns the error for a name that is not one of ``known``, with the nearest known name if one is similar.
 
     >>> print(unknown("table", "terminals", ["flows", "terminal"], "runs/upload"))
     unknown table "terminals" in runs/upload, did you mean "terminal"? allowed: flows, terminal
     """
-    names = sorted(known)
+    names = in_order(known)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f', did you mean "{near[0]}"?' if near else ";"
     place = f" in {where}" if where else ""

@@ -9,6 +9,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from .errors import in_order
 from .prediction import carried_bytes
 from .quantities import base_value, listed, number, rate_text, size_text, span_text
 from .topology import drawing, ranges
@@ -84,14 +85,15 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
     properties = {
         "duration": str(data.get("duration", "-")),
         "seed": str(data.get("seed", "-")),
-        "nodes": f"{len(scenario.nodes)} ({ranges(_natural(scenario.nodes))})",
+        "nodes": f"{len(scenario.nodes)} ({ranges(in_order(scenario.nodes))})",
         "stages": str(scenario.stages),
         "networks": listed(
             [f"{name} ({network['kind']})" for name, network in data.get("network", {}).items()]
         )
         or "none",
-        "memory": _memory(scenario.memory),
     }
+    if scenario.memory["bytes"]:
+        properties["memory"] = _memory(scenario.memory)
     for name, text in properties.items():
         lines += _wrapped(name, text)
     for label, line in _first("topology", drawing(scenario)):
@@ -136,16 +138,6 @@ def _first(label: str, lines: list[str]) -> Iterator[tuple[str, str]]:
 def _short(congestion: str | None) -> str | None:
     """Returns the name of a congestion control; what is given as source has none here."""
     return "of its own" if congestion is not None and "\n" in congestion else congestion
-
-
-def _natural(names: list[str]) -> list[str]:
-    """Returns names in an order in which numbers count as numbers."""
-    import re
-
-    def parts(name: str) -> list[tuple[int, str]]:
-        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-    return sorted(names, key=parts)
 
 
 def parts(known: Facts) -> list[Row]:

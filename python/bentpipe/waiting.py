@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .errors import InputError, unknown
+from .errors import InputError, in_order, unknown
+from .topology import ranges
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,11 +118,11 @@ def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
             f"{run.path} has no trace access, which networks with terminals record unless record.traces omits it"
         )
     frame = run.trace("access")
-    names = frame["terminal"].unique().sort().to_list()
+    names = in_order(frame["terminal"].unique())
     if terminal is None:
         if len(names) != 1:
             raise InputError(
-                f"the run has several terminals; choose one with --terminal: {', '.join(names)}"
+                f"the run has several terminals; choose one with --terminal: {ranges(names)}"
                 if names
                 else f"no terminal of {run.path} sent anything"
             )

@@ -101,6 +101,17 @@ def test_the_command_says_it_in_words_in_json_and_in_a_figure(run: bp.Run, tmp_p
     assert wrong.exit_code == 2 and "250 ms" in wrong.output
 
 
+def test_terminals_to_choose_from_are_listed_in_their_order(tmp_path: Path) -> None:
+    flow = {"name": "up", "from": "st*", "to": "gw", "app": "bulk", "transport": "tcp"}
+    stars = [{"name": "st", "count": 11}]
+    scenario = {"name": "many", "duration": "3 s", "preset": "dvb-rcs", "flow": [flow]}
+    run = bp.simulate(scenario | {"network": {"sat": {"terminals": stars}}}, out=tmp_path / "many")
+    with pytest.raises(bp.InputError, match=r"--terminal: st1 \.\.\. st11 \(11\)$"):
+        explain(run, None, 1.0)
+    with pytest.raises(bp.InputError, match="allowed: st1, st2, .*, st9, st10, st11$"):
+        explain(run, "st99", 1.0)
+
+
 def test_the_parts_of_the_summary_add_up(run: bp.Run) -> None:
     frame = waits(run, "st2")
     mean = sum(mean for mean, _, _ in summary(frame).values())
