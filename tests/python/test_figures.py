@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import commands
 import numpy as np
 import polars as pl
 import pytest
@@ -100,6 +101,8 @@ def test_a_run_without_traces_has_no_overview_but_a_report(tmp_path: Path) -> No
     with pytest.raises(InputError, match="not recorded"):
         plots.rtt(run)
     assert "<svg" not in page([run])
+    refused = commands.call("plot", run.path, "--figure", "rtt", code=2).output
+    assert "figure rtt: nothing to draw" in " ".join(refused.split())
 
 
 def test_the_report_stands_alone_and_escapes_what_it_shows(tmp_path: Path) -> None:

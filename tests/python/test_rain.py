@@ -167,6 +167,7 @@ def test_the_command_prints_a_table_and_writes_series_that_scenarios_read(tmp_pa
     [
         (("-f", "70", "--site", "a,40,10", "--elevation", "40"), "1 to 55 GHz"),
         (("-f", "20", "--site", "a,40", "--elevation", "40"), "NAME,LAT,LON"),
+        (("-f", "20", "--site", "a,91,10", "--satellite", "9"), "latitude -90 to 90"),
         (("-f", "20"), "no site"),
         (("-f", "20", "--site", "a,40,10"), "--satellite or --elevation"),
         (("-f", "20", "--site", "a,40,10", "--satellite", "170"), "elevation -"),

@@ -89,7 +89,11 @@ def plot(
     for name in chosen:
         what = opened[0] if len(opened) == 1 else opened
         options = {"by": by} if name == "cdf" else {}
-        written.append(plots.save(getattr(plots, name)(what, **options), folder / f"{name}.{suffix}"))
+        try:
+            drawn = getattr(plots, name)(what, **options)
+        except InputError as error:
+            raise InputError(f"figure {name}: {error}") from error
+        written.append(plots.save(drawn, folder / f"{name}.{suffix}"))
     return tell(written, json)
 
 

@@ -63,9 +63,14 @@ def sites(
 def _site(text: str) -> Site:
     try:
         name, latitude, longitude = text.split(",")
-        return Site(name.strip(), float(latitude), float(longitude))
+        site = Site(name.strip(), float(latitude), float(longitude))
     except ValueError:
         raise InputError(f'--site "{text}"; allowed: NAME,LAT,LON, such as rome,41.9,12.5') from None
+    if not (-90 <= site.latitude <= 90 and -180 <= site.longitude <= 360):
+        raise InputError(
+            f'--site "{text}": no such place; allowed: latitude -90 to 90 and longitude -180 to 360 degrees'
+        )
+    return site
 
 
 def _of_scenario(scenario: Path) -> tuple[list[Site], float]:
