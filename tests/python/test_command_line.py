@@ -93,6 +93,14 @@ def test_help_is_in_words(name: str) -> None:
         ), text
 
 
+@pytest.mark.parametrize("group", ["", "campaign", "contacts", "sensors", "dtn", "kernel", "lab"])
+def test_no_summary_of_a_command_is_cut_off(place: Path, group: str) -> None:
+    lines = call(*group.split(), "--help").splitlines()
+    summaries = [line for line in lines[2:] if line.startswith("  ")]
+    assert len(summaries) >= 3
+    assert not [line for line in summaries if line.endswith("...")]
+
+
 def test_help_is_fast_because_nothing_heavy_is_imported(place: Path) -> None:
     heavy = "{'polars', 'matplotlib', 'pyarrow', 'numpy', 'jinja2'}"
     code = f"import sys, bentpipe.cli; print({heavy} & set(sys.modules))"

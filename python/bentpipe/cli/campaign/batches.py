@@ -31,10 +31,10 @@ def batches(
     ] = 0.95,
     json: Json = False,
 ) -> None:
-    """Show means of one long run with confidence intervals, by the method of batch means.
+    """Show means of one long run by the method of batch means.
 
-    The run is divided into batches of equal length whose means are assumed to be independent. This is tested; if they
-    are not, the interval is too narrow: use fewer batches or a longer run.
+    Each has a confidence interval. The run is divided into batches of equal length whose means are assumed to be
+    independent. This is tested; if they are not, the interval is too narrow: use fewer batches or a longer run.
     """
     from bentpipe.cli.output import print_json, print_table
     from bentpipe.plots.data import trace_of

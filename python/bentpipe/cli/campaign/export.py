@@ -41,7 +41,10 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Export means with confidence intervals as CSV, Parquet, a spreadsheet or a LaTeX table."""
+    """Export means as CSV, Parquet, a spreadsheet or a LaTeX table.
+
+    Each mean is over the replications, with its confidence interval.
+    """
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import as_frame, as_latex, tabulate
     from bentpipe.cli.output import of_format, write_text

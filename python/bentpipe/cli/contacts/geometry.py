@@ -65,7 +65,9 @@ def geometry(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a contact plan of stations on the Earth, places on Mars or Moon, and orbiters about them.
+    """Make a contact plan between the Earth and Mars or the Moon.
+
+    Of stations on the Earth, places on the other body, and orbiters about it.
 
     Positions are those of JPL's DE421, which is part of the extra `space`: pip install 'bentpipe[space]'. A contact is
     open while the signal, after its light time, arrives: above the lowest elevation of places, and not behind the body

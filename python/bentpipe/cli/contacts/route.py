@@ -41,7 +41,9 @@ def route(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find the route by which a bundle arrives first (contact graph routing, CCSDS 734.3).
+    """Find the route by which a bundle arrives first.
+
+    Routes are those of contact graph routing (CCSDS 734.3).
 
     The arrival is that of the last bit: a bundle begins when the contact is open and it is there, must have left when
     the contact ends, takes its bytes divided by the rate and then the light time; nodes forward it whole. Equal

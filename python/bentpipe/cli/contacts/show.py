@@ -28,7 +28,10 @@ def show(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Draw when which nodes can transmit to which, and the totals of each pair."""
+    """Show which nodes can transmit to which, and draw when.
+
+    Prints the totals of each pair of nodes.
+    """
     from bentpipe import contacts
 
     from ..output import of_format, print_json, print_table

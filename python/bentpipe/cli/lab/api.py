@@ -21,7 +21,10 @@ def api(
     ] = None,
     server: Server = HERE,
 ) -> None:
-    """Send any request of the interface and print the answer: what pages do, /api/openapi.json describes."""
+    """Send any request of the interface, and print the answer.
+
+    Requests are those that the page sends; /api/openapi.json describes them.
+    """
     import json
 
     from bentpipe.cli.output import print_json

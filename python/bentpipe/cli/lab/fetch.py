@@ -20,7 +20,10 @@ def fetch(
     ] = None,
     server: Server = HERE,
 ) -> None:
-    """Save the results of a run, as a folder that every other command reads."""
+    """Save the results of a run.
+
+    They are a run's folder, which every other command reads.
+    """
     from bentpipe.testbed.client import laboratory
 
     folder = out or Path("runs") / f"run-{run}"

@@ -23,7 +23,10 @@ def save(
     server: Server = HERE,
     json: Json = False,
 ) -> None:
-    """Save a scenario as a named configuration, or change the one of this name."""
+    """Save a scenario as a named configuration.
+
+    Changes the configuration of this name, if there is one.
+    """
     from bentpipe.cli.output import print_json
     from bentpipe.testbed.client import laboratory
 

@@ -19,7 +19,9 @@ def serve(
     ] = "127.0.0.1:7000",
     json: Json = False,
 ) -> None:
-    """Serve results of queries to TCP clients such as nc, until Ctrl-C or SIGTERM.
+    """Serve results of queries to TCP clients such as nc.
+
+    Ends with Ctrl-C or SIGTERM.
 
     The motes and their channel run on the clock of this machine. A client sends a query as a line, or an empty line
     for the scenario's, and gets a line of comma-separated values for each row; stop ends the query, quit the
