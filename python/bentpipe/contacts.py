@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from .errors import InputError, trouble
+from .errors import InputError, text_of
 
 Node = int | str
 
@@ -103,9 +103,4 @@ def routes(
 
 
 def _text(path: Path | str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(trouble(error)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text; allowed: a contact plan") from error
+    return text_of(Path(path))

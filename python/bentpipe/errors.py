@@ -46,6 +46,16 @@ def damaged(*others: type[Exception]) -> tuple[type[BaseException], ...]:
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, *others
 
 
+def text_of(file: Path) -> str:
+    """Returns the text of a file. Raises :class:`InputError` if it is missing, or not text."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(trouble(error)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 text") from error
+
+
 @contextmanager
 def reading(file: Path, hint: str = "") -> Iterator[None]:
     """Context manager that turns errors of reading a table into an :class:`InputError` that names the file."""

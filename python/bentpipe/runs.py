@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from .errors import InputError, reading, trouble, unknown
+from .errors import InputError, reading, text_of, trouble, unknown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,8 +77,8 @@ class Run:
     def scenario(self) -> dict[str, Any]:
         """The scenario as it was run, every default explicit; quantities are texts with units."""
         try:
-            return tomllib.loads((self.path / "scenario.toml").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            return tomllib.loads(text_of(self.path / "scenario.toml"))
+        except tomllib.TOMLDecodeError as error:
             raise InputError(f"{self.path / 'scenario.toml'} cannot be read: {error}") from error
 
     @cached_property

@@ -199,6 +199,9 @@ def _measured(
     known = ("replay", "fitted", "profile")
     if model not in known:
         raise unknown("model", model, known)
+    run = open_run(folder)
+    if run.clock != "measured":
+        raise InputError(f"{folder} was not measured; allowed: a run folder of `bentpipe measure`")
     if out is None:
         raise InputError("a measured run becomes a scenario: give its file by --out FILE.toml")
     of_format(out, (".toml",))
@@ -208,7 +211,7 @@ def _measured(
             raise InputError("--figure shows the residuals of --model fitted")
     if predict and model != "fitted":
         raise InputError("--predict is by the models of --model fitted")
-    run, others = open_run(folder), [open_run(other) for other in predict]
+    others = [open_run(other) for other in predict]
     if model != "fitted":
         for file in replay(run, out, as_profile=model == "profile", seed=seed):
             typer.echo(f"written  {file}")

@@ -108,6 +108,8 @@ def _comma_separated(file: Path, progress: Progress | None) -> Iterator[Piece]:
         line, names = head
         if "lost" not in names:
             shown = ",".join(names)[:60]
+            if "\ufffd" in shown or not shown.isprintable():
+                raise InputError(f"{file} is not UTF-8 text; allowed: a table with a column lost")
             raise InputError(
                 f'{file}:{line}: the columns are "{shown}"; allowed: a column lost, 0 or 1 for each frame, '
                 "and a column frames for run lengths"

@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from bentpipe.errors import InputError, trouble, unknown
+from bentpipe.errors import InputError, text_of, unknown
 
 from .load import LEAD_S, Load, load_of
 from .values import choice, refused, size, span
@@ -102,10 +102,8 @@ def read_plan(name: str) -> Plan:
     if not file.suffix:
         raise unknown("plan", name, PLANS)
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(trouble(error)) from error
-    except ValueError as error:
+        table = tomllib.loads(text_of(file))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file} cannot be read: {error}") from error
     return plan_of(table, str(file))
 

@@ -35,13 +35,14 @@ def launch(
 ) -> None:
     """Put runs into the queue of a test bed."""
     from bentpipe.cli.output import print_json
+    from bentpipe.errors import text_of
     from bentpipe.testbed.client import laboratory, named
 
     lab = laboratory(server)
     body: dict[str, Any] = {"instruments": instruments or ["simulate"], "campaign": campaign}
     file = Path(scenario)
     if file.is_file():
-        body |= {"text": file.read_text(encoding="utf-8"), "name": file.stem}
+        body |= {"text": text_of(file), "name": file.stem}
     else:
         body["configuration"] = named(lab.request("GET", "/configurations"), scenario, "configuration")["id"]
     made = lab.request("POST", "/runs", body)

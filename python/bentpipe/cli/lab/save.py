@@ -28,10 +28,11 @@ def save(
     Changes the configuration of this name, if there is one.
     """
     from bentpipe.cli.output import print_json
+    from bentpipe.errors import text_of
     from bentpipe.testbed.client import laboratory
 
     lab = laboratory(server)
-    text, wanted = scenario.read_text(encoding="utf-8"), name or scenario.stem
+    text, wanted = text_of(scenario), name or scenario.stem
     there = [one for one in lab.request("GET", "/configurations") if one["mine"] and one["name"] == wanted]
     if there:
         (found,) = there
