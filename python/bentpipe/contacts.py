@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from .errors import InputError, text_of
+from .errors import text_of
 
 Node = int | str
 

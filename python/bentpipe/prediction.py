@@ -310,8 +310,8 @@ def _shared(known: Flow, leg: Leg) -> Iterator[str]:
 
 
 def _bottleneck(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Returns the effect of the queue before the bottleneck on a flow that fills it, if its length is not about one
-    bandwidth-delay product."""
+    """Returns the effect of the queue before the bottleneck on a flow that fills it: on its goodput if the queue is
+    shorter than a bandwidth-delay product, and otherwise on its round-trip time."""
     queue, rate = hop["queue"], hop["rate_bit_s"]["mean"]
     if rate > arguments["rate_bit_s"] * (1 + 1e-9) and hop["flows"] == 1:
         return
@@ -323,6 +323,6 @@ def _bottleneck(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator
             f"{hop['network']}: its queue holds {100 * room / product:.2g} % of a bandwidth-delay product, so a "
             "window that losses cut does not always fill the link"
         )
-    elif room > 1.5 * product:
+    else:
         added = f"up to {span_text(8 * room / rate)}" if math.isfinite(room) else "without a limit"
         yield f"{hop['network']}: the round trip is longer by what waits in its queue, {added}"

@@ -76,13 +76,13 @@ def test_what_the_equations_do_not_cover_is_a_reason() -> None:
         assert said == f"the equations know no category {category}"
 
 
-def test_a_queue_is_named_as_short_if_it_is() -> None:
+def test_the_effect_of_the_queue_before_the_bottleneck_is_named() -> None:
     def said(*overrides: str) -> str:
         (flow,) = predict_scenario(GEO, overrides).values()
         return flow.note
 
     # The preset's queue is one bandwidth-delay product: half of a window of two fills the link.
-    assert said() == ""
+    assert said() == "sat: the round trip is longer by what waits in its queue, up to 504 ms"
     assert "its queue holds 50 % of a bandwidth-delay product" in said(
         'link.sat.queue={kind="drop-tail",bytes="312500 B"}'
     )
