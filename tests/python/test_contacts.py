@@ -63,6 +63,10 @@ def test_a_plan_is_drawn(tutorial: Path, tmp_path: Path) -> None:
     text = call("contacts", "show", tutorial, "-o", picture)
     assert max(map(len, text.split("\n"))) <= 80 and "1 to 3" in text
     assert "1 to 3" in picture.read_text()
+    named = tmp_path / "named.csv"
+    named.write_text("src,dst,start,end,rate_bps,owlt_s\nthe-rover,the-orbiter,0,10,8000,1\n")
+    lines = call("contacts", "show", named).splitlines()
+    assert sum("#" in line for line in lines) == 1 and max(map(len, lines)) <= 80
     figure = plots.contact_plan(contacts.read_plan(tutorial), contacts.routes(tutorial, 1, 5))
     plots.save(figure, tmp_path / "route.png")
 

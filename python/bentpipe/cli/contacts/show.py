@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,12 +59,15 @@ def _rows(plan: Plan, first: float, last: float) -> list[tuple[str, ...]]:
     pairs: dict[tuple[str, str], list[Contact]] = {}
     for contact in plan.contacts:
         pairs.setdefault((str(contact.src), str(contact.dst)), []).append(contact)
+    # What the terminal leaves beside the names and three columns of numbers, so that no bar is folded.
+    longest = max(len(f"{source} to {destination}") for source, destination in pairs)
+    width = max(10, min(_WIDTH, shutil.get_terminal_size().columns - longest - 34))
     rows: list[tuple[str, ...]] = []
     for (source, destination), found in pairs.items():
-        bar = ["."] * _WIDTH
+        bar = ["."] * width
         for contact in found:
-            begin, end = ((time - first) / (last - first) * _WIDTH for time in (contact.start, contact.end))
-            for place in range(int(begin), min(_WIDTH, max(int(begin) + 1, round(end)))):
+            begin, end = ((time - first) / (last - first) * width for time in (contact.start, contact.end))
+            for place in range(int(begin), min(width, max(int(begin) + 1, round(end)))):
                 bar[place] = "#"
         seconds = sum(contact.end - contact.start for contact in found)
         volume = sum((contact.end - contact.start) * contact.rate_bps / 8e6 for contact in found)
