@@ -15,7 +15,7 @@ def table(
     """Print means over the replications with confidence intervals."""
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import tabulate
-    from bentpipe.cli.output import print_json, print_table
+    from bentpipe.cli.output import print_json, print_note, print_table
     from bentpipe.quantities import number
 
     campaign = Campaign(store)
@@ -36,3 +36,8 @@ def table(
     percent = f"± {100 * means.confidence:g} %"
     columns = [column for heading in means.headings for column in (heading.replace(" (", "\n("), percent)]
     print_table([*means.words, *columns, "runs"], rows, text_columns=len(means.words))
+    halves = [one[0][1] for row in means.rows for one in row.means if one]
+    if halves and not any(halves):
+        print_note(
+            "note: the replications do not differ: what is random in the scenario, if anything, has no effect on it"
+        )
