@@ -183,15 +183,23 @@ impl Scoreboard {
         state.lost = state.lost.wrapping_add(newly);
         state.lost_out = lost_out;
         state.retrans_out = retrans_out;
-        self.scanned = self.first + self.sent.len() as u64;
+        let end = self.first + self.sent.len() as u64;
+        let (scanned, before) = self.timed_out;
+        // A further time-out of the same flight adds nothing that IsLost() has examined.
+        self.timed_out = (if self.first < before { scanned } else { self.scanned }, end);
+        self.scanned = end;
     }
 
     /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again what it had found
     /// lost itself, so that such a genuine loss is found when a retransmission is missing, or by the time-out. What
-    /// the time-out marked it does examine: most of that is on its way, and a hole is to be found by the next SACKs.
+    /// the time-out marked it does examine: most of that is on its way, and a hole is to be found by the next SACKs; so does
+    /// `IsLost()`.
     pub fn unmark_lost(&mut self, state: &mut State) {
         self.waiting.clear();
         state.lost_out = 0;
+        if self.first < self.timed_out.1 {
+            self.scanned = self.timed_out.0;
+        }
         let mut again = Vec::new();
         let mut first = None;
         let (front, back) = self.sent.as_mut_slices();

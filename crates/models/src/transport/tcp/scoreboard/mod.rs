@@ -68,6 +68,8 @@ pub struct Scoreboard {
     highest: [u64; DUP_THRESH as usize],
     /// Segments below this number are SACKed or have been marked lost.
     scanned: u64,
+    /// `scanned` before the last time-out, and the end of the flight that it concerned.
+    timed_out: (u64, u64),
     /// Segments from this number on bear no mark, and were sent in their order.
     marked: u64,
     /// Segments that wait for retransmission; entries may be outdated.
