@@ -1243,7 +1243,9 @@ class Freeze(TypedDict):
 OnHandover: TypeAlias = 'Literal["freeze", "adapt"]'
 
 #: A named set of values for all keys of TCP.
-Profile: TypeAlias = 'Literal["linux", "linux-6.12", "linux-6.1", "classic", "freebsd", "scps", "nineties"]'
+Profile: TypeAlias = (
+    'Literal["linux", "linux-6.12", "linux-6.1", "linux-2.6.32", "classic", "freebsd", "scps", "nineties"]'
+)
 
 #: How losses are detected and repaired.
 Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rack"]'
@@ -1288,7 +1290,7 @@ class TcpTransport(TypedDict):
     ack_compression: NotRequired[Span]
     """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
     SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0 s
-    (never) in the others."""
+    (never) in linux-2.6.32 and the others."""
     ack_every: NotRequired[int]
     """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
     standard reduces the frequency of acknowledgments and leaves the number open."""
@@ -1298,7 +1300,11 @@ class TcpTransport(TypedDict):
     bursts: NotRequired[bool]
     """Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
     the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits
-    for the next acknowledgment. Default: on in profile linux, off in the others."""
+    for the next acknowledgment. Default: on in profile linux, off in linux-2.6.32 and the others."""
+    byte_counting: NotRequired[bool]
+    """Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC
+    3465, without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
+    acknowledgments slow it down. Default: off in profile linux-2.6.32 (tcp_abc is 0), on in the others."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -1372,7 +1378,7 @@ class TcpTransport(TypedDict):
     """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
     initial_window: NotRequired[int]
     """Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    3390) in classic and scps, 1 (RFC 2001) in freebsd and nineties."""
+    3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and nineties."""
     kind: Literal["tcp"]
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
@@ -1394,7 +1400,7 @@ class TcpTransport(TypedDict):
     """The named set of values that applies to all keys that are not set; `linux` by default."""
     proportional_reduction: NotRequired[bool]
     """Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
-    Default: on in profile linux, off in the others."""
+    Default: on in profile linux, off in linux-2.6.32 and the others."""
     quick_acks: NotRequired[int]
     """Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
     sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others."""
@@ -1405,12 +1411,18 @@ class TcpTransport(TypedDict):
     """Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
     which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
     window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
-    payload; 16 MiB in linux-6.1, so that the whole window grows; 0 B in the others, which means the whole
-    window from the start."""
+    payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which
+    means the whole window from the start."""
+    rate_halving: NotRequired[bool]
+    """Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
+    what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
+    far below the slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with
+    `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others."""
     receive_window: NotRequired[Size]
     """Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
     the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
-    linux-6.1; in nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it."""
+    linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never limits (1 GiB). A larger value
+    raises it."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
     right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
@@ -1419,7 +1431,7 @@ class TcpTransport(TypedDict):
     so."""
     recovery: NotRequired[Recovery]
     """How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
-    sack in the others."""
+    sack in linux-2.6.32 and the others."""
     restart_after_idle: NotRequired[bool]
     """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
     Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in the
@@ -1436,7 +1448,7 @@ class TcpTransport(TypedDict):
     others."""
     rto_initial: NotRequired[Span]
     """Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
-    profile nineties, 1 s (RFC 6298, 2.1) in the others."""
+    profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others."""
     rto_max: NotRequired[Span]
     """Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
     Linux, in the others; RFC 6298 (2.5) requires at least 60 s."""
@@ -1465,13 +1477,13 @@ class TcpTransport(TypedDict):
     others it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
-    Linux since 6.5; 0 in the others."""
+    Linux since 6.5; 0 in linux-6.1, linux-2.6.32 and the others."""
     syn_retries: NotRequired[int]
     """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
-    fails; 6 by default."""
+    fails. Default: 5 in profile linux-2.6.32, 6 in the others."""
     tail_loss_probe: NotRequired[bool]
     """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    needs `recovery = "rack"`. Default: on in profile linux, off in the others."""
+    needs `recovery = "rack"`. Default: on in profile linux, off in linux-2.6.32 and the others."""
     timer_tick: NotRequired[Span]
     """Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
     ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock."""
@@ -3450,7 +3462,7 @@ class Tcp(TypedDict):
     ack_compression: NotRequired[Span]
     """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
     SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0 s
-    (never) in the others."""
+    (never) in linux-2.6.32 and the others."""
     ack_every: NotRequired[int]
     """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
     standard reduces the frequency of acknowledgments and leaves the number open."""
@@ -3460,7 +3472,11 @@ class Tcp(TypedDict):
     bursts: NotRequired[bool]
     """Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
     the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits
-    for the next acknowledgment. Default: on in profile linux, off in the others."""
+    for the next acknowledgment. Default: on in profile linux, off in linux-2.6.32 and the others."""
+    byte_counting: NotRequired[bool]
+    """Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC
+    3465, without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
+    acknowledgments slow it down. Default: off in profile linux-2.6.32 (tcp_abc is 0), on in the others."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -3534,7 +3550,7 @@ class Tcp(TypedDict):
     """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
     initial_window: NotRequired[int]
     """Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    3390) in classic and scps, 1 (RFC 2001) in freebsd and nineties."""
+    3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and nineties."""
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
     3.7.4). Default: on in profile nineties, off in the others."""
@@ -3555,7 +3571,7 @@ class Tcp(TypedDict):
     """The named set of values that applies to all keys that are not set; `linux` by default."""
     proportional_reduction: NotRequired[bool]
     """Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
-    Default: on in profile linux, off in the others."""
+    Default: on in profile linux, off in linux-2.6.32 and the others."""
     quick_acks: NotRequired[int]
     """Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
     sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others."""
@@ -3566,12 +3582,18 @@ class Tcp(TypedDict):
     """Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
     which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
     window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
-    payload; 16 MiB in linux-6.1, so that the whole window grows; 0 B in the others, which means the whole
-    window from the start."""
+    payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which
+    means the whole window from the start."""
+    rate_halving: NotRequired[bool]
+    """Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
+    what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
+    far below the slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with
+    `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others."""
     receive_window: NotRequired[Size]
     """Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
     the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
-    linux-6.1; in nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it."""
+    linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never limits (1 GiB). A larger value
+    raises it."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
     right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
@@ -3580,7 +3602,7 @@ class Tcp(TypedDict):
     so."""
     recovery: NotRequired[Recovery]
     """How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
-    sack in the others."""
+    sack in linux-2.6.32 and the others."""
     restart_after_idle: NotRequired[bool]
     """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
     Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in the
@@ -3597,7 +3619,7 @@ class Tcp(TypedDict):
     others."""
     rto_initial: NotRequired[Span]
     """Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
-    profile nineties, 1 s (RFC 6298, 2.1) in the others."""
+    profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others."""
     rto_max: NotRequired[Span]
     """Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
     Linux, in the others; RFC 6298 (2.5) requires at least 60 s."""
@@ -3626,13 +3648,13 @@ class Tcp(TypedDict):
     others it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
-    Linux since 6.5; 0 in the others."""
+    Linux since 6.5; 0 in linux-6.1, linux-2.6.32 and the others."""
     syn_retries: NotRequired[int]
     """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
-    fails; 6 by default."""
+    fails. Default: 5 in profile linux-2.6.32, 6 in the others."""
     tail_loss_probe: NotRequired[bool]
     """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    needs `recovery = "rack"`. Default: on in profile linux, off in the others."""
+    needs `recovery = "rack"`. Default: on in profile linux, off in linux-2.6.32 and the others."""
     timer_tick: NotRequired[Span]
     """Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
     ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock."""

@@ -83,6 +83,8 @@ ROWS: Final[tuple[Row, ...]] = (
             "undo=false",
             "window_validation=false",
             "proportional_reduction=false",
+            "rate_halving=true",
+            "byte_counting=false",
         )
     ),
     _tcp("ack_compression", "ack_compression=500 us"),
@@ -91,6 +93,7 @@ ROWS: Final[tuple[Row, ...]] = (
     _tcp("profile profile.linux", "profile=linux"),
     _tcp("profile.linux-6.12", "profile=linux-6.12"),
     _tcp("profile.linux-6.1", "profile=linux-6.1"),
+    _tcp("profile.linux-2.6.32", "profile=linux-2.6.32"),
     _tcp("profile.nineties", "profile=nineties;receive_window=65000 B;send_buffer=65000 B"),
     _tcp("profile.classic recovery recovery.sack", "profile=classic;recovery=sack"),
     _tcp("profile.freebsd", "profile=freebsd"),

@@ -67,7 +67,7 @@ const WMEM: &str = "net.ipv4.tcp_wmem";
 fn receive_memory(config: &tcp::Config) -> String {
     let most = match config.profile {
         Profile::Linux => 32 << 20,
-        Profile::Linux612 | Profile::Linux61 => 6 << 20,
+        Profile::Linux612 | Profile::Linux61 | Profile::Linux2632 => 6 << 20,
         _ => return "4096 33554432 1073741824".to_owned(),
     };
     let start = config.receive_window_start.map_or(most, |start| 2 * start.bytes());

@@ -57,6 +57,8 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
         ),
         ("recovery", config.recovery != kernels, "the kernel's is rack, without sack newreno"),
         ("proportional_reduction", !config.proportional_reduction, "the kernel's is on"),
+        ("rate_halving", config.rate_halving, "the kernel reduces in proportion"),
+        ("byte_counting", !config.byte_counting, "the kernel's is on"),
         ("undo", !config.undo, "the kernel's is on"),
         ("bursts", !config.bursts, "the kernel's are on"),
         (

@@ -17,6 +17,7 @@ const CASES: &[&str] = &[
     r#"recovery = "snack", frto = true"#,
     r#"recovery = "sack", tail_loss_probe = true"#,
     r#"recovery = "tahoe", proportional_reduction = true"#,
+    r#"rate_halving = true, proportional_reduction = true"#,
     r#"profile = "classic", undo = true"#,
     r#"timestamps = false, dsack = false, undo = true"#,
     r#"delayed_ack = false, ack_every = 4"#,

@@ -68,7 +68,8 @@ pub fn drops_are_spoiled(out: &Outbox) -> bool {
 
 pub fn config() -> impl Strategy<Value = Config> {
     let initial = prop_oneof![Just(0u64), Just(u64::from(u32::MAX) - 3000), Just(1 << 31)];
-    let profile = prop_oneof![2 => Just(Profile::Linux), 1 => Just(Profile::Classic)];
+    let profile =
+        prop_oneof![2 => Just(Profile::Linux), 1 => Just(Profile::Linux2632), 1 => Just(Profile::Classic)];
     let recovery = prop_oneof![
         1 => Just(Recovery::Tahoe),
         1 => Just(Recovery::Reno),
@@ -98,6 +99,7 @@ pub fn config() -> impl Strategy<Value = Config> {
                 undo: modern,
                 frto: modern,
                 proportional_reduction: modern && recovery != Recovery::Tahoe,
+                rate_halving: !modern && recovery != Recovery::Tahoe && profile.rate_halving,
                 pacing,
                 nagle,
                 restart_after_idle: idle,

@@ -28,6 +28,7 @@ mod prr;
 mod rack;
 mod ranges;
 pub mod rate;
+mod rate_halving;
 pub mod receiver;
 pub mod recovery;
 pub mod reset;

@@ -132,6 +132,17 @@ impl Config {
             "has no effect with tahoe, which restarts from one segment; allowed: false",
         );
         refuse(
+            self.rate_halving && self.proportional_reduction,
+            "rate_halving",
+            "the window is reduced either by halves or in proportion (proportional_reduction), not both; allowed: false, \
+             or true with proportional_reduction = false",
+        );
+        refuse(
+            self.rate_halving && self.recovery == Recovery::Tahoe,
+            "rate_halving",
+            "has no effect with tahoe, which restarts from one segment; allowed: false",
+        );
+        refuse(
             self.undo && !self.timestamps && !self.dsack,
             "undo",
             "needs timestamps or duplicate selective acknowledgments to detect spurious reductions, and both are \
@@ -188,8 +199,8 @@ mod tests {
 
     #[test]
     fn what_no_stack_combines_is_refused() {
-        let profiles =
-            ["linux", "classic", "freebsd", "nineties"].map(|name| format!("{{\"profile\": \"{name}\"}}"));
+        let profiles = ["linux", "linux-2.6.32", "classic", "freebsd", "nineties"]
+            .map(|name| format!("{{\"profile\": \"{name}\"}}"));
         for profile in profiles {
             assert_eq!(problems(&profile), Vec::<String>::new());
         }
@@ -207,6 +218,10 @@ mod tests {
             assert_eq!(problems(&format!(r#"{{"recovery": "newreno", "{key}": true}}"#)), [key]);
         }
         assert_eq!(problems(r#"{"recovery": "sack", "tail_loss_probe": true}"#), ["tail_loss_probe"]);
+        let both = r#"{"rate_halving": true, "proportional_reduction": true}"#;
+        assert_eq!(problems(both), ["rate_halving"]);
+        let tahoe = r#"{"profile": "linux-2.6.32", "recovery": "tahoe", "rate_halving": true}"#;
+        assert_eq!(problems(tahoe), ["rate_halving"]);
         assert_eq!(problems(r#"{"profile": "classic", "undo": true}"#), ["undo"]);
         assert_eq!(
             problems(r#"{"profile": "classic", "undo": true, "timestamps": true}"#),
@@ -229,6 +244,14 @@ mod tests {
         assert!(!given(r#"{"recovery": "newreno", "timestamps": false}"#).undo);
         assert!(given(r#"{"timestamps": false}"#).undo);
         assert!(!given(r#"{"recovery": "tahoe"}"#).proportional_reduction);
+        let reductions = |json: &str| (given(json).proportional_reduction, given(json).rate_halving);
+        assert_eq!(reductions(r#"{"rate_halving": true}"#), (false, true));
+        assert_eq!(reductions(r#"{"profile": "linux-2.6.32"}"#), (false, true));
+        assert_eq!(
+            reductions(r#"{"profile": "linux-2.6.32", "proportional_reduction": true}"#),
+            (true, false)
+        );
+        assert_eq!(reductions(r#"{"profile": "linux-2.6.32", "recovery": "tahoe"}"#), (false, false));
         assert_eq!(given(r#"{"profile": "scps", "delayed_ack": false}"#).ack_every.value(), 2);
         assert_eq!(given(r#"{"receive_window_start": "64 KiB"}"#).quick_window.bytes(), 0);
         let classic = given(r#"{"profile": "classic", "delayed_ack_timeout": "100 ms"}"#);

@@ -72,7 +72,7 @@ keys! {
     /// or 52 with timestamps.
     segment_size: Count<1, 65_000>,
     /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    /// 3390) in classic and scps, 1 (RFC 2001) in freebsd and nineties.
+    /// 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and nineties.
     initial_window: Count<1, 1_000_000>,
     /// Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,15 +95,15 @@ keys! {
     /// Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
     /// which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
     /// window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
-    /// payload; 16 MiB in linux-6.1, so that the whole window grows; 0 B in the others, which means the whole
-    /// window from the start.
+    /// payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means
+    /// the whole window from the start.
     quick_window: Size,
     /// Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
     /// SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0
-    /// s (never) in the others.
+    /// s (never) in linux-2.6.32 and the others.
     ack_compression: Span,
     /// How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
-    /// sack in the others.
+    /// sack in linux-2.6.32 and the others.
     recovery: Recovery,
     /// Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,11 +111,19 @@ keys! {
     /// Duplicate selective acknowledgments (RFC 2883). Default: on in profile linux, off in the others.
     dsack: bool,
     /// Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    /// needs `recovery = "rack"`. Default: on in profile linux, off in the others.
+    /// needs `recovery = "rack"`. Default: on in profile linux, off in linux-2.6.32 and the others.
     tail_loss_probe: bool,
     /// Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
-    /// Default: on in profile linux, off in the others.
+    /// Default: on in profile linux, off in linux-2.6.32 and the others.
     proportional_reduction: bool,
+    /// Whether the window is reduced by one segment for every second acknowledgment, and to one segment above what is in
+    /// flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends far below the
+    /// slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others.
+    rate_halving: bool,
+    /// Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC 3465,
+    /// without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
+    /// acknowledgments slow it down. Default: off in profile linux-2.6.32 (tcp_abc is 0), on in the others.
+    byte_counting: bool,
     /// Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
     /// been spurious. Default: on in profile linux, off in the others.
     undo: bool,
@@ -136,7 +144,8 @@ keys! {
     /// section 3.7.4). Default: on in profile nineties, off in the others.
     nagle: bool,
     /// Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in the
-    /// profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in linux-6.1; in
+    /// profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in linux-6.1 and
+    /// linux-2.6.32; in
     /// nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
@@ -169,7 +178,7 @@ keys! {
     /// the others.
     rto_min: Span,
     /// Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
-    /// profile nineties, 1 s (RFC 6298, 2.1) in the others.
+    /// profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others.
     rto_initial: Span,
     /// Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
     /// Linux, in the others; RFC 6298 (2.5) requires at least 60 s.
@@ -181,10 +190,10 @@ keys! {
     /// ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock.
     timer_tick: Span,
     /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
-    /// connection fails; 6 by default.
+    /// connection fails. Default: 5 in profile linux-2.6.32, 6 in the others.
     syn_retries: Count<0, 255>,
     /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
-    /// Linux since 6.5; 0 in the others.
+    /// Linux since 6.5; 0 in linux-6.1, linux-2.6.32 and the others.
     syn_linear_timeouts: Count<0, 127>,
     /// Number of retransmissions of the same data, or of unanswered window probes, after which the connection
     /// fails. Default: 12 in profile nineties, 15 in the others.
@@ -223,7 +232,7 @@ keys! {
     quick_start: Option<Rate>,
     /// Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what the
     /// pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits for
-    /// the next acknowledgment. Default: on in profile linux, off in the others.
+    /// the next acknowledgment. Default: on in profile linux, off in linux-2.6.32 and the others.
     bursts: bool,
     /// Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet is
     /// queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
@@ -250,6 +259,13 @@ pub enum Profile {
     /// without the linear time-outs of SYNs.
     #[serde(rename = "linux-6.1")]
     Linux61,
+    /// Linux 2.6.32 of 2009, which the distributions of 2010 to 2012 had, to reproduce measurements of that time
+    /// (decision 0137 gives the source of each value): losses by selective acknowledgments alone, rate halving, growth by
+    /// acknowledgments, an initial window of 3 segments and time-out of 3 s, buffers of 4 MiB; no bursts, no probes for
+    /// tail losses. The initial window is 10 from version 2.6.39 on, the initial time-out 1 s from 3.1 on.
+    /// Not modelled: segmentation offload of that time, the adaptation to reordering, and FACK.
+    #[serde(rename = "linux-2.6.32")]
+    Linux2632,
     /// A stack of the early 2000s, as simulated in most published studies.
     Classic,
     /// Like `classic`, but with the initial window of FreeBSD at that time: one segment.
@@ -273,6 +289,7 @@ struct Said {
     dsack: bool,
     tail_loss_probe: bool,
     proportional_reduction: bool,
+    rate_halving: bool,
     undo: bool,
     frto: bool,
     receive_window: bool,
@@ -288,6 +305,7 @@ impl Said {
             dsack: draft.dsack.is_some(),
             tail_loss_probe: draft.tail_loss_probe.is_some(),
             proportional_reduction: draft.proportional_reduction.is_some(),
+            rate_halving: draft.rate_halving.is_some(),
             undo: draft.undo.is_some(),
             frto: draft.frto.is_some(),
             receive_window: draft.receive_window.is_some(),
@@ -340,7 +358,7 @@ pub enum RtoEstimator {
 impl Profile {
     /// Whether it is a version of Linux.
     pub fn is_linux(self) -> bool {
-        matches!(self, Profile::Linux | Profile::Linux612 | Profile::Linux61)
+        matches!(self, Profile::Linux | Profile::Linux612 | Profile::Linux61 | Profile::Linux2632)
     }
 
     /// All values of the profile.
@@ -364,6 +382,8 @@ impl Profile {
             dsack: true,
             tail_loss_probe: true,
             proportional_reduction: true,
+            rate_halving: false,
+            byte_counting: true,
             undo: true,
             frto: true,
             restart_after_idle: true,
@@ -435,6 +455,22 @@ impl Profile {
                 syn_linear_timeouts: Count::new(0),
                 ..linux
             },
+            Profile::Linux2632 => Config {
+                initial_window: Count::new(3),
+                quick_window: Size::from_bytes(16 << 20),
+                receive_window: Some(Size::from_bytes(3 << 20)),
+                ack_compression: Span::ZERO,
+                recovery: Recovery::Sack,
+                tail_loss_probe: false,
+                proportional_reduction: false,
+                rate_halving: true,
+                byte_counting: false,
+                bursts: false,
+                rto_initial: Span::from_secs(3),
+                syn_retries: Count::new(5),
+                syn_linear_timeouts: Count::new(0),
+                ..linux
+            },
             Profile::Classic => classic,
             Profile::Freebsd => Config { initial_window: Count::new(1), ..classic },
             Profile::Scps => Config {
@@ -494,7 +530,10 @@ impl Config {
         self.dsack &= said.dsack || sack;
         self.frto &= said.frto || sack;
         self.tail_loss_probe &= said.tail_loss_probe || self.recovery == Recovery::Rack;
-        self.proportional_reduction &= said.proportional_reduction || self.recovery != Recovery::Tahoe;
+        self.rate_halving &=
+            said.rate_halving || (self.recovery != Recovery::Tahoe && !said.proportional_reduction);
+        self.proportional_reduction &=
+            said.proportional_reduction || (self.recovery != Recovery::Tahoe && !self.rate_halving);
         self.undo &= said.undo || self.timestamps || self.dsack;
         if !said.ack_every && !self.delayed_ack {
             self.ack_every = Count::new(2);
@@ -569,7 +608,7 @@ mod tests {
         };
         assert_eq!([65_535, 65_536, 131_071, 131_072, 1 << 30].map(scale), [0, 1, 1, 2, 14]);
         // As Linux has it for 32 and for 6 MiB of tcp_rmem, and without a limit.
-        let own = [Profile::Linux, Profile::Linux612, Profile::Linux61, Profile::Classic];
-        assert_eq!(own.map(|profile| profile.config().window_scale()), [10, 7, 7, 14]);
+        let own = [Profile::Linux, Profile::Linux612, Profile::Linux61, Profile::Linux2632, Profile::Classic];
+        assert_eq!(own.map(|profile| profile.config().window_scale()), [10, 7, 7, 7, 14]);
     }
 }

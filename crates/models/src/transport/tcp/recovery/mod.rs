@@ -30,7 +30,8 @@
 //!   RACK, what was sent long enough ago, RFC 8985, section 6.3) and retransmitted in order in slow start;
 //!   acknowledgments of what the receiver already holds shorten the repair.
 //!
-//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2) or in proportion ([`super::prr`]).
+//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2), in proportion ([`super::prr`]), or by halves
+//! ([`super::rate_halving`]).
 //! F-RTO (RFC 5682, section 3) may find a time-out spurious, timestamps or duplicate SACKs any reduction
 //! ([`super::undo`]).
 //!
@@ -45,10 +46,11 @@ use super::congestion::{Congestion, State, CA_CWR, CA_OPEN, CA_RECOVERY};
 use super::probe::{Answer, Probe};
 use super::prr::Prr;
 use super::rack::Rack;
+use super::rate_halving::RateHalving;
 use super::scoreboard::{Scoreboard, Tally};
 use super::undo::{Dsack, Undo};
 use bentpipe_core::Time;
-use reduction::{change, limit_reno_sacked};
+use reduction::{change, limit_reno_sacked, Reduction};
 
 pub use reduction::current_ssthresh;
 
@@ -89,8 +91,7 @@ pub struct Facts<'a> {
 #[derive(Clone, Debug)]
 pub struct Recovery {
     method: Method,
-    /// Whether the window is reduced in proportion.
-    proportional: bool,
+    reduction: Reduction,
     undoes: bool,
     detects_spurious: bool,
     probes: bool,
@@ -109,6 +110,7 @@ pub struct Recovery {
     /// Whether it is still unknown if the latest time-out was spurious.
     doubtful: bool,
     prr: Prr,
+    halving: RateHalving,
     rack: Rack,
     undo: Undo,
     probe: Probe,
@@ -127,7 +129,7 @@ impl Recovery {
         let method = if config.recovery.needs_sack() && !sack { Method::Newreno } else { config.recovery };
         Recovery {
             method,
-            proportional: config.proportional_reduction && method != Method::Tahoe,
+            reduction: Reduction::of(config, method),
             undoes: config.undo,
             detects_spurious: config.frto && sack,
             probes: config.tail_loss_probe && method == Method::Rack,
@@ -138,6 +140,7 @@ impl Recovery {
             timeouts: 0,
             doubtful: false,
             prr: Prr::default(),
+            halving: RateHalving::default(),
             rack: Rack::default(),
             undo: Undo::default(),
             probe: Probe::default(),

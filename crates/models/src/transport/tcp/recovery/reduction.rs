@@ -1,16 +1,38 @@
 //! Reductions of the window: their start, how the window follows them, their end, and how they are undone.
 
-use super::{Parts, Prr, Recovery};
+use super::{Method, Parts, Prr, RateHalving, Recovery};
+use crate::transport::tcp::config::Config;
 use crate::transport::tcp::congestion::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 use crate::transport::tcp::scoreboard::in_flight;
+
+/// How the window falls to ssthresh.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reduction {
+    AtOnce,
+    Proportional,
+    RateHalving,
+}
+
+impl Reduction {
+    pub fn of(config: &Config, method: Method) -> Reduction {
+        match method {
+            Method::Tahoe => Reduction::AtOnce,
+            _ if config.proportional_reduction => Reduction::Proportional,
+            _ if config.rate_halving => Reduction::RateHalving,
+            _ => Reduction::AtOnce,
+        }
+    }
+}
 
 impl Recovery {
     /// In recovery or CWR, lets the window follow an acknowledgment that delivered this many segments (Linux'
     /// `tcp_cwnd_reduction`). `losses`: it reported new ones.
     #[inline]
     pub fn follow(&mut self, state: &mut State, delivered: u32, advanced: bool, losses: bool) {
-        if self.proportional {
-            self.prr.acknowledge(delivered, advanced && !losses, state);
+        match self.reduction {
+            Reduction::AtOnce => {}
+            Reduction::Proportional => self.prr.acknowledge(delivered, advanced && !losses, state),
+            Reduction::RateHalving => self.halving.acknowledge(delivered, state),
         }
     }
 
@@ -19,6 +41,7 @@ impl Recovery {
         self.high = parts.nxt;
         self.probe.forget();
         self.prr = Prr::default();
+        self.halving = RateHalving::default();
         self.reduced = true;
         parts.state.snd_cwnd_cnt = 0;
         reduce(parts);
@@ -31,8 +54,12 @@ impl Recovery {
         }
         let state = &mut *parts.state;
         if state.snd_ssthresh < INFINITE_SSTHRESH && (state.ca_state == CA_CWR || self.undo.is_open()) {
-            let burst = !self.proportional && !self.uses_sack();
-            let limit = if burst { in_flight(state).max(1) + 1 } else { u32::MAX };
+            let burst = self.reduction == Reduction::AtOnce && !self.uses_sack();
+            let limit = match self.reduction {
+                _ if burst => in_flight(state).max(1) + 1,
+                Reduction::RateHalving => state.snd_cwnd,
+                _ => u32::MAX,
+            };
             state.snd_cwnd = state.snd_ssthresh.min(limit);
         }
         parts.congestion.cwnd_event(parts.state, Event::CompleteCwr);

@@ -1,6 +1,6 @@
 //! The reaction to an acknowledgment in each state, and the transitions between states.
 
-use super::reduction::{change, limit_reno_sacked, reduce};
+use super::reduction::{change, limit_reno_sacked, reduce, Reduction};
 use super::{Facts, Method, Parts, Recovery};
 use crate::transport::tcp::congestion::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY};
 use crate::transport::tcp::scoreboard::{in_flight, DUP_THRESH};
@@ -109,7 +109,7 @@ impl Recovery {
         let in_recovery = parts.state.ca_state == CA_RECOVERY;
         if !self.uses_sack() && facts.advanced && in_recovery {
             parts.scoreboard.mark_first_lost(parts.state);
-            self.forced = !self.proportional;
+            self.forced = self.reduction == Reduction::AtOnce;
         }
         self.find_losses(parts);
         // An undone reduction may be followed by a genuine loss.
@@ -127,9 +127,16 @@ impl Recovery {
         }
         if self.doubtful {
             // RFC 5682, section 3.1: something that was not retransmitted has arrived (3b); what was sent
-            // after the time-out has passed a hole (3a); only retransmissions so far (2b).
-            if facts.tally.original_end.is_some_and(|end| end <= self.high) {
-                return self.leave_loss_unhurt(parts, facts);
+            // after the time-out has passed a hole (3a); only retransmissions so far (2b). With RACK the first
+            // acknowledgment already counts for 3b, as in Linux since 3.10; before, as in the RFC, only what follows new data.
+            let counts = self.method == Method::Rack || parts.nxt > self.high;
+            if counts && facts.tally.original_end.is_some_and(|end| end <= self.high) {
+                let delivered = self.leave_loss_unhurt(parts, facts);
+                if self.reduction == Reduction::RateHalving {
+                    // Its response to a spurious time-out (ip-sysctl.txt, tcp_frto_response 0).
+                    self.enter_cwr(parts);
+                }
+                return delivered;
             }
             if parts.nxt > self.high {
                 if facts.tally.sacked > 0 || facts.duplicate {
@@ -264,14 +271,14 @@ impl Recovery {
             }
         }
         change(parts, CA_RECOVERY);
-        if !self.proportional && !parts.congestion.has_cong_control() {
+        if self.reduction == Reduction::AtOnce && !parts.congestion.has_cong_control() {
             parts.state.snd_cwnd = parts.state.snd_ssthresh;
         }
         if !self.uses_sack() {
             parts.scoreboard.mark_first_lost(parts.state);
             limit_reno_sacked(parts.state);
         }
-        self.forced = !self.proportional;
+        self.forced = self.reduction == Reduction::AtOnce;
         self.doubtful = false;
     }
 
@@ -281,7 +288,7 @@ impl Recovery {
             self.begin_reduction(parts);
             parts.state.prior_ssthresh = 0;
             change(parts, CA_CWR);
-            if !self.proportional && !parts.congestion.has_cong_control() {
+            if self.reduction == Reduction::AtOnce && !parts.congestion.has_cong_control() {
                 parts.state.snd_cwnd = parts.state.snd_ssthresh;
             }
         }

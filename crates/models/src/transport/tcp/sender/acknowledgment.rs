@@ -100,7 +100,8 @@ impl Sender {
                     self.usage.touch(now);
                 } else if advanced {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
-                    self.congestion.cong_avoid(&mut self.state, acknowledged, delivered);
+                    let counted = self.counted(delivered);
+                    self.congestion.cong_avoid(&mut self.state, acknowledged, counted);
                     // So that a window decays for lack of use only if nothing is acknowledged either (Linux
                     // 6.1, seen in virtual time).
                     self.usage.touch(now);
@@ -190,6 +191,19 @@ impl Sender {
             *rttvar += self.estimator.rttvar_seconds();
             *rto += self.estimator.rto().as_secs_f64();
             *samples += 1;
+        }
+    }
+
+    /// Number of segments by which an acknowledgment that delivered so many lets the window grow. CUBIC and BIC of the time
+    /// in which acknowledgments were counted estimated how many segments they cover, for congestion avoidance (commit
+    /// "tcp_cubic: limit delayed_ack ratio to prevent divide error", 2011).
+    #[inline]
+    fn counted(&self, delivered: u32) -> u32 {
+        let estimates = self.estimates_delayed_acks && self.state.snd_cwnd >= self.state.snd_ssthresh;
+        if self.counts_segments || estimates {
+            delivered
+        } else {
+            delivered.min(1)
         }
     }
 

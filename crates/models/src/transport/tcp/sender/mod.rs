@@ -74,6 +74,10 @@ pub struct Sender {
     congestion: Box<dyn Congestion>,
     has_cong_control: bool,
     has_pkts_acked: bool,
+    /// Whether the window grows by segments, not by acknowledgments, and whether the congestion control of such a stack
+    /// corrects for acknowledgments of several segments.
+    counts_segments: bool,
+    estimates_delayed_acks: bool,
     scoreboard: Scoreboard,
     recovery: Recovery,
     pacing: Pacing,
@@ -175,6 +179,8 @@ impl Sender {
             counters: SourceCounters::default(),
             has_cong_control: congestion.has_cong_control(),
             has_pkts_acked: congestion.has_pkts_acked(),
+            counts_segments: config.byte_counting,
+            estimates_delayed_acks: matches!(congestion.name(), "cubic" | "bic"),
             congestion,
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config, true),
