@@ -14,6 +14,7 @@ HERE: Final = Path(__file__).parent
 Clock = Literal["virtual", "real"]
 
 #: The stacks of the study by their congestion control. All but Compound, which is that of Windows 7, are Linux'.
+#: Compound has the profile of the others, as no source gives the values of Windows 7.
 VERSIONS: Final = ("reno", "westwood", "cubic", "hybla", "compound")
 
 #: Beginnings of the second and of the third phase.
@@ -24,15 +25,26 @@ DURATION_S: Final = 60.0
 Model = Literal["emulated-link", "access"]
 
 
+#: What Linux' modules do otherwise than the papers on which they rest (docs/reference/congestion).
+MODULES: Final = {
+    "hybla": "{ hoe = 0, spacing = 0, coarse = 1, per_ack = 1, from_rho = 1 }",
+    "westwood": "{ filter = 875, order = 2, late = 1 }",
+}
+
+
 @dataclass(frozen=True)
 class Setup:
     """What the paper leaves open.
 
-    ``window`` bounds Compound's window (in KiB), ``ssthresh`` is that of the Linux stacks from their metrics cache, in
-    segments; ``None`` for neither. ``everyone`` bounds the Linux stacks too."""
+    ``profile`` is the stack, with ``changed`` keys; ``modules``: Hybla and Westwood are Linux' modules. ``window``
+    bounds Compound's window (in KiB), ``ssthresh`` is that of the Linux stacks from their metrics cache, in segments;
+    ``None`` for neither. ``everyone`` bounds the Linux stacks too."""
 
     name: str = "as in the study"
     model: Model = "emulated-link"
+    profile: str = "linux-2.6.32"
+    changed: str = ""
+    modules: bool = True
     queue: int = 250
     window: int | None = 160
     everyone: bool = False
@@ -41,21 +53,46 @@ class Setup:
 
     def transport(self, version: str) -> str:
         """What a flow of the version has besides its kind."""
-        words = [f'congestion = "{version}"']
+        words = [self.stack(version)]
+        if self.modules and version in MODULES:
+            words.append(f"parameters = {MODULES[version]}")
         if self.window is not None and (version == "compound" or self.everyone):
             words.append(f'receive_window = "{self.window} KiB"')
         if self.ssthresh is not None and version != "compound":
             words.append(f"initial_ssthresh = {self.ssthresh}")
         return ", ".join(words)
 
+    def stack(self, version: str) -> str:
+        """The keys of a version's stack."""
+        words = [f'congestion = "{version}"', f'profile = "{self.profile}"', self.changed]
+        return ", ".join(filter(None, words))
+
 
 STUDY: Final = Setup()
 
-_ACCESS: Final = replace(STUDY, model="access")
+#: The kernel of the real clock.
+TODAY: Final = replace(STUDY, name="Linux 6.18", profile="linux")
+
+ACCESS: Final = replace(STUDY, name="access model", model="access")
+
+#: Set-ups under which all statements are judged as a test of their own.
+VARIANTS: Final = {"today": TODAY, "access": ACCESS}
 
 #: One assumption changed each, some by more than one value; the last is the set-up of the study's first edition.
 SENSITIVITY: Final = (
     STUDY,
+    TODAY,
+    *(
+        replace(STUDY, name=name, changed=keys)
+        for name, keys in (
+            ("initial window of 10, time-out of 1 s (3.1)", 'initial_window = 10, rto_initial = "1 s"'),
+            ("proportional rate reduction (3.2)", "proportional_reduction = true"),
+            ("bursts (3.12)", "bursts = true"),
+            ("growth by segments (4.0)", "byte_counting = true"),
+            ("RACK and tail loss probes (4.18)", 'recovery = "rack", tail_loss_probe = true'),
+        )
+    ),
+    replace(STUDY, name="Hybla and Westwood of their papers", modules=False),
     *(
         replace(STUDY, name=f"queue of {packets} packets", queue=packets)
         for packets in (100, 160, 200, 220, 300)
@@ -69,10 +106,10 @@ SENSITIVITY: Final = (
     replace(
         STUDY, name="queue of 100, nothing bounded, nothing cached", queue=100, window=None, ssthresh=None
     ),
-    replace(_ACCESS, name="access model"),
-    replace(_ACCESS, name="access model, no cached ssthresh", ssthresh=None),
+    ACCESS,
+    replace(ACCESS, name="access model, no cached ssthresh", ssthresh=None),
     replace(
-        _ACCESS,
+        ACCESS,
         name="access model, queue of 100, nothing bounded, nothing cached",
         queue=100,
         window=None,
@@ -205,9 +242,9 @@ def job(experiment: Experiment, version: str, clock: Clock, setup: Setup = STUDY
 
 
 def split_job(experiment: Experiment, version: str, setup: Setup = STUDY) -> Job:
-    """A version towards the client from a simulated proxy at the gateway; the server has Linux' default."""
+    """A version towards the client from a simulated proxy at the gateway; the server has Linux' default, CUBIC."""
     mechanism = f'{{ kind = "split", sides.path = {{ {setup.transport(version)} }} }}'
     proxy = f'proxy=[{{ name = "pep", node = "gateway", mechanism = {mechanism} }}]'
-    server = 'flow.transfer.transport={ kind = "tcp", congestion = "cubic" }'
+    server = f'flow.transfer.transport={{ kind = "tcp", {setup.stack("cubic")} }}'
     name = f"{experiment.name}-pep-{version}-virtual"
     return Job(name, HERE / _scenario(experiment, setup), (*overrides(experiment, setup), server, proxy))

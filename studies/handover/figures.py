@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from bentpipe.plots.style import COLOURS, DASHES, INK, figure_function, panels
+from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 
 from .cases import DURATION_S, VERSIONS, Experiment
 from .measures import Course
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _MARKS: Final = dict(zip(VERSIONS, "osD^v", strict=True))
 _COLOURS: Final = dict(zip(VERSIONS, COLOURS, strict=False))
 _EVERY_S: Final = 4.0
+#: Of the proxy's curve: gaps that show the one of Hybla end to end, on which it often lies.
+_DASHES: Final = (0, (3, 5))
 
 
 @figure_function
@@ -31,8 +33,9 @@ def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course 
         style: dict[str, Any] = {"color": _COLOURS[version], "marker": _MARKS[version], "linestyle": "-"}
         lines.append((version, course, begin, style))
     if proxied is not None:
-        style = {"color": INK, "marker": "x", "linestyle": DASHES[1]}
+        style = {"color": INK, "marker": "x", "linestyle": _DASHES}
         lines.append(("proxy with Hybla", proxied, 2.0, style))
+    highest = max(experiment.rates) / 1e6
     for label, course, begin, style in lines:
         line: dict[str, Any] = {**style, "linewidth": 1.0, "markersize": 4}
         time, numbers = _arrivals(course)
@@ -43,6 +46,7 @@ def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course 
         old = numbers < newest
         sequence.plot(time[old], numbers[old] / 1e6, ".", color=style["color"], markersize=1.5)
         rates = np.array([_arrived(course, moment) * 8e-6 for moment in seconds])
+        highest = max(highest, rates.max(initial=0))
         throughput.plot(seconds, rates, markevery=(int(2 * begin), int(2 * _EVERY_S)), **line)
         if len(course.window):
             line.pop("marker")
@@ -56,7 +60,7 @@ def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course 
     throughput.step(
         [0, 20, 40, 60], [*rates_of_links, rates_of_links[-1]], where="post", color=INK, linewidth=0.6
     )
-    throughput.set_ylim(0, 1.15 * max(rates_of_links))
+    throughput.set_ylim(0, 1.15 * highest)
     sequence.set_title(experiment.title)
     sequence.set_ylabel("sequence number (MB)")
     sequence.legend(ncols=2, fontsize="small", loc="upper left")

@@ -13,7 +13,19 @@ from bentpipe.jobs import Progress, run_all
 from bentpipe.studies import Reproduction, Statement, Table, Verdict, bar, judge, read_published
 
 from . import proxied
-from .cases import EXPERIMENTS, SENSITIVITY, STUDY, VERSIONS, Clock, Experiment, Setup, job, split_job
+from .cases import (
+    EXPERIMENTS,
+    SENSITIVITY,
+    STUDY,
+    TODAY,
+    VARIANTS,
+    VERSIONS,
+    Clock,
+    Experiment,
+    Setup,
+    job,
+    split_job,
+)
 from .figures import draw
 from .judging import values
 from .measures import Course, Outcome, course_of, outcome_of
@@ -31,8 +43,7 @@ TESTS: Final = {
     "fig6": ("bandwidth-500", "bandwidth-1000", "bandwidth-500-pep", "bandwidth-1000-pep"),
 }
 
-#: Tests that are no figures: all statements with two links of an ``[[access]]``, and the table of the assumptions.
-ACCESS: Final = "access"
+#: The table of the assumptions, a test that is no figure, as are :data:`VARIANTS`.
 ASSUMPTIONS: Final = "sensitivity"
 
 #: Runs at a time: in virtual time as many as there are processors; in real time they hardly work.
@@ -47,31 +58,32 @@ Courses = dict[tuple[str, str], Course]
 def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
     """Run a test's experiments, or all, and judge its statements by the clock asked for. With the real clock both are
     run, and a table shows them side by side."""
-    if test in (ACCESS, ASSUMPTIONS):
+    if test == ASSUMPTIONS or test in VARIANTS:
         if clock != "virtual":
             raise InputError(f"the test {test} runs on the virtual clock only: leave out --clock {clock}")
-        return _access(out, json) if test == ACCESS else _sensitivity(out, json)
+        return _sensitivity(out, json) if test == ASSUMPTIONS else Reproduction(_variant(test, out, json))
     done = _figures(test, out, json, clock)
     if test is not None or clock != "virtual":
         return done
-    access, assumptions = _access(out, json), _sensitivity(out, json)
     return replace(
         done,
-        verdicts=[*done.verdicts, *access.verdicts],
-        tables=[*done.tables, *access.tables, *assumptions.tables],
+        verdicts=[*done.verdicts, *(verdict for one in VARIANTS for verdict in _variant(one, out, json))],
+        tables=[*done.tables, *_sensitivity(out, json).tables],
     )
 
 
 def _figures(test: str | None, out: Path, json: bool, clock: Clock) -> Reproduction:
-    statements = read_published(HERE / "published.csv", test)
+    statements = _statements(test)
     tests = list(dict.fromkeys(statement.test for statement in statements))
     names = list(dict.fromkeys(name for one in tests for name in TESTS[one]))
     clocks: tuple[Clock, ...] = ("virtual",) if clock == "virtual" else ("virtual", clock)
+    # The kernel of the real clock is today's.
+    setup = STUDY if clock == "virtual" else TODAY
     courses: dict[Clock, Courses] = {}
     notes: list[str] = []
     for each in clocks:
         with bar(f"handovers on the {each} clock", shown=not json) as progress:
-            courses[each] = run(names, each, out / "runs", progress, notes)
+            courses[each] = run(names, each, out / _folder(setup), progress, notes, setup)
     outcomes = {one: _outcomes(of) for one, of in courses.items()}
     judged = _judged(statements, outcomes[clock])
     if clock == "real":
@@ -106,38 +118,35 @@ def _outcomes(courses: Courses) -> dict[tuple[str, str], Outcome]:
     return {key: outcome_of(course, experiment_of(key[0])) for key, course in courses.items()}
 
 
+def _statements(test: str | None = None) -> list[Statement]:
+    """The paper's statements, of one test if given; those of the variants repeat them."""
+    return [one for one in read_published(HERE / "published.csv", test) if one.test in TESTS]
+
+
+def _folder(setup: Setup) -> str:
+    """Where the runs of a set-up are, so that its tests share them."""
+    return "runs" if setup == STUDY else f"set-up-{SENSITIVITY.index(setup)}"
+
+
 def _all_of(setup: Setup, out: Path, json: bool) -> list[Verdict]:
     """Every statement with a set-up."""
     names = list(dict.fromkeys(name for of in TESTS.values() for name in of))
     with bar(setup.name, shown=not json) as progress:
-        courses = run(names, "virtual", out, progress, [], setup)
-    return _judged(read_published(HERE / "published.csv"), _outcomes(courses))
+        courses = run(names, "virtual", out / _folder(setup), progress, [], setup)
+    return _judged(_statements(), _outcomes(courses))
 
 
-def _access(out: Path, json: bool) -> Reproduction:
-    """The statements with the two links of an ``[[access]]``; they are not the paper's set-up, so none has a cause."""
-    setup = next(one for one in SENSITIVITY if one.model == "access")
-    verdicts = [
-        Verdict(
-            replace(
-                one.statement, id=f"access-{one.statement.id}", test=ACCESS, deviation="", suspected=_OTHER
-            ),
-            one.ours,
-        )
-        for one in _all_of(setup, out / "access", json)
-    ]
-    return Reproduction(verdicts)
-
-
-_OTHER: Final = "two links with a queue each are not the paper's emulator"
+def _variant(test: str, out: Path, json: bool) -> list[Verdict]:
+    """The statements with the set-up of a variant, whose causes are its own."""
+    ours = {f"{test}-{one.statement.id}": one.ours for one in _all_of(VARIANTS[test], out, json)}
+    return judge(read_published(HERE / "published.csv", test), ours)
 
 
 def _sensitivity(out: Path, json: bool) -> Reproduction:
     """How many statements hold with each assumption changed, and which fail."""
     rows = []
-    for number, setup in enumerate(SENSITIVITY):
-        folder = out / ("runs" if setup == STUDY else f"set-up-{number}")
-        verdicts = _all_of(setup, folder, json)
+    for setup in SENSITIVITY:
+        verdicts = _all_of(setup, out, json)
         failing = [one.statement.id for one in verdicts if one.outcome != "holds"]
         rows.append(
             [setup.name, f"{len(verdicts) - len(failing)} of {len(verdicts)}", " ".join(failing) or "-"]

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 FOLDER = Path(__file__).resolve().parents[2] / "studies" / "handover"
 
 #: All but the table of the assumptions, which `make studies` makes.
-QUICK = ("fig2", "fig3a", "fig3b", "loss", "fig4", "fig5", "fig6", "access")
+QUICK = ("fig2", "fig3a", "fig3b", "loss", "fig4", "fig5", "fig6", "today", "access")
 
 
 @pytest.fixture(scope="module")
