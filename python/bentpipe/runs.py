@@ -152,7 +152,7 @@ class Run:
         for file in files:
             if _closed(file):
                 with reading(file):
-                    names[file.stem] = list(pl.read_parquet_schema(file))[2:]
+                    names[file.stem] = list(pl.scan_parquet(file, glob=False).collect_schema())[2:]
         return names
 
     def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
@@ -169,7 +169,7 @@ class Run:
         table, columns = self._find(quantity)
         file = self.path / "traces" / f"{table}.parquet"
         with reading(file):
-            lazy = pl.scan_parquet(file)
+            lazy = pl.scan_parquet(file, glob=False)
             who = lazy.collect_schema().names()[1]
             frame = lazy.select(
                 pl.col("time") / 1e9,
@@ -216,7 +216,7 @@ class Run:
         import polars as pl
 
         with reading(file, "" if self.complete else " (the run is incomplete)"):
-            return pl.read_parquet(file)
+            return pl.read_parquet(file, glob=False)
 
 
 def open_run(path: str | Path) -> Run:

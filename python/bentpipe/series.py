@@ -49,7 +49,7 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
                 # As texts, so that the error can quote a value that is not a number.
                 frame = pl.read_csv(file, comment_prefix="#", infer_schema=False)
             case ".parquet":
-                frame = pl.read_parquet(file)
+                frame = pl.read_parquet(file, glob=False)
             case _:
                 frame = from_opportunities(_milliseconds(file), step_ms)
                 delays = file.with_name(f"delay_{file.name.removeprefix('bw_')}")
@@ -87,7 +87,7 @@ def text_of_parquet(file: str | Path) -> str:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(file)
+        frame = pl.read_parquet(file, glob=False)
     except damaged(OSError) as error:
         raise InputError("is not a Parquet table that can be read") from error
     strange = [name for name, kind in frame.schema.items() if not kind.is_numeric()]

@@ -49,6 +49,12 @@ def test_a_quantity_of_several_traces_is_asked_for_with_its_trace(run_folder: Pa
     assert run.trace("ncc.queue").columns == ["time", "network", "queue"]
 
 
+def test_a_folder_may_have_any_name(run_folder: Path) -> None:
+    run = open_run(run_folder.rename(run_folder.with_name("run [1] *?")))
+    assert run.flows["flow"].to_list() == ["upload"]
+    assert run.trace("cwnd").height > 0
+
+
 def test_a_killed_run_shows_what_it_had(run_folder: Path) -> None:
     (run_folder / "summary.json").unlink()
     (run_folder / "flows.parquet").unlink()

@@ -153,7 +153,7 @@ class Store:
         if not file.is_file():
             raise unknown("table", name, self.tables, str(self.path))
         with reading(file):
-            return pl.read_parquet(file, hive_partitioning=False)
+            return pl.read_parquet(file, glob=False, hive_partitioning=False)
 
     def units(self, name: str) -> dict[str, str]:
         """Returns the unit of each column of a table, ``"1"`` for numbers without one."""
@@ -180,7 +180,7 @@ class Store:
         import polars as pl
 
         with reading(self.path / "index.parquet"):
-            index = pl.read_parquet(self.path / "index.parquet")
+            index = pl.read_parquet(self.path / "index.parquet", glob=False)
         notes = [self.note(key) for key in index["run"]]
         return index.with_columns(
             pl.Series(name, [note[name] for note in notes], dtype=index.schema[name]) for name in WAITING
@@ -201,7 +201,7 @@ class Store:
         for file in files:
             if file.is_file():
                 with reading(file):
-                    there.append(pl.read_parquet(file, hive_partitioning=False))
+                    there.append(pl.read_parquet(file, glob=False, hive_partitioning=False))
         if not there:
             return pl.DataFrame(schema={"run": pl.String, "replication": pl.Int64})
         return pl.concat(there, how="diagonal_relaxed")

@@ -94,7 +94,7 @@ def _labelled(file: Path, task: Task) -> bytes:
     """Returns a table with the columns ``run`` and ``replication`` before its own, and with its metadata."""
     import polars as pl
 
-    table = pl.read_parquet(file, hive_partitioning=False)
+    table = pl.read_parquet(file, glob=False, hive_partitioning=False)
     label = pl.lit(task.key).alias("run")
     number = pl.lit(task.replication, dtype=pl.Int64).alias("replication")
     labelled = table.with_columns(label, number).select("run", "replication", *table.columns)

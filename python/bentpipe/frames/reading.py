@@ -48,7 +48,7 @@ def is_frame_trace(file: str | Path) -> bool:
     file = Path(file)
     try:
         if file.suffix == ".parquet":
-            return "lost" in pl.read_parquet_schema(file)
+            return "lost" in pl.scan_parquet(file, glob=False).collect_schema()
         with file.open("rb") as stream:
             head = _head(stream)
     except (OSError, pl.exceptions.PolarsError):
@@ -204,7 +204,7 @@ def _parquet(file: Path) -> Iterator[Piece]:
     import polars as pl
 
     with reading(file):
-        schema = pl.read_parquet_schema(file)
+        schema = pl.scan_parquet(file, glob=False).collect_schema()
         if "lost" not in schema:
             raise InputError(
                 f"{file} has the columns {', '.join(schema)}; allowed: lost, and frames for run lengths"
@@ -213,7 +213,7 @@ def _parquet(file: Path) -> Iterator[Piece]:
         for name in wanted:
             if not (schema[name].is_numeric() or schema[name] == pl.Boolean):
                 raise InputError(f"{file}: the column {name} has the type {schema[name]}; allowed: numbers")
-        table = pl.scan_parquet(file).select(wanted)
+        table = pl.scan_parquet(file, glob=False).select(wanted)
         rows = int(table.select(pl.len()).collect().item())
         for begin in range(0, rows, ROWS):
             part = table.slice(begin, ROWS).collect()
