@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import bentpipe as bp
@@ -84,6 +85,8 @@ def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) 
         said = measure_path(bentpipe, tmp_path, 'duration = "14 s"\nrate = 60\ntrain = 5\n')
     assert "in slots of 3.0" in " ".join(said.split()) or "in slots of 2.9" in " ".join(said.split())
     run = open_run(tmp_path / "run")
+    changed = run.fidelity["path_changed_s"]
+    assert 3 <= len(changed) <= 4 and all(0 < at < 15 for at in changed)
     table = run.table("slots")
     assert table["period"].unique().to_list() == [pytest.approx(SLOT_S, rel=0.01)]
     # Both ways; the smallest packets take 0.11 ms to be sent, and hosts some tenths.
@@ -162,6 +165,40 @@ def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
         flow["start"] for flow in found.run.scenario["flow"] if flow["name"].startswith("impulses-up-1")
     ]
     assert len(starts) == 4
+
+
+def test_a_fit_says_where_its_queue_is_not_the_one_that_was_seen(tmp_path: Path) -> None:
+    with reflecting(KEY) as (port, _):
+        seen = measure.probe("127.0.0.1", port, measure.Plan(duration=1.0, train=0), KEY)
+    free(tmp_path / "run")
+    run = write(tmp_path / "run", "here", seen, summarise(seen))
+    for policies, said in (
+        (("aqm", "drop-tail"), "Queue up: active queue management was seen"),
+        (("aqm", "fair-queuing"), "Queue up: fair queuing was seen"),
+        ((None, None), "Queue up: nothing tells its policy"),
+        (("drop-tail", None), None),
+    ):
+        rows = [{"load": "l", "direction": "up", "overflowed": True, "policy": one} for one in policies]
+        table = pl.DataFrame(rows, schema_overrides={"policy": pl.String})
+        table.write_parquet(run.path / "tables" / "bottleneck.parquet")
+        _, notes = models.scenario(open_run(run.path))
+        assert [note.partition(",")[0].partition(";")[0] for note in notes if note.startswith("Queue")] == (
+            [said] if said else []
+        )
+        assert any("other loads that fill the queue" in note for note in notes) == ("aqm" in policies)
+    # What a program reads is the same.
+    out = tmp_path / "fitted.toml"
+    words = ["fit", str(run.path), "--model", "fitted", "--out", str(out), "--json"]
+    answer = CliRunner().invoke(app, words)
+    assert answer.exit_code == 0, answer.output
+    document = json.loads(answer.stdout)
+    assert document["files"] == [str(out)] and [f"# {line}".rstrip() for line in document["notes"]] == [
+        line for line in out.read_text().splitlines() if line.startswith("#")
+    ]
+    (goodput,) = (one for one in document["residuals"] if one["quantity"] == "goodput")
+    assert goodput["measured"] == pytest.approx(run.flows["goodput"][0])
+    answer = CliRunner().invoke(app, [*words, "--process", "bernoulli"])
+    assert answer.exit_code == 2 and "--process is of a trace of frames" in answer.stderr
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def fit(
     With --elements it tells instead which satellites may have served each slot of the run.
     """
     from bentpipe import frames, plots
-    from bentpipe.errors import unknown
+    from bentpipe.errors import InputError, unknown
 
     from . import candidates
     from .output import of_format, print_json, print_note, write_text
@@ -100,7 +100,16 @@ def fit(
         _served(trace, *sky, out, figure, json)
         return
     if trace.is_dir():
-        _measured(trace, model, seed, out, figure, predict or [], emulate)
+        if process is not None:
+            raise InputError("--process is of a trace of frames; a measured run chooses by the lowest BIC")
+        made = _measured(trace, model, seed, out, figure, predict or [], emulate)
+        if json:
+            print_json(made)
+            return
+        for line in made["notes"]:
+            typer.echo(line)
+        for file in made["files"]:
+            typer.echo(f"written  {file}")
         return
     if trace.is_file() and out is not None and not frames.is_frame_trace(trace):
         from bentpipe.measure.fitting import of_series
@@ -185,8 +194,11 @@ def _measured(
     figure: Path | None,
     predict: list[Path],
     emulate: bool,
-) -> None:
+) -> dict[str, Any]:
+    """Writes the scenario of a measured run. Returns which files were written, what is said of the fit, and its
+    residuals."""
     import tempfile
+    from dataclasses import asdict
 
     from bentpipe import plots
     from bentpipe.errors import InputError, unknown
@@ -213,21 +225,20 @@ def _measured(
         raise InputError("--predict is by the models of --model fitted")
     others = [open_run(other) for other in predict]
     if model != "fitted":
-        for file in replay(run, out, as_profile=model == "profile", seed=seed):
-            typer.echo(f"written  {file}")
-        return
+        files = replay(run, out, as_profile=model == "profile", seed=seed)
+        return {"files": list(map(str, files)), "notes": [], "residuals": []}
     with tempfile.TemporaryDirectory() as work:
         found = models.fitted(run, Path(work))
         for other in others[:1]:
             found.lines.extend(_predicted(run, other, others[1:], emulate, Path(work)))
         write_text(out, found.text)
-        typer.echo("\n".join(line[2:] for line in found.text.splitlines() if line.startswith("#")))
         if figure is not None:
             from bentpipe.plots.measured import fitted_models
 
             plots.save(fitted_models(run, found), figure)
-            typer.echo(f"written  {figure}")
-    typer.echo(f"written  {out}")
+    written = [out] if figure is None else [figure, out]
+    residuals = [asdict(one) | {"relative": one.relative} for one in found.residuals]
+    return {"files": list(map(str, written)), "notes": found.lines, "residuals": residuals}
 
 
 def _predicted(run: Run, other: Run, again: list[Run], emulate: bool, work: Path) -> list[str]:

@@ -153,7 +153,7 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
         error, said = _error(run, direction)
         if error is not None:
             side["error"] = error
-        notes.append(said)
+        notes += [said, *_queue(run, direction)]
     network, said_of = _network(run, link)
     if network is None and (handovers := _handovers(run, link)) is not None:
         notes.append(handovers)
@@ -164,6 +164,23 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
         del document["link"]
         document["network"] = {"access": network}
     return document, notes
+
+
+def _queue(run: Run, direction: str) -> list[str]:
+    """Returns what is to be said of the queue of a direction where it is not the one that was seen."""
+    rows = run.table("bottleneck").to_dicts() if "bottleneck" in run.tables else []
+    own = [row for row in rows if row["direction"] == direction and row["overflowed"]]
+    policies = {row["policy"] for row in own}
+    stands = "a drop-tail queue of what has waited stands for it"
+    if policies & {"aqm", "fair-queuing"}:
+        kind = "fair queuing" if "fair-queuing" in policies else "active queue management"
+        return [
+            f"Queue {direction}: {kind} was seen, whose parameters are not told; {stands}.",
+            f"Do not trust it for: delay and losses {direction} of other loads that fill the queue.",
+        ]
+    if own and policies == {None}:
+        return [f"Queue {direction}: nothing tells its policy; {stands}."]
+    return []
 
 
 def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
