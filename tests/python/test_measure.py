@@ -317,6 +317,16 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
         ):
             answer = CliRunner().invoke(app, line.split())
             assert answer.exit_code == 2 and said in answer.stderr, (line, answer.output)
+        # No folder is left of what could not begin.
+        assert not (tmp_path / "runs" / "measure-127.0.0.1").exists()
+        # A reflector that has a key answers nobody who has none.
+        (tmp_path / "open.toml").write_text('duration = "0.5 s"\ntrain = 0\n')
+        line = f"measure 127.0.0.1 --port {port} --plan open.toml --out open"
+        answer = CliRunner().invoke(app, line.split())
+        assert answer.exit_code == 1 and "or it wants a key (--key)" in answer.stderr, answer.output
+        assert (
+            "least delay" not in answer.stdout and open_run(tmp_path / "open").fidelity["verdict"] == "void"
+        )
 
 
 def test_the_doctor_says_what_limits_measurements() -> None:

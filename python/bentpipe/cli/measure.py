@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,7 +88,7 @@ def measure(
         folder.free(place)
     else:
         typer.echo(f"continues the interrupted measurement in {place}", err=True)
-    with stoppable() as stop:
+    with stoppable() as stop, _unused(place):
         with Bar(f"measuring {host}", stop) as bar:
             if before is None:
                 seen = instrument.probe(host, port, wanted, secret, seed=seed, advance=bar.advance)
@@ -122,11 +124,33 @@ def measure(
                 )
             typer.echo(f"results  {place}")
         if not seen.replied.any():
-            typer.echo(f"bentpipe: none of {len(seen.sent)} probes had a reply", err=True)
+            why = _silent(secret, port)
+            typer.echo(f"bentpipe: none of {len(seen.sent)} probes had a reply: {why}", err=True)
             raise typer.Exit(TROUBLE)
         if stop.wanted:
             typer.echo("the same command continues the measurement", err=True)
             raise typer.Exit(stop.exit_code)
+
+
+@contextmanager
+def _unused(place: Path) -> Iterator[None]:
+    """Removes the folder of a measurement that could not begin."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            place.rmdir()
+        raise
+
+
+def _silent(secret: bytes | None, port: int) -> str:
+    """Returns why no probe may have had a reply, since a handshake has found the reflector or there is none."""
+    if secret is not None:
+        return f"something on the path drops them or the replies, although the handshake at port {port} has passed"
+    return (
+        f"no reflector runs at port {port}, it cannot be reached, or it wants a key (--key), without which it answers "
+        "nobody"
+    )
 
 
 def _document(run: Run) -> dict[str, object]:
@@ -160,7 +184,8 @@ def _print(said: Summary, run: Run) -> None:
     ]
     columns = ("direction", "least delay\nms", "p50\nms", "p95\nms", "p99\nms", "lost", "loss\n%")
     title = "Each direction at rest: delay, what varies above its least value, loss"
-    print_table(columns, rows, text_columns=2, title=title)
+    if rows:
+        print_table(columns, rows, text_columns=2, title=title)
     known = said.rtt[np.isfinite(said.rtt)]
     if len(known):
         least, middle, high = (f"{1e3 * float(value):.2f}" for value in np.quantile(known, (0, 0.5, 0.95)))
@@ -241,9 +266,13 @@ def _slots(one: Staircase) -> str:
     delays = [1e3 * level for _, level in one.levels]
     kind = "no grid" if one.period is None else f"slots of {one.period:.3f} s"
     return (
-        f"the path's length changed {len(one.steps)} times, in {kind}: round-trip times of {min(delays):.2f} to "
+        f"the path's length changed {_times(len(one.steps))}, in {kind}: round-trip times of {min(delays):.2f} to "
         f"{max(delays):.2f} ms"
     )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _scheduler(one: Access) -> str:
