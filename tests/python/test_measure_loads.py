@@ -305,7 +305,10 @@ def test_a_congestion_control_that_this_host_lacks_is_said(tmp_path: Path) -> No
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, plan, KEY)
     said = summarise(seen)
-    assert any("no-such-1" in note for note in said.notes)
+    (note,) = (one for one in said.notes if "no-such-1" in one)
+    assert "congestion control no-such" in note and note.endswith(
+        f"allowed to this user: {', '.join(bulk.controls())}"
+    )
     assert sum(one.delivered > 0 for one in said.loads) == 1
 
 

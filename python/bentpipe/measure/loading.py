@@ -80,6 +80,13 @@ def connected(family: int, address: tuple[Any, ...], congestion: str | None = No
     try:
         if congestion is not None:
             bulk.choose(sock, congestion)
+    except OSError as error:
+        sock.close()
+        allowed = f"allowed to this user: {', '.join(bulk.controls())}"
+        raise ChannelError(
+            f"congestion control {congestion}: {error.strerror or error}; {allowed}"
+        ) from error
+    try:
         sock.settimeout(PATIENCE_S)
         sock.connect(address)
     except OSError as error:
