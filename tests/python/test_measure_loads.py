@@ -120,6 +120,7 @@ def test_strangers_get_no_byte_over_tcp() -> None:
     assert counts[0].transfers == 0
 
 
+@pytest.mark.quiet
 def test_every_kind_of_load_arrives_whole_over_loopback() -> None:
     common = {"duration": "1 s", "pause": "0 s"}
     loads = [
@@ -259,7 +260,8 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
     lost = 1 - float(rows["arrived"].to_numpy().mean())
     assert lost == pytest.approx(1 - ((10 - 0.3) * 2 + 1) / (14 * 2), abs=0.02)
     delay = ((rows["delay_low"] + rows["delay_high"]).drop_nulls() / 2).to_numpy()
-    assert delay.max() - delay.min() == pytest.approx(0.1, rel=0.1)
+    # The queue is full for most of the time; a busy host may hold single datagrams up.
+    assert np.quantile(delay, 0.98) - delay.min() == pytest.approx(0.1, rel=0.1)
     arrived = (10 - 0.3) * 2 + 1
     assert 8 * udp["delivered_bytes"] == pytest.approx(1e6 * arrived * 1172 / 1200, rel=0.03)
     # Probes that were in the same queue, but not lost in it at random, do not make the path lossy.

@@ -8,8 +8,10 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from bentpipe import measure
@@ -26,6 +28,7 @@ from proxied import SERVER, Lab
 SURVEY = [{"kind": "survey", "direction": direction, "pause": "0 s"} for direction in ("up", "down")]
 
 
+@pytest.mark.quiet
 def test_loopback_keeps_everything_and_has_no_proxy() -> None:
     plan = plan_of({"duration": "1 s", "train": 0, "load": SURVEY}, "plan.toml")
     with reflecting(KEY) as (port, _):
@@ -232,6 +235,7 @@ def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Pa
     assert "blocked: QUIC's Initial packets on port 443" in " ".join(said.split())
 
 
+@pytest.mark.quiet
 def test_loopback_blocks_and_shapes_nothing() -> None:
     load = {"kind": "transports", "duration": "100 ms", "pause": "0 s"}
     loads = [load, load | {"direction": "down"}]
@@ -242,6 +246,34 @@ def test_loopback_blocks_and_shapes_nothing() -> None:
     allowed = {"open", "not tried"} if os.geteuid() else {"open"}
     assert [len(own) for own in said.ways] == [5, 5] and not said.notes
     assert {way.verdict for own in said.ways for way in own} <= allowed
+
+
+@pytest.mark.quiet
+def test_a_way_is_shaped_by_the_path_and_not_by_a_host_that_was_late() -> None:
+    """In both rounds of a way a host sends the last quarter 50 ms late; or the path delays each packet more than the
+    one before, so that it arrives at a third of its rate."""
+    load = {"kind": "transports", "duration": "100 ms", "pause": "0 s"}
+    with reflecting(KEY) as (port, _):
+        seen = measure.probe(
+            "127.0.0.1", port, plan_of({"train": 0, "load": [load]} | {"duration": "1 s"}, "p"), KEY
+        )
+    (one,) = (one for one in summarise(seen).loads if one.outcome.item.load.kind == "transports")
+    own = np.flatnonzero((one.outcome.pattern["lane"] == 0) & (one.outcome.sent > 0))
+    rounds = np.split(own, np.flatnonzero(np.diff(one.time[own]) > transports.GAP_S / 2) + 1)
+    assert len(rounds) == 2
+    late, held = np.zeros(len(one.time)), np.zeros(len(one.time))
+    for part in rounds:
+        late[part[3 * len(part) // 4 :]] = 0.05
+        held[part] = np.linspace(0, 0.2, len(part))
+    verdicts = {}
+    for name, changed in (
+        ("late", replace(one, time=one.time + late)),
+        ("held", replace(one, low=one.low + held, high=one.high + held)),
+    ):
+        verdicts[name] = {
+            way.verdict for way in transports.ways(changed, []) if way.port is None and way.name == "UDP"
+        }
+    assert verdicts == {"late": {"open"}, "held": {"shaped"}}
 
 
 @given(st.binary(max_size=60), st.integers(0, 2**32 - 1), st.integers(0, 89), st.integers(1, 255))

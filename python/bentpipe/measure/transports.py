@@ -156,7 +156,7 @@ def _beside(one: Loaded, other: Loaded) -> bool:
 
 def _rate(one: Loaded, lane: int) -> float:
     """Returns the rate at which a lane arrives: of its rounds the best one, each from its middle on, as a shaper may
-    let something pass at first."""
+    let something pass at first. By how much longer a busy host took to send it does not count."""
     outcome, size = one.outcome, one.outcome.item.load.size
     rows = np.flatnonzero((outcome.pattern["lane"][: len(one.low)] == lane) & (outcome.sent > 0))
     rates = [0.0]
@@ -167,7 +167,9 @@ def _rate(one: Loaded, lane: int) -> float:
         if len(arrived) < 2:
             continue
         # What a queue holds back arrives for longer than it was sent; what is dropped leaves gaps at both ends.
-        among, sending = float(np.ptp(arrived)), len(later) * 8 * size / outcome.item.load.rate
+        each = 8 * size / outcome.item.load.rate
+        late = max(0.0, float(np.ptp(one.time[later])) - (len(later) - 1) * each)
+        among, sending = float(np.ptp(arrived)) - late, len(later) * each
         packets = (len(arrived) - 1) / among if among > sending else len(arrived) / sending
         rates.append(8 * size * packets)
     return max(rates)
