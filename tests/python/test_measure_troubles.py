@@ -10,8 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
+from bentpipe import measure
 from bentpipe.cli import app
-from bentpipe.measure import sockets
+from bentpipe.measure import folder, sockets
+from bentpipe.measure.summary import summarise
 from bentpipe.runs import open_run
 from measuring import KEY, LINK, measure_path, path, reflecting
 from networks import Bentpipe, needs, networks
@@ -108,6 +110,29 @@ def test_a_middlebox_that_drops_stamp_is_said_and_what_came_before_is_kept(
                 assert rows["lost"].to_list() == [0, 0]
                 low, high = rows.select("delay_least_low", "delay_least_high").row(0)
                 assert low <= 0.0302 <= high
+
+
+def test_an_interruption_of_the_path_is_said(tmp_path: Path) -> None:
+    """For 2 s no packet passes; before and after it one of fifty is lost, which is no interruption."""
+    at = np.arange(0, 10, 0.02)
+    source = np.random.default_rng(5)
+    passed = ((at < 4) | (at >= 6)) & ((source.random(len(at)) > 0.02) | (at > 9.9))
+    sent = (1e9 * at).astype(np.int64) + 10**18
+    own = np.where(passed, sent, 0)
+    arrived, left, returned = (own + late * passed for late in (20_000_000, 20_100_000, 40_100_000))
+    reply = np.where(passed, np.cumsum(passed) - 1, 0)
+    size, train = np.full(len(at), 140), np.full(len(at), -1)
+    seen = measure.Measured(
+        measure.Plan(), size, train, sent, arrived, left, returned, reply, np.full(len(at), 64)
+    )
+    said = summarise(seen)
+    ((begin, end),) = said.interruptions
+    assert 3.9 <= begin < 4 and 6 <= end <= 6.1
+    (note,) = (one for one in said.notes if "interrupted" in one)
+    assert note.startswith(f"from {begin:.1f} to {end:.1f} s no packet had a reply")
+    folder.free(tmp_path / "run")
+    run = folder.write(tmp_path / "run", "host", seen, said)
+    assert run.fidelity["interruptions_s"] == [[begin, end]] and run.fidelity["verdict"] == "degraded"
 
 
 QUEUES = (

@@ -27,6 +27,11 @@ Z: float = 1.959964
 MOST_AT_REST: Final = 0.95
 
 
+#: Shortest interruption in seconds, and the least packets without a reply that show one.
+INTERRUPTED_S: Final = 1.0
+FEWEST: Final = 10
+
+
 @dataclass(frozen=True)
 class Direction:
     """One direction of a path. Times in seconds.
@@ -71,6 +76,8 @@ class Summary:
     proxy: list[str] = field(default_factory=list)
     #: Handovers, if the length of the path has changed.
     slots: Slots | None = None
+    #: Begin and end of each time in which no packet had a reply.
+    interruptions: list[tuple[float, float]] = field(default_factory=list)
     #: Whether UDP and QUIC pass, a list for each load that has tried them.
     ways: list[list[Way]] = field(default_factory=list)
     #: What cannot be told apart or is uncertain, in sentences.
@@ -121,6 +128,11 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
         )
     if not seen.kernel_sent or not seen.kernel_received:
         notes.append("the kernel gave no times of packets, so those of this program are used")
+    breaks = interruptions(time, ok)
+    notes += [
+        f"from {begin:.1f} to {end:.1f} s no packet had a reply: the path was interrupted, so its losses are not random"
+        for begin, end in breaks
+    ]
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
@@ -146,6 +158,7 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
         loads,
         [],
         found_access,
+        interruptions=breaks,
         notes=notes,
     )
     losses, most = said.losses_at_rest, {one.name: one.loss[1] for one in directions}
@@ -282,6 +295,23 @@ def _at_rest(time: Times, rtt: Times, loads: list[Loaded]) -> NDArray[np.bool_]:
 
     seen = rtt[outside(margin) & np.isfinite(rtt)]
     return outside(float(np.quantile(seen, MOST_AT_REST))) if len(seen) else outside(margin)
+
+
+def interruptions(time: Times, replied: NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """Returns begin and end of each time, at least :data:`INTERRUPTED_S` long, in which packets were sent and none of
+    at least :data:`FEWEST` had a reply, between two that had one.
+
+    >>> at = np.arange(0, 10, 0.1)
+    >>> interruptions(at, (at < 2) | (at > 5))
+    [(1.9, 5.1)]
+    """
+    own = np.flatnonzero(replied)
+    pairs = zip(own[:-1].tolist(), own[1:].tolist(), strict=True)
+    return [
+        (round(float(time[last]), 3), round(float(time[first]), 3))
+        for last, first in pairs
+        if first - last > FEWEST and time[first] - time[last] >= INTERRUPTED_S
+    ]
 
 
 def wilson(count: int, of: int) -> tuple[float, float]:
