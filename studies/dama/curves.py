@@ -94,12 +94,16 @@ NO_SLOT: Final = Change("no-slot", ('network.sat.return.dama.cra="0 kbit/s"',))
 LINUX_VEGAS: Final = Change("linux-vegas", (f"flow.{FLOW}.transport.congestion=vegas",))
 #: The bandwidth-delay product of 2048 kbit/s and 500 ms.
 BOUNDED_WINDOW: Final = Change("bounded-window", (f'flow.{FLOW}.transport.receive_window="128 kB"',))
+FIRST_WINDOW: Final = Change("window-2", (f"flow.{FLOW}.transport.initial_window=2",))
 #: As small as one slot carries, instead of eight.
 SMALL_PACKETS: Final = Change("small-packets", (f"flow.{FLOW}.transport.segment_size=148",))
 
 CAUSES: Final = [
     *(Curve("forward", congestion, scheme, SECTIONS) for congestion in CONGESTIONS for scheme in SCHEMES[1:]),
     Curve("return", "vegas", "rbdc", SECTIONS),
+    # Unchanged, but measured over another stretch of time or by another value.
+    *(Curve("return", congestion, "rbdc") for congestion in CONGESTIONS),
+    Curve("return", "vegas", "rbdc", FIRST_WINDOW),
     *(
         Curve(direction, congestion, "vbdc", NO_SLOT)
         for direction in DIRECTIONS

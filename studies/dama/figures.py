@@ -28,6 +28,9 @@ EQUATIONS: Final = {("forward", "reno", "cra"), ("return", "reno", "cra"), ("ret
 #: One colour per scheme; Reno with solid lines and filled marks, Vegas with dashes and hollow ones.
 MARKS: Final[dict[Scheme, str]] = {"cra": "o", "rbdc": "s", "vbdc": "^"}
 
+#: Where the axes of round-trip times begin; none is shorter than the paper's RTT_0 of some 500 ms.
+_SHORTEST_MS: Final = 450.0
+
 Drawing = Callable[["Axes", Series, dict[str, Any]], None]
 
 
@@ -56,7 +59,7 @@ def rtt(series: Mapping[Curve, Series], direction: Direction) -> Figure:
         if (prediction := _prediction(one)) is not None:
             axes.axhline(1e3 * prediction.round_trip.mean_s, color=INK, linestyle=":", linewidth=0.9)
 
-    return _six_curves(series, direction, "Round-trip time", "RTT (ms)", draw, 100.0)
+    return _six_curves(series, direction, "Round-trip time", "RTT (ms)", draw, 100.0, bottom=_SHORTEST_MS)
 
 
 @figure_function
@@ -117,6 +120,7 @@ def _six_curves(
     end_s: float,
     *,
     marked: bool = False,
+    bottom: float = 0.0,
     top: float | None = None,
 ) -> Figure:
     """Reno and Vegas with each scheme, in one panel as in the paper."""
@@ -156,7 +160,7 @@ def _six_curves(
     axes.set_ylabel(label)
     axes.set_xlabel("time (s)")
     axes.set_xlim(0, end_s)
-    axes.set_ylim(0, top)
+    axes.set_ylim(bottom, top)
     figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure
 

@@ -12,6 +12,7 @@ from bentpipe.plots.data import FloatArray
 from .curves import (
     BOUNDED_WINDOW,
     CONGESTIONS,
+    FIRST_WINDOW,
     LINUX_VEGAS,
     NO_SLOT,
     SCHEMES,
@@ -37,6 +38,7 @@ FULL: Final = 0.95
 
 #: The stretches of time, in seconds, that stand for the paper's words; figures of the RTT end at 100 s.
 START_S: Final = (0.0, 10.0)
+AFTER_START_S: Final = (10.0, 20.0)
 FIT_S: Final = (0.0, 20.0)
 SHOWN_S: Final = (0.0, 100.0)
 AFTER_FIT_S: Final = (20.0, 100.0)
@@ -64,9 +66,20 @@ def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
 def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
     """Our values with one thing changed, for the test T_I-causes."""
     ours: dict[str, float | None] = {}
+    vegas_rbdc, reno_rbdc = (
+        series[Curve("forward", one, "rbdc", SECTIONS)].rtt_ms for one in reversed(CONGESTIONS)
+    )
+    ours["acks-rtt-oscillates-reno-rbdc"] = spread(reno_rbdc, AFTER_FIT_S)
+    ours["acks-rtt-less-vegas-rbdc"] = deviations(vegas_rbdc, reno_rbdc)
     for curve, one in series.items():
         at = f"{curve.congestion}-{curve.scheme}"
-        if curve.change == SECTIONS and curve.direction == "return":
+        if curve.change is None and curve.congestion == "reno":
+            ours[f"later-eff-start-{at}"] = mean(one.efficiency, AFTER_START_S)
+        elif curve.change is None:
+            ours[f"middle-rtt-{at}"] = middle(one.rtt_ms, SETTLED_RTT_S)
+        elif curve.change == FIRST_WINDOW:
+            ours[f"window-2-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
+        elif curve.change == SECTIONS and curve.direction == "return":
             ours[f"acks-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
             ours[f"acks-eff-{at}"] = mean(one.efficiency, STEADY_S)
         elif curve.change == SECTIONS:
@@ -110,8 +123,7 @@ def _forward(of: Chosen, ours: dict[str, float | None]) -> None:
     ours["fwd-access-reno-vbdc"] = float(reno_vbdc.between(*SHOWN_S).max()) - RTT0_MS
     ours["fwd-rtt-oscillates-reno-rbdc"] = spread(reno_rbdc, AFTER_FIT_S)
     ours["fwd-rtt-vegas-vbdc"] = mean(vegas_vbdc, SHOWN_S)
-    vegas_deviation, reno_deviation = (one.between(*AFTER_FIT_S).std() for one in (vegas_rbdc, reno_rbdc))
-    ours["fwd-rtt-less-vegas-rbdc"] = float(vegas_deviation / reno_deviation)
+    ours["fwd-rtt-less-vegas-rbdc"] = deviations(vegas_rbdc, reno_rbdc)
     ours["fwd-ack-compression"] = compressed_acks_percent(of("reno", "vbdc"))
 
 
@@ -155,6 +167,11 @@ def _efficiency(of: Chosen, ours: dict[str, float | None]) -> None:
         ours[f"eff-vegas-{scheme}"] = mean(of("vegas", scheme).efficiency, STEADY_S)
 
 
+def deviations(one: Course, other: Course) -> float:
+    """Ratio of two standard deviations over the time in which the figure shows DAMA delay."""
+    return float(one.between(*AFTER_FIT_S).std() / other.between(*AFTER_FIT_S).std())
+
+
 def time_to_full_s(series: Series) -> float | None:
     """The middle of the first window that comes to ``FULL`` of the ceiling."""
     goodput = series.goodput_kbit_s
@@ -193,6 +210,12 @@ def spread(course: Course, stretch_s: tuple[float, float]) -> float:
     """From the 5th to the 95th percentile over a stretch of time."""
     values = course.between(*stretch_s)
     return percentile(values, 95) - percentile(values, 5)
+
+
+def middle(course: Course, stretch_s: tuple[float, float]) -> float:
+    """The middle between the 1st and the 99th percentile: where an oscillating curve seems to be in a figure."""
+    values = course.between(*stretch_s)
+    return (percentile(values, 1) + percentile(values, 99)) / 2
 
 
 def percentile(values: FloatArray, percent: float) -> float:

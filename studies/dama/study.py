@@ -27,7 +27,15 @@ from .transfer_measures import (
     table_of_files,
     table_of_pages,
 )
-from .transfers import FILES, NO_SLOT, SHORT, simulate_files, simulate_pages
+from .transfers import (
+    FILES,
+    NO_SLOT,
+    SHORT,
+    SIXTEEN,
+    simulate_even_pages,
+    simulate_files,
+    simulate_pages,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,15 +110,17 @@ def _files_causes(out: Path, progress: Progress, came: Came, _: Sequence[Stateme
     )
 
 
-def _pages(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+def _pages(out: Path, progress: Progress, came: Came, statements: Sequence[Statement]) -> None:
     times = simulate_pages(out, progress)
     came.ours |= measure_pages(times)
-    came.figures["figure-22-web-pages"] = pages(times)
+    paper = {statement.id: statement.value for statement in statements}
+    came.figures["figure-22-web-pages"] = pages(times, paper)
     came.tables.append(table_of_pages(times))
 
 
 def _pages_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
-    came.ours |= measure_pages(simulate_pages(out, progress, objects=16), "sixteen-")
+    came.ours |= measure_pages(simulate_pages(out, progress, objects=SIXTEEN), "sixteen-")
+    came.ours |= measure_pages(simulate_even_pages(out, progress), "even-")
 
 
 #: The function of each test: it writes runs, reports its progress, and adds its results to the study's.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
 from bentpipe.statistics import Mean
@@ -45,12 +45,18 @@ def files(transfers: Mapping[File, Transfer]) -> Figure:
     return figure
 
 
+#: Classes of pages as the ids of statements have them, and what the paper's bounds are marked by.
+_SIZES: Final = ("small", "middle", "large")
+_WORDS: Final = {"^": "the paper: more than", "v": "the paper: less than"}
+
+
 @figure_function
-def pages(times: Mapping[Bar, Mean]) -> Figure:
-    """Mean times of pages, with their confidence intervals."""
+def pages(times: Mapping[Bar, Mean], paper: Mapping[str, float]) -> Figure:
+    """Mean times of pages, with their confidence intervals, and the bounds that the paper states, by their ids."""
     figure, (axes,) = panels([3.2])
     width = 0.8 / len(PAGES)
     labels = []
+    marked: set[str] = set()
     for place, (congestion, scheme) in enumerate((c, s) for c in CONGESTIONS for s in SCHEMES):
         labels.append(f"{congestion.capitalize()}\n{scheme.upper()}")
         for index, page in enumerate(PAGES):
@@ -62,11 +68,25 @@ def pages(times: Mapping[Bar, Mean]) -> Figure:
                 yerr=one.half_width,
                 color=COLOURS[index],
                 error_kw={"elinewidth": 0.8, "ecolor": INK, "capsize": 2},
-                label=page if place == 0 else None,
+                label=f"page of {page}" if place == 0 else None,
             )
+            bound = paper.get(f"page-{_SIZES[index]}-{congestion}-{scheme}")
+            if bound is not None:
+                mark = "v" if (congestion, scheme, index) == ("reno", "cra", 2) else "^"
+                axes.plot(
+                    place + (index - 1) * width,
+                    bound,
+                    mark,
+                    markersize=8,
+                    markerfacecolor="white",
+                    markeredgecolor=INK,
+                    zorder=4,
+                    label=_WORDS[mark] if mark not in marked else None,
+                )
+                marked.add(mark)
     axes.set_xticks(range(len(labels)), labels)
     axes.grid(visible=False, axis="x")
     axes.set_title("Transfer time of a page on the forward link")
     axes.set_ylabel("time (s)")
-    axes.legend(title="page", loc="upper left", ncols=3)
+    figure.legend(loc="outside lower center", ncols=5)
     return figure

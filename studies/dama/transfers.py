@@ -14,7 +14,7 @@ from bentpipe.predict import count_round_trips, transfer_time
 from bentpipe.runs import Run
 from bentpipe.statistics import Mean, mean_of
 
-from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Scheme
+from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, SECTIONS, Congestion, Scheme
 
 HERE: Final = Path(__file__).parent
 
@@ -27,6 +27,12 @@ Page = Literal["34.5 kB", "144 kB", "440 kB"]
 
 #: Pages of a class that are fetched, each in a run of its own.
 SEEDS: Final = tuple(range(1, 41))
+
+#: The other reading of the paper's "eight objects per connection": sixteen per page on its two connections.
+SIXTEEN: Final = 16
+#: Even pages are all alike, so that only the moment within a superframe is varied at which they are asked for.
+MOMENTS: Final = tuple(range(12))
+SUPERFRAME_MS: Final = 94.0
 
 #: RTT_0 and ssthresh of the paper, payload of a segment.
 RTT0_S: Final = 0.5
@@ -69,6 +75,35 @@ class Transfer:
     def deviation_percent(self) -> float:
         """How far equation 9 is from the simulation, in percent of it."""
         return 100 * (self.equation_s / self.simulated_s - 1)
+
+
+@dataclass(frozen=True)
+class EvenDownload:
+    """A page of a class that has sixteen objects of one size, whose acknowledgments have 64 bytes as in T_I-causes
+    (``SECTIONS``). ``moment`` is one of :data:`MOMENTS`."""
+
+    congestion: Congestion
+    scheme: Scheme
+    page: Page
+    moment: int
+
+    @property
+    def job(self) -> Job:
+        """The run that gives the values of this case."""
+        name = f"even-page-{self.congestion}-{self.scheme}-{self.page.replace(' ', '')}-{self.moment}"
+        size = round(1000 * float(self.page.split()[0]) / SIXTEEN)
+        changes = (
+            *_scheme(self.scheme),
+            *SECTIONS.overrides,
+            f"flow.page.transport.congestion={CONTROLS[self.congestion]}",
+            f'flow.page.start="{SUPERFRAME_MS * self.moment / len(MOMENTS):.3f} ms"',
+            f'flow.page.app.object="{size} B"',
+            # Bounds must differ.
+            f'flow.page.app.object_min="{size - 1} B"',
+            f'flow.page.app.object_max="{size + 1} B"',
+            *(f"flow.page.app.{key}={SIXTEEN}" for key in ("objects", "objects_min", "objects_max")),
+        )
+        return Job(name, HERE / "page.toml", changes)
 
 
 @dataclass(frozen=True)
@@ -139,14 +174,25 @@ def simulate_pages(out: Path, progress: Progress, objects: int = 8) -> Mapping[B
 
     The pages of a seed are the same with every scheme and congestion control.
     """
-    downloads = {bar: [Download(*bar, seed, objects) for seed in SEEDS] for bar in BARS}
-    jobs = [one.job for several in downloads.values() for one in several]
-    runs = run_all(jobs, out, progress)
+    return _mean_times(
+        {bar: [Download(*bar, seed, objects).job for seed in SEEDS] for bar in BARS}, out, progress
+    )
 
-    def took_s(download: Download) -> float:
-        row = runs[download.job].flows.row(0, named=True)
+
+def simulate_even_pages(out: Path, progress: Progress) -> Mapping[Bar, Mean]:
+    """The same of pages of sixteen objects of one size."""
+    return _mean_times(
+        {bar: [EvenDownload(*bar, moment).job for moment in MOMENTS] for bar in BARS}, out, progress
+    )
+
+
+def _mean_times(jobs: Mapping[Bar, Sequence[Job]], out: Path, progress: Progress) -> Mapping[Bar, Mean]:
+    runs = run_all([job for several in jobs.values() for job in several], out, progress)
+
+    def took_s(job: Job) -> float:
+        row = runs[job].flows.row(0, named=True)
         if row["transactions"] != 1:
-            raise RuntimeError(f"{download.job.name}: the page has not arrived by the end of the run")
+            raise RuntimeError(f"{job.name}: the page has not arrived by the end of the run")
         return float(row["transaction_max"])
 
-    return {bar: mean_of([took_s(one) for one in several]) for bar, several in downloads.items()}
+    return {bar: mean_of([took_s(job) for job in several]) for bar, several in jobs.items()}
