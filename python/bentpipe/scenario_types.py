@@ -125,6 +125,7 @@ __all__ = [
     "SkyplexAccess",
     "SpaceFrame",
     "SpacePackets",
+    "Spacing",
     "Span",
     "Speed",
     "Starts",
@@ -1981,6 +1982,11 @@ class Thresholds(TypedDict):
     """Drop probability just below `max` (max_p), 0.1 by default."""
 
 
+#: How drops are drawn from the probability p_b that belongs to an average (Floyd and Jacobson 1993, section
+#: 7).
+Spacing: TypeAlias = 'Literal["uniform", "geometric"]'
+
+
 class ScheduledClass(TypedDict):
     """A class of a scheduling queue: it has a name, selects packets by DSCP and keeps them in a queue of its
     own."""
@@ -2130,6 +2136,8 @@ class WredQueue(TypedDict):
     """Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped."""
     red: NotRequired[Thresholds]
     """Thresholds for red packets: high drop precedence (AFx3)."""
+    spacing: NotRequired[Spacing]
+    """How drops are drawn from the probability: uniform by default (RED)."""
     typical: NotRequired[Size]
     """Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the averages decay as if
     such packets were being sent."""

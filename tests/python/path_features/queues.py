@@ -50,6 +50,8 @@ ROWS: Final[tuple[Row, ...]] = (
     _queue("wred", "yellow red average average.all", 'average="all"', "wred"),
     _queue("wred", "average.coupled", 'average="coupled"', "wred"),
     _queue("wred", "average.own", 'average="own"', "wred"),
+    _queue("wred", "spacing spacing.uniform", 'spacing="uniform"', "wred"),
+    _queue("wred", "spacing.geometric", 'spacing="geometric"', "wred"),
     _queue(
         "codel",
         "target interval packets ecn largest",

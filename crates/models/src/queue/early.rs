@@ -173,6 +173,21 @@ impl Spread {
     }
 }
 
+/// Decides about a packet by the average alone, with p_b itself ("method 1" of section 7), so that the number of packets
+/// between drops is geometric. At the same average it drops fewer packets than [`Spread`], almost half as many where
+/// p_b is small.
+#[inline]
+pub fn decide_alone(curve: &Curve, average: f64, stream: &mut Stream) -> Fate {
+    let probability = curve.probability(average);
+    if probability >= 1.0 {
+        Fate::Forced
+    } else if probability > 0.0 && stream.chance(probability) {
+        Fate::Early
+    } else {
+        Fate::Spared
+    }
+}
+
 /// Turns the decision into a verdict; `room` tells whether the queue has space left.
 #[inline]
 pub fn verdict(fate: Fate, room: bool, ecn: bool, packet: &mut Packet) -> Verdict {
@@ -247,6 +262,27 @@ mod tests {
         // 40000 gaps of 25 on average, 816 of each length, give or take five standard deviations.
         assert!(gaps[1..].iter().all(|count| (675..960).contains(count)), "{gaps:?}");
         assert_eq!(gaps[0], 0);
+    }
+
+    #[test]
+    fn packets_between_drops_are_geometric_without_spreading() {
+        // Section 7, method 1: the mean gap is 1 / p_b and its variance (1 - p_b) / p_b^2; uniform gaps have 25 and 200.
+        let curve = Curve { min: 5.0, max: 15.0, most: 0.02, gentle: false };
+        let mut stream = Streams::new(1, 0).stream("red");
+        let (mut gaps, mut since) = (Vec::new(), 0.0);
+        for _ in 0..1_000_000 {
+            since += 1.0;
+            if decide_alone(&curve, 15.0 - 1e-9, &mut stream) == Fate::Early {
+                gaps.push(std::mem::take(&mut since));
+            }
+        }
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / gaps.len() as f64;
+        // 20000 gaps, five standard deviations of each.
+        assert!((mean - 50.0).abs() < 1.8, "{mean}");
+        assert!((variance / 2450.0 - 1.0).abs() < 0.1, "{variance}");
+        assert_eq!(decide_alone(&curve, 4.9, &mut stream), Fate::Spared);
+        assert_eq!(decide_alone(&curve, 15.0, &mut stream), Fate::Forced);
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //! queue = { kind = "wred", average = "coupled", red = { min = 30, max = 90, probability = 0.1 } }
 //! ```
 //!
+//! With `spacing = "geometric"` each packet is dropped with the probability of its average alone, instead of RED's even spacing.
+//!
 //! While packets are waiting but none that an average counts, that average decays with each arrival; when the
 //! queue is empty, with the idle time.
 
@@ -55,6 +57,18 @@ pub enum Counted {
     Own,
 }
 
+/// How drops are drawn from the probability p_b that belongs to an average (Floyd and Jacobson 1993, section 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// The number of packets between two drops is uniformly distributed (method 2, RED's own).
+    #[default]
+    Uniform,
+    /// Each packet is dropped with p_b, so that this number is geometrically distributed (method 1). At the same
+    /// average fewer packets are dropped, almost half as many where p_b is small, and queues become longer.
+    Geometric,
+}
+
 /// Weighted RED (Clark and Fang 1998): RED with thresholds for each of the three drop precedences of assured
 /// forwarding (RFC 2597, section 2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +85,8 @@ pub struct Config {
     pub red: Thresholds,
     /// The packets that each average queue counts: all by default (WRED).
     pub average: Counted,
+    /// How drops are drawn from the probability: uniform by default (RED).
+    pub spacing: Spacing,
     /// Whether the drop probability keeps rising beyond `max`, to 1 at twice `max`, instead of jumping to 1;
     /// off by default.
     pub gentle: bool,
@@ -92,6 +108,7 @@ impl Default for Config {
             yellow: Thresholds::new(40, 60),
             red: Thresholds::new(20, 40),
             average: Counted::All,
+            spacing: Spacing::Uniform,
             gentle: false,
             weight: early::weight(),
             typical: early::typical(),
@@ -125,6 +142,7 @@ impl Discipline for Config {
 struct Wred {
     packets: u64,
     counted: Counted,
+    spacing: Spacing,
     /// Indexed by drop precedence, like all that follow.
     curves: [Curve; 3],
     spreads: [Spread; 3],
@@ -146,6 +164,7 @@ impl Wred {
         Wred {
             packets: config.packets.value(),
             counted: config.average,
+            spacing: config.spacing,
             curves: [config.green, config.yellow, config.red].map(curve),
             spreads: Default::default(),
             averages: std::array::from_fn(|_| Average::new(config.weight, config.typical, rate)),
@@ -181,7 +200,11 @@ impl Admission for Wred {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: Backlog, stream: &mut Stream) -> Verdict {
         let precedence = Dscp::new(packet.dscp & 63).map_or(0, Dscp::precedence);
         let average = self.average(now, precedence, backlog);
-        let fate = self.spreads[precedence].decide(&self.curves[precedence], average, stream);
+        let curve = &self.curves[precedence];
+        let fate = match self.spacing {
+            Spacing::Uniform => self.spreads[precedence].decide(curve, average, stream),
+            Spacing::Geometric => early::decide_alone(curve, average, stream),
+        };
         let verdict = early::verdict(fate, backlog.packets < self.packets, self.ecn, packet);
         if verdict == Verdict::Admit {
             self.waiting.push_back(precedence as u8);
