@@ -12,7 +12,7 @@ from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.studies import Table, bar
 
 from .measures import row_of
-from .points import BER, BER_TWICE, points_of
+from .points import BER, BER_TWICE, Points, of_constellation, points_of, timers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +25,8 @@ CORNERS: Final[dict[str, Any]] = {
     "flow.files.app.every": ["60 s", "6 s"],
     BER: [1e-7, 1e-5],
 }
+#: Whether RED spaces its drops evenly.
+SPACING: Final = "network.sky.gsl.queue.spacing"
 _ERRORS: Final = ("network.sky.gsl.error={kind = 'bit', rate = 1e-7}", f"{BER}=0.0")
 
 #: The set-up of the study, then with one assumption changed each.
@@ -33,6 +35,8 @@ SETUPS: Final[dict[str, tuple[Sequence[str], dict[str, Any]]]] = {
     "errors on both satellite links": (_ERRORS, {BER: None, BER_TWICE: [1e-7, 1e-5]}),
     "an acknowledgment for two segments": (("flow.files.transport.delayed_ack=true",), {}),
     "initial window of 3": (("flow.files.transport.initial_window=3",), {}),
+    "drops by the average alone": ((f"{SPACING}=geometric",), {}),
+    "another draw of arrivals and files": (("seed=2",), {}),
     "the nearest satellite": (("network.sky.gsl.choice={kind = 'highest-elevation'}",), {}),
     "at 06:00 UTC": (('network.sky.epoch="2000-01-01T06:00:00Z"',), {}),
     "at 18:00 UTC": (('network.sky.epoch="2000-01-01T18:00:00Z"',), {}),
@@ -68,6 +72,34 @@ def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
         header,
         rows,
     )
+
+
+#: The point that is the worst of the campaign.
+WORST: Final[dict[str, Any]] = {"flow.files.app.size": ["2 MB"], "flow.files.app.every": ["6 s"]}
+
+#: Seed of another draw of arrivals and files than the study's.
+DRAW: Final = 3
+
+
+def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]:
+    """Worst delay and loss where RED drops each packet by the average alone, and the hours over GEO with another draw
+    of arrivals and files."""
+    alone = points_of(
+        scenario, out / "causes", 1, overrides=(f"{SPACING}=geometric",), vary=WORST, quiet=quiet
+    )
+    draw = points_of(
+        scenario, out / "draw", 1, overrides=(f"seed={DRAW}",), vary={"preset": ["geo-five"]}, quiet=quiet
+    )
+
+    def most(points: Points, constellation: str, measure: str) -> float:
+        return max(of[measure].value for of in of_constellation(points, constellation).values())
+
+    return {
+        "alone-worst-delay-leo": most(alone, "LEO", "delay_s"),
+        "alone-loss-most-geo": most(alone, "GEO", "loss"),
+        "draw-deviation-geo": timers(draw, "GEO").deviation_s,
+        "draw-loss-most-geo": most(draw, "GEO", "loss"),
+    }
 
 
 def day(scenario: Path, out: Path, *, quiet: bool) -> tuple[Table, Figure]:

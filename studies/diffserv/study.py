@@ -13,7 +13,7 @@ from .figures import draw
 from .measures import measure, table_3
 from .points import points_of
 from .segments import captures
-from .setups import day, setups
+from .setups import causes, day, setups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,9 +23,9 @@ HERE: Final = Path(__file__).parent
 #: Twelve short runs: the values that the test `small` varies.
 SMALL: Final = {"flow.files.app.size": ["500 kB"], "flow.files.app.every": ["60 s", "6 s"]}
 
-#: The 240 hours; delay from a segment's first transmission; tables of the assumptions and of the day. Only the first
-#: two judge statements.
-TESTS: Final = ("campaign", "first", "set-up", "day", "small")
+#: The 240 hours; hours with RED's drops or arrivals and files drawn otherwise; delay from a segment's first
+#: transmission; tables of the assumptions and of the day. Only the first three judge statements.
+TESTS: Final = ("campaign", "causes", "first", "set-up", "day", "small")
 
 
 def reproduce(test: str | None, out: Path, json: bool, replications: int = 1) -> Reproduction:
@@ -48,6 +48,8 @@ def reproduce(test: str | None, out: Path, json: bool, replications: int = 1) ->
         ours |= measure(points)
         tables.append(table_3(points))
         figures |= draw(points)
+    if "causes" in asked:
+        ours |= causes(scenario, out, quiet=json)
     if "first" in asked:
         values, table = captures(out, quiet=json)
         ours |= values
