@@ -88,5 +88,5 @@ def pages(times: Mapping[Bar, Mean], paper: Mapping[str, float]) -> Figure:
     axes.grid(visible=False, axis="x")
     axes.set_title("Transfer time of a page on the forward link")
     axes.set_ylabel("time (s)")
-    figure.legend(loc="outside lower center", ncols=5)
+    figure.legend(loc="outside lower center", ncols=3)
     return figure
