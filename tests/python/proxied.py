@@ -129,8 +129,9 @@ class Lab:
         words = [*self.proxy.inside, python, *START[1:], "pep", *map(str, options)]
         self._log.unlink(missing_ok=True)
         with self._log.open("w") as log:
-            # A separate session, so that Ctrl-C in a test does not reach the proxy.
-            self.process = subprocess.Popen(words, env=self.variables, stderr=log, start_new_session=True)
+            # A separate process group, so that Ctrl-C in a test does not reach the proxy. Not a session: the kernel's
+            # scheduler shares processors between sessions (sched_autogroup), so that benches would compare shares.
+            self.process = subprocess.Popen(words, env=self.variables, stderr=log, process_group=0)
         until(lambda: self.process is None or self.process.poll() is not None or self.events("ready"))
         assert self.process.poll() is None, self._log.read_text()
 
