@@ -161,20 +161,27 @@ impl Rules {
         // Not for this machine itself.
         let _ = writeln!(script, "  fib daddr type != unicast return\n  ip6 daddr fe80::/10 return");
         script += &spread(workers, "saddr", "sport", first);
+        // A packet of a connection that is there is looked up among the sockets once. A server's SYN-ACK is told only if
+        // it names a class of service, as most do not.
         let _ = writeln!(
             script,
             " }}\n chain again {{\n{}\
              }}\n chain answers {{\n{}\
-             }}\n chain prerouting {{\n  type filter hook prerouting priority raw; policy accept;\n  \
-             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 {ours}\n  \
-             meta l4proto != tcp accept\n  \
+             }}\n chain there {{\n  \
+             tcp flags & (syn|ack) == syn|ack ip dscp != 0 jump answers\n  \
+             tcp flags & (syn|ack) == syn|ack ip6 dscp != 0 jump answers\n  \
+             notrack {ours}\n }}\n \
+             chain segments {{\n  \
              iifname lo meta mark & {mark} == {mark} {SYN} notrack goto again\n  \
              {SYN} iifname != lo jump new\n  \
-             socket transparent 1 tcp flags & (syn|ack) == syn|ack jump answers\n  \
-             socket transparent 1 notrack {ours}\n }}\n \
-             chain output {{\n  type filter hook output priority raw; policy accept;\n\
-             {unreachable}  \
-             meta l4proto tcp socket transparent 1 notrack\n }}\n}}",
+             socket transparent 1 goto there\n }}\n \
+             chain prerouting {{\n  type filter hook prerouting priority raw; policy accept;\n  \
+             meta l4proto tcp goto segments\n  \
+             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 {ours}\n }}\n \
+             chain sent {{\n  socket transparent 1 notrack\n }}\n \
+             chain output {{\n  type filter hook output priority raw; policy accept;\n  \
+             meta l4proto tcp goto sent\n\
+             {unreachable} }}\n}}",
             spread(workers, "saddr", "sport", "take"),
             spread(workers, "daddr", "dport", "tell"),
         );
