@@ -4,7 +4,7 @@
 //! would for the sink itself. Little data is copied through a buffer that all connections of a worker share; as soon as
 //! one read fills it, the direction is taken for bulk, and its pages go through a pipe uncopied (splice(2)).
 
-use crate::pipe::{Pipe, Pipes, CAPACITY};
+use crate::pipe::{Pipe, Pipes};
 use nix::errno::Errno;
 use nix::fcntl::{splice, SpliceFFlags};
 use socket2::Socket;
@@ -187,7 +187,7 @@ impl Direction {
     }
 
     fn take_by_pipe(&mut self, source: &Socket, pipe: Pipe, pipes: &mut Pipes) -> io::Result<usize> {
-        let taken = spliced(source, &pipe.into, CAPACITY);
+        let taken = spliced(source, &pipe.into, pipe.capacity);
         let Ok(Some(taken @ 1..)) = taken else {
             pipes.give_back(pipe);
             match taken? {
@@ -203,8 +203,8 @@ impl Direction {
 
     /// Ends the direction and returns what it carried.
     pub fn end(self, pipes: &mut Pipes) {
-        if matches!(self.carried, Carried::Pipe(..)) {
-            pipes.lost();
+        if let Carried::Pipe(pipe, _) = &self.carried {
+            pipes.lost(pipe);
         }
     }
 }
