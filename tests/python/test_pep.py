@@ -106,6 +106,20 @@ def test_a_reset_is_passed_on(lab: Lab, who: str) -> None:
     assert lab.metric("reset_total") == 1
 
 
+def test_a_fin_stays_with_the_last_data(lab: Lab) -> None:
+    lab.start()
+    near, far = lab.pair()
+    tap = lab.client.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
+    tap.settimeout(10)
+    far.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+    far.sendall(b"x" * 100)
+    far.shutdown(socket.SHUT_WR)
+    assert received(near) == b"x" * 100
+    packets = iter(lambda: tap.recv(200), b"")
+    # The packet with those 100 bytes, after 20 of IPv4 and 32 of TCP, whose byte 13 has the flags.
+    assert next(packet for packet in packets if packet[9] == 6 and packet[2:4] == b"\x00\x98")[33] & 1
+
+
 def test_a_reset_reaches_an_end_that_does_not_read(lab: Lab) -> None:
     lab.start(*METRICS, "--buffer", 65536)
     near, far = lab.pair()

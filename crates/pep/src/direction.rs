@@ -8,7 +8,7 @@ use crate::pipe::{Pipe, Pipes};
 use nix::errno::Errno;
 use nix::fcntl::{splice, SpliceFFlags};
 use socket2::Socket;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::Shutdown;
 use std::ops::Range;
 
@@ -35,6 +35,8 @@ pub struct Direction {
     pub readable: bool,
     /// Whether the source has sent its FIN, or is broken: it is read to the end.
     pub ending: bool,
+    /// Whether the source is broken.
+    pub broken: bool,
     /// Whether the sink may have room.
     pub writable: bool,
     carried: Carried,
@@ -138,7 +140,7 @@ impl Direction {
                         }
                     }
                 },
-                Carried::Copied(bytes, from) => match now(|| write(sink, &bytes[*from..]))? {
+                Carried::Copied(bytes, from) => match now(|| write(sink, &bytes[*from..], false))? {
                     None => self.writable = false,
                     Some(given) => {
                         self.bytes += given as u64;
@@ -175,7 +177,9 @@ impl Direction {
         self.readable = self.bulk || self.ending;
         let mut rest: Range<usize> = 0..taken;
         while !rest.is_empty() {
-            let Some(given) = now(|| write(sink, &buffer[rest.clone()]))? else {
+            // The FIN is here as well, and follows in this visit or the next: both leave in one segment.
+            let more = self.ending && !self.broken;
+            let Some(given) = now(|| write(sink, &buffer[rest.clone()], more))? else {
                 self.writable = false;
                 self.carried = Carried::Copied(buffer[rest].into(), 0);
                 break;
@@ -209,6 +213,7 @@ impl Direction {
     }
 }
 
-fn write(mut sink: &Socket, bytes: &[u8]) -> io::Result<usize> {
-    sink.write(bytes)
+/// Gives bytes to a socket, which waits for further ones before it sends the last of them if there are `more`.
+fn write(sink: &Socket, bytes: &[u8], more: bool) -> io::Result<usize> {
+    sink.send_with_flags(bytes, if more { libc::MSG_MORE | libc::MSG_NOSIGNAL } else { libc::MSG_NOSIGNAL })
 }

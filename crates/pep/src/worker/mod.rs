@@ -182,6 +182,7 @@ impl Worker {
         };
         from.readable |= flags.intersects(end | EpollFlags::EPOLLIN);
         from.ending |= flags.intersects(end);
+        from.broken |= broken;
         to.writable |= flags.intersects(end | EpollFlags::EPOLLOUT);
         match &connection.phase {
             Phase::Connecting(_) if side == CLIENT => {
