@@ -105,7 +105,7 @@ proptest! {
                 if satellite == a || satellite == b {
                     let other = tree.paths.costs[a + b - satellite];
                     // One hop more than a neighbour's path is never needed.
-                    prop_assert!(!hops || *cost >> 64 <= (other >> 64).saturating_add(1));
+                    prop_assert!(!hops || *cost == UNREACHED || metric.hops_of(*cost) <= metric.hops_of(other) + 1);
                 }
             }
             match hop {

@@ -9,14 +9,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Cost of a path: what is minimised, and below it what decides among equals.
-pub type Cost = u128;
+/// Cost of a path: what is minimised, and below it what decides among equals. Every link and every way down costs something.
+pub type Cost = u64;
 
-/// The cost where there is no path.
-pub const UNREACHED: Cost = Cost::MAX;
+/// The cost where there is no path, and of a link that is down: so large that no sum with it is less, and so small that a sum of two is a number.
+pub const UNREACHED: Cost = Cost::MAX >> 1;
 
 /// A cost that has not been determined yet.
-const UNKNOWN: Cost = Cost::MAX - 1;
+const UNKNOWN: Cost = Cost::MAX;
 
 /// The next hop of a packet at a satellite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct Paths {
     pub hops: Vec<Hop>,
     /// The cost of the path to the destination by satellite.
     pub costs: Vec<Cost>,
+    /// The satellites in an order in which each should follow its next hop.
+    order: Vec<u32>,
 }
 
 /// The links that may exist between satellites.
@@ -61,12 +63,21 @@ pub struct Graph {
     edges: Vec<(u32, u32)>,
     /// Index of each satellite's first edge; one more entry than satellites.
     offsets: Vec<u32>,
+    /// Memory for computations.
+    costs: Vec<Cost>,
+    queue: BinaryHeap<Reverse<(Cost, u32)>>,
+    doubtful: Vec<u32>,
+    changed: Vec<u32>,
 }
 
 impl Paths {
     /// No path from any of `count` satellites.
     pub fn none(count: usize) -> Paths {
-        Paths { hops: vec![Hop::None; count], costs: vec![UNREACHED; count] }
+        Paths {
+            hops: vec![Hop::None; count],
+            costs: vec![UNREACHED; count],
+            order: (0..count as u32).collect(),
+        }
     }
 }
 
@@ -84,7 +95,8 @@ impl Graph {
             edges.extend(list);
             offsets.push(edges.len() as u32);
         }
-        Graph { ends, edges, offsets }
+        let (costs, queue) = (vec![UNKNOWN; count], BinaryHeap::new());
+        Graph { ends, edges, offsets, costs, queue, doubtful: Vec::new(), changed: Vec::new() }
     }
 
     /// Neighbours of a satellite, and the links to them.
@@ -119,24 +131,30 @@ impl Graph {
                 continue;
             }
             for &(from, isl) in self.edges_of(satellite) {
-                let weight = weights[isl as usize];
-                if weight == UNREACHED || !free(from) {
-                    continue;
-                }
-                if known + weight < paths.costs[from as usize] {
-                    paths.costs[from as usize] = known + weight;
+                let offer = known + weights[isl as usize];
+                if offer < paths.costs[from as usize] && free(from) {
+                    paths.costs[from as usize] = offer;
                     paths.hops[from as usize] = Hop::Isl(isl);
-                    queue.push(Reverse((known + weight, from)));
+                    queue.push(Reverse((offer, from)));
                 }
             }
         }
     }
 
     /// Derives the paths in the present state from those of an earlier state.
-    pub fn renew(&self, paths: &mut Paths, roots: &[Root], weights: &[Cost]) {
-        self.follow_former(paths, roots, weights);
-        let mut queue = BinaryHeap::new();
-        for satellite in 0..paths.hops.len() as u32 {
+    pub fn renew(&mut self, paths: &mut Paths, roots: &[Root], weights: &[Cost]) {
+        let steps = self.follow_former(paths, roots, weights).unwrap_or_else(|| {
+            let Paths { costs, order, .. } = &mut *paths;
+            order.sort_unstable_by_key(|satellite| costs[*satellite as usize]);
+            self.follow_former(paths, roots, weights).expect("the next hop costs less")
+        });
+        std::mem::swap(&mut paths.costs, &mut self.costs);
+        let mut doubtful = std::mem::take(&mut self.doubtful);
+        doubtful.clear();
+        doubtful.extend(roots.iter().map(|root| root.satellite));
+        let equal = self.compare(&paths.costs, weights, &mut doubtful);
+        let mut queue = std::mem::take(&mut self.queue);
+        for &satellite in &doubtful {
             let (cost, hop) = self.best(satellite, paths, roots, weights);
             paths.hops[satellite as usize] = hop;
             if cost < paths.costs[satellite as usize] {
@@ -144,58 +162,82 @@ impl Graph {
                 queue.push(Reverse((cost, satellite)));
             }
         }
-        let mut changed = Vec::new();
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.clear();
         while let Some(Reverse((known, satellite))) = queue.pop() {
             if known != paths.costs[satellite as usize] {
                 continue;
             }
             changed.push(satellite);
             for &(from, isl) in self.edges_of(satellite) {
-                let weight = weights[isl as usize];
-                if weight != UNREACHED && known + weight < paths.costs[from as usize] {
-                    paths.costs[from as usize] = known + weight;
-                    queue.push(Reverse((known + weight, from)));
+                let offer = known + weights[isl as usize];
+                if offer < paths.costs[from as usize] {
+                    paths.costs[from as usize] = offer;
+                    queue.push(Reverse((offer, from)));
                 }
             }
         }
-        for satellite in changed {
-            paths.hops[satellite as usize] = self.best(satellite, paths, roots, weights).1;
-            for &(beside, _) in self.edges_of(satellite) {
-                paths.hops[beside as usize] = self.best(beside, paths, roots, weights).1;
+        if equal > steps {
+            // Some satellite has the choice between equal paths, and any change may decide it.
+            for satellite in 0..paths.hops.len() as u32 {
+                paths.hops[satellite as usize] = self.best(satellite, paths, roots, weights).1;
+            }
+        } else {
+            for &satellite in &changed {
+                paths.hops[satellite as usize] = self.best(satellite, paths, roots, weights).1;
+                for &(beside, _) in self.edges_of(satellite) {
+                    paths.hops[beside as usize] = self.best(beside, paths, roots, weights).1;
+                }
             }
         }
+        (self.queue, self.doubtful, self.changed) = (queue, doubtful, changed);
     }
 
-    /// Sets the costs to those of the former paths in the present state.
-    fn follow_former(&self, paths: &mut Paths, roots: &[Root], weights: &[Cost]) {
-        let Paths { hops, costs } = paths;
-        costs.fill(UNKNOWN);
-        let mut behind = Vec::new();
-        for satellite in 0..hops.len() as u32 {
-            let mut at = satellite;
-            let mut cost = loop {
-                if costs[at as usize] != UNKNOWN {
-                    break costs[at as usize];
+    /// Determines the costs of the former paths in the present state, from the roots on, and removes the hops of paths that
+    /// have ended. Returns the number of links that are next hops; `None` if a satellite comes before its next hop.
+    fn follow_former(&mut self, paths: &mut Paths, roots: &[Root], weights: &[Cost]) -> Option<usize> {
+        let Paths { hops, order, .. } = paths;
+        self.costs.fill(UNKNOWN);
+        let mut steps = 0;
+        for &satellite in &order[..] {
+            let hop = &mut hops[satellite as usize];
+            let cost = match *hop {
+                Hop::Isl(isl) => {
+                    let onwards = self.costs[self.other_end(isl, satellite) as usize];
+                    if onwards == UNKNOWN {
+                        return None;
+                    }
+                    onwards + weights[isl as usize]
                 }
-                behind.push(at);
-                match hops[at as usize] {
-                    Hop::Isl(isl) => at = self.other_end(isl, at),
-                    // The way down is not part of the path, so that the last satellite's cost follows.
-                    _ => break UNKNOWN,
+                _ => {
+                    let here = roots.iter().filter(|root| root.satellite == satellite);
+                    here.map(|root| root.cost).min().unwrap_or(UNREACHED)
                 }
             };
-            while let Some(satellite) = behind.pop() {
-                let weight = match hops[satellite as usize] {
-                    Hop::Isl(isl) => weights[isl as usize],
-                    _ => UNREACHED,
-                };
-                cost = if cost < UNKNOWN && weight != UNREACHED { cost + weight } else { UNREACHED };
-                for root in roots.iter().filter(|root| root.satellite == satellite) {
-                    cost = cost.min(root.cost);
-                }
-                costs[satellite as usize] = cost;
+            if cost >= UNREACHED {
+                *hop = Hop::None;
+            }
+            steps += usize::from(matches!(hop, Hop::Isl(_)));
+            self.costs[satellite as usize] = cost.min(UNREACHED);
+        }
+        Some(steps)
+    }
+
+    /// Adds to `doubtful` the satellites to which a link offers less than their cost. Returns the number of links and
+    /// directions that offer just that, as every next hop does.
+    fn compare(&self, costs: &[Cost], weights: &[Cost], doubtful: &mut Vec<u32>) -> usize {
+        let mut equal = 0;
+        for (&(a, b), weight) in self.ends.iter().zip(weights) {
+            let (of_a, of_b) = (costs[a as usize], costs[b as usize]);
+            let (to_a, to_b) = (of_b + weight, of_a + weight);
+            equal += usize::from(to_a == of_a) + usize::from(to_b == of_b);
+            if to_a < of_a {
+                doubtful.push(a);
+            } else if to_b < of_b {
+                doubtful.push(b);
             }
         }
+        equal
     }
 
     /// The least cost of a satellite by the costs of its neighbours, and its next hop.
@@ -203,11 +245,8 @@ impl Graph {
     fn best(&self, satellite: u32, paths: &Paths, roots: &[Root], weights: &[Cost]) -> (Cost, Hop) {
         let (mut best, mut over, mut hop) = (UNREACHED, (UNREACHED, 0), Hop::None);
         for &(to, isl) in self.edges_of(satellite) {
-            let (onwards, weight) = (paths.costs[to as usize], weights[isl as usize]);
-            if onwards == UNREACHED || weight == UNREACHED {
-                continue;
-            }
-            let cost = onwards + weight;
+            let onwards = paths.costs[to as usize];
+            let cost = onwards + weights[isl as usize];
             if cost < best || (cost == best && (onwards, to) < over) {
                 (best, over, hop) = (cost, (onwards, to), Hop::Isl(isl));
             }
@@ -229,19 +268,23 @@ mod tests {
 
     const SATELLITES: u32 = 24;
 
-    /// Costs with few different values, so that paths often cost the same, of links of which some are down.
+    /// Costs of links of which some are down: few different ones, so that paths often cost the same, or many.
     fn weights(links: usize) -> impl Strategy<Value = Vec<Cost>> {
-        let weight = prop_oneof![1 => Just(UNREACHED), 6 => (1u128..5).prop_map(|delay| delay << 64 | 1)];
-        prop::collection::vec(weight, links)
+        let of_values = move |down: u32, values: Cost| {
+            let weight = prop_oneof![down => Just(UNREACHED), 12 => 1..values];
+            prop::collection::vec(weight, links)
+        };
+        prop_oneof![of_values(2, 5), of_values(2, 1 << 40), of_values(1, 1 << 40)]
     }
 
     fn roots() -> impl Strategy<Value = Vec<Root>> {
-        let root = |(satellite, cost, antenna): (u32, u128, u32)| Root {
+        let root = |(satellite, cost, antenna): (u32, Cost, u32)| Root {
             satellite,
-            cost: cost << 64 | 1,
+            cost,
             hop: Hop::Down { site: 0, antenna },
         };
-        prop::collection::vec((0..SATELLITES, 0u128..9, 0u32..4).prop_map(root), 0..4)
+        let cost = prop_oneof![1 as Cost..9, 1 as Cost..1 << 40];
+        prop::collection::vec((0..SATELLITES, cost, 0u32..4).prop_map(root), 0..4)
     }
 
     proptest! {
@@ -251,7 +294,7 @@ mod tests {
                 .prop_map(|ends| ends.into_iter().filter(|(a, b)| a != b).collect::<Vec<_>>()),
             states in prop::collection::vec((weights(40), roots()), 2..8),
         ) {
-            let graph = Graph::new(SATELLITES as usize, ends);
+            let mut graph = Graph::new(SATELLITES as usize, ends);
             let (mut renewed, mut grown) = (Paths::none(24), Paths::none(24));
             for (weights, roots) in states {
                 graph.renew(&mut renewed, &roots, &weights);

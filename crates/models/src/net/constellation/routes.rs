@@ -53,8 +53,7 @@ pub struct Stamp {
 pub struct Tree {
     /// The state for which it was computed.
     pub stamp: Stamp,
-    /// The next hop and the cost by satellite: delay to the destination in ns and number of hops, in the order
-    /// of the metric.
+    /// The next hop and the cost by satellite, which [`Metric::delay_of`] and [`Metric::hops_of`] take apart.
     pub paths: Paths,
 }
 
@@ -214,7 +213,7 @@ impl Routes {
                 }
             }
             match paths.hops[at] {
-                Hop::Down { .. } => paths.costs[satellite] = cost_of(hops, hops),
+                Hop::Down { .. } => paths.costs[satellite] = self.metric.cost(hops, hops),
                 // A dead end or a circle.
                 _ => paths.hops[satellite] = Hop::None,
             }
@@ -255,7 +254,7 @@ impl Routes {
             for (antenna, satellite) in site.serving.iter().enumerate() {
                 let Some(satellite) = *satellite else { continue };
                 let range = site.observer.range(&topology.satellites[satellite as usize], seconds(at));
-                let cost = self.metric.cost((light_time(range) + exit.beyond).as_nanos());
+                let cost = self.metric.cost((light_time(range) + exit.beyond).as_nanos(), 1);
                 let hop = Hop::Down { site: exit.site, antenna: antenna as u32 };
                 roots.push(Root { satellite, cost, hop });
             }
@@ -288,7 +287,7 @@ impl Routes {
                 let satellite = (*satellite)?;
                 let onwards = paths.costs[satellite as usize];
                 let range = ground.observer.range(&topology.satellites[satellite as usize], seconds(at));
-                let more = self.metric.cost(light_time(range).as_nanos());
+                let more = self.metric.cost(light_time(range).as_nanos(), 1);
                 (onwards != UNREACHED).then(|| (onwards + more, (antenna as u32, satellite)))
             };
             let Some((cost, first)) = ground.serving.iter().enumerate().filter_map(up).min() else { break };
@@ -307,25 +306,36 @@ impl Routes {
     }
 }
 
-/// A cost of two parts, which add up separately.
-fn cost_of(first: u64, second: u64) -> Cost {
-    Cost::from(first) << 64 | Cost::from(second)
-}
+/// Bits of a cost for the number of hops, of which a path has at most as many as there are satellites.
+const HOP_BITS: u32 = 16;
+/// Bits of a cost for the delay in ns: 19.5 hours.
+const DELAY_BITS: u32 = 46;
+/// Greatest delay of one hop that counts.
+const LONGEST: u64 = 1 << (DELAY_BITS - 1);
 
 impl Metric {
-    /// The cost of one hop with this delay in ns.
-    fn cost(self, delay: u64) -> Cost {
+    /// The cost of `hops` hops with this delay in ns. Costs add up, both parts separately.
+    fn cost(self, delay: u64, hops: u64) -> Cost {
+        let delay = delay.min(LONGEST);
         match self {
-            Metric::Delay => cost_of(delay, 1),
-            Metric::Hops => cost_of(1, delay),
+            Metric::Delay => delay << HOP_BITS | hops,
+            Metric::Hops => hops << DELAY_BITS | delay,
         }
     }
 
     /// The delay of a path in ns.
-    fn delay_of(self, cost: Cost) -> u64 {
+    pub fn delay_of(self, cost: Cost) -> u64 {
         match self {
-            Metric::Delay => (cost >> 64) as u64,
-            Metric::Hops => cost as u64,
+            Metric::Delay => cost >> HOP_BITS,
+            Metric::Hops => cost & ((1 << DELAY_BITS) - 1),
+        }
+    }
+
+    /// The number of hops of a path, the one down included.
+    pub fn hops_of(self, cost: Cost) -> u64 {
+        match self {
+            Metric::Delay => cost & ((1 << HOP_BITS) - 1),
+            Metric::Hops => cost >> DELAY_BITS,
         }
     }
 }
@@ -347,7 +357,7 @@ impl Weights {
             let (a, b) = isl.ends;
             let chord = minus(&self.positions[a as usize], &self.positions[b as usize]);
             if isl.up {
-                metric.cost(light_time(length(&chord)).as_nanos())
+                metric.cost(light_time(length(&chord)).as_nanos(), 1)
             } else {
                 UNREACHED
             }
