@@ -4,6 +4,7 @@
 //! global state; that the crate and `bentpipe-models` build for wasm proves it in CI.
 
 pub mod address;
+mod calendar;
 mod document;
 mod dscp;
 mod kind;
@@ -18,6 +19,7 @@ mod wakes;
 mod whole;
 
 pub use address::{FlowId, NodeId};
+pub use calendar::Calendar;
 pub use dscp::Dscp;
 pub use kind::{inline_table, name_alone, Sample};
 pub use naming::{has_number, is_pattern, matches_pattern, natural_order, numbered, with_number};

@@ -543,3 +543,38 @@ fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way()
     let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| *reason).collect();
     assert_eq!(dropped, [HOLDS_TOO_MANY]);
 }
+
+proptest! {
+    /// Where only the size of a packet matters, it decides as the packet itself does, and nothing else differs afterwards.
+    #[test]
+    fn a_size_is_queued_as_a_packet_is(
+        packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
+        arrivals in prop::collection::vec((0u64..3_000_000, 40u32..9000), 1..200),
+    ) {
+        let queue = queue::Config::DropTail(drop_tail::Config {
+            packets: packets.map(Count::new),
+            bytes: bytes.map(bentpipe_core::Size::from_bytes),
+        });
+        let rate = Rate::from_bits_per_second(12_000_000);
+        let stream = || Streams::new(1, 0).stream("l");
+        let [mut by_size, mut by_packet] = [(); 2].map(|()| Transmitter::new(rate, queue.build(rate), None, stream(), None));
+        let (mut now, mut out) = (Time::ZERO, Outbox::default());
+        let report = |transmitter: &Transmitter, now| {
+            let mut report = Report::default();
+            transmitter.report("l", now, Held::default(), 0, &mut report);
+            format!("{:?}", report.rows())
+        };
+        for (number, (wait, size)) in (0..).zip(arrivals) {
+            now += Span::from_nanos(wait);
+            let mut arriving = packet(number, size);
+            let sent = by_packet.offer(now, &mut arriving, &mut out).ok();
+            prop_assert_eq!(by_size.offer_size(now, size), sent);
+            prop_assert_eq!(by_size.unsent(now), by_packet.unsent(now));
+            if sent.is_none() {
+                // It counts as dropped where the packet itself was offered.
+                prop_assert!(by_size.offer(now, &mut arriving, &mut out).is_err());
+            }
+        }
+        prop_assert_eq!(report(&by_size, now), report(&by_packet, now));
+    }
+}

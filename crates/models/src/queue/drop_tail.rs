@@ -10,7 +10,7 @@
 //! ```
 
 use super::limit::{self, DEFAULT_PACKETS};
-use super::{Admission, Backlog, Discipline, Queue, Verdict};
+use super::{Admission, Backlog, Discipline, Limits, Queue, Verdict};
 use crate::{facts, DropReason, Packet};
 use bentpipe_core::{Count, Dscp, Problems, Rate, Sample, Size, Stream, Time};
 use schemars::JsonSchema;
@@ -44,7 +44,7 @@ impl Default for Config {
 impl Discipline for Config {
     fn build(&self, _rate: Rate) -> Queue {
         let (packets, bytes) = limit::limits(self.packets, self.bytes);
-        Queue::Arrival(Box::new(DropTail { packets, bytes }))
+        Queue::Arrival(Box::new(DropTail(Limits { packets, bytes })))
     }
 
     fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
@@ -57,17 +57,18 @@ impl Discipline for Config {
     }
 }
 
-struct DropTail {
-    packets: u64,
-    bytes: u64,
-}
+struct DropTail(Limits);
 
 impl Admission for DropTail {
     fn admit(&mut self, _now: Time, packet: &mut Packet, backlog: Backlog, _stream: &mut Stream) -> Verdict {
-        if backlog.packets < self.packets && backlog.bytes + u64::from(packet.size) <= self.bytes {
+        if self.0.admit(backlog, packet.size) {
             Verdict::Admit
         } else {
             Verdict::Drop(FULL)
         }
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        Some(self.0)
     }
 }

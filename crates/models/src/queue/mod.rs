@@ -146,4 +146,26 @@ pub trait Admission: Send {
 
     /// Adopts a new rate of the link.
     fn set_rate(&mut self, _rate: Rate) {}
+
+    /// What it compares the backlog with, if that is all it does: the caller may then do so itself.
+    fn limits(&self) -> Option<Limits> {
+        None
+    }
+}
+
+/// The most that waits in a queue, the arriving packet included; `u64::MAX` for no limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Limits {
+    /// Number of packets.
+    pub packets: u64,
+    /// Their size in bytes.
+    pub bytes: u64,
+}
+
+impl Limits {
+    /// Whether a packet of `size` bytes may join this backlog.
+    #[inline]
+    pub fn admit(self, backlog: Backlog, size: u32) -> bool {
+        backlog.packets < self.packets && backlog.bytes + u64::from(size) <= self.bytes
+    }
 }

@@ -7,7 +7,7 @@
 //! queue = "unlimited"
 //! ```
 
-use super::{Admission, Backlog, Discipline, Queue, Verdict};
+use super::{Admission, Backlog, Discipline, Limits, Queue, Verdict};
 use crate::{facts, Packet};
 use bentpipe_core::{Dscp, Rate, Sample, Stream, Time};
 use schemars::JsonSchema;
@@ -44,5 +44,9 @@ impl Admission for Unlimited {
         _stream: &mut Stream,
     ) -> Verdict {
         Verdict::Admit
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        Some(Limits { packets: u64::MAX, bytes: u64::MAX })
     }
 }

@@ -5,13 +5,13 @@
 //! when the packet arrives, which is neglected. What leaves later never arrives earlier: distances change far
 //! more slowly than light travels, and rounding is held back.
 
+use super::flights::{Flights, Line, Slot, Taker};
 use super::ranging::Ranging;
 use crate::channel::{self, Errors, Fate};
 use crate::link::transmitter::Transmitter;
 use crate::queue;
 use crate::{DropReason, Held, Outbox, Packet};
-use bentpipe_core::{Rate, Report, Span, Stream, Time, Whole};
-use std::collections::VecDeque;
+use bentpipe_core::{Rate, Report, Span, Stream, Time};
 
 /// Rate, queue and errors of one direction of a link.
 #[derive(Clone, Debug)]
@@ -24,22 +24,16 @@ pub struct Kind {
     pub error: channel::Config,
 }
 
-/// An admitted packet, with the times at which its last bit leaves and arrives.
-struct Flying {
-    packet: Whole<Packet>,
-    sent: Time,
-    arrival: Time,
-}
-
-/// One direction of a link. What each packet needs comes first: of thousands of carriers, few are in the first-level cache.
-#[repr(C)]
+/// One direction of a link. What each packet needs comes first and shares cache lines: of thousands of carriers, few are in the
+/// first-level cache.
+#[repr(C, align(64))]
 pub struct Carrier {
-    flying: VecDeque<Flying>,
+    line: Line,
     /// Nothing arrives earlier than this.
     last: Time,
+    errors: Option<Errors>,
     ranging: Ranging,
     transmitter: Transmitter,
-    errors: Option<Errors>,
     error_drops: u64,
     name: String,
 }
@@ -50,6 +44,8 @@ pub struct Cut {
     pub sent: Vec<(Time, Packet)>,
     /// Waiting packets, the one in transmission included.
     pub waiting: Vec<Packet>,
+    /// Number of packets whose arrival had been determined.
+    pub flying: usize,
 }
 
 impl Carrier {
@@ -59,88 +55,89 @@ impl Carrier {
             name,
             transmitter: Transmitter::new(kind.rate, kind.queue.build(kind.rate), None, stream, None),
             errors: kind.error.errors(),
-            flying: VecDeque::new(),
+            line: Line::default(),
             last: Time::ZERO,
             ranging: Ranging::default(),
             error_drops: 0,
         }
     }
 
-    /// Offers a packet to the queue; `metres` returns the length of the path `t` seconds after the start of the run,
-    /// when the packet's last bit leaves, between the ends with number `ends`.
+    /// Offers a packet to the queue. Returns it and when its last bit will have left; none if it stays in the buffer.
     ///
     /// # Errors
     /// The reason for which the queue drops it, with the packet.
-    #[inline]
     pub fn offer(
         &mut self,
         now: Time,
         mut packet: Packet,
         out: &mut Outbox,
-        ends: u32,
-        metres: impl Fn(f64) -> f64,
-    ) -> Result<(), (Packet, DropReason)> {
+    ) -> Result<Option<(Packet, Time)>, (Packet, DropReason)> {
         if self.transmitter.is_buffered() {
-            if let Some((packet, sent)) = self.transmitter.accept(now, packet, out) {
-                self.fly(packet, sent, ends, metres);
-            }
-            return Ok(());
+            return Ok(self.transmitter.accept(now, packet, out));
         }
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => Err((packet, reason)),
-            Ok(sent) => {
-                self.fly(packet, sent, ends, metres);
-                Ok(())
-            }
+            Ok(sent) => Ok(Some((packet, sent))),
         }
     }
 
-    /// Starts transmitting the next buffered packet if it is ready, with `ends` and `metres` as in
-    /// [`offer`](Self::offer).
+    /// Offers a packet that comes from another link and remains in its place. Returns when its last bit will have left; none
+    /// if that takes the packet itself, by [`offer`](Self::offer).
     #[inline]
-    pub fn begin(&mut self, now: Time, out: &mut Outbox, ends: u32, metres: impl Fn(f64) -> f64) {
-        if let Some((packet, sent)) = self.transmitter.begin(now, out) {
-            self.fly(packet, sent, ends, metres);
-        }
+    pub fn offer_size(&mut self, now: Time, size: u32) -> Option<Time> {
+        self.transmitter.offer_size(now, size)
     }
 
+    /// Starts transmitting the next buffered packet if it is ready. Returns it and when its last bit will have left.
+    pub fn begin(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
+        self.transmitter.begin(now, out)
+    }
+
+    /// When the next packet leaves the buffer.
     #[inline]
-    fn fly(&mut self, packet: Packet, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) {
+    pub fn next_begin(&self) -> Option<Time> {
+        self.transmitter.next_begin()
+    }
+
+    /// Puts a packet whose last bit leaves at `sent` on its way, and returns when it arrives. `metres` returns the length of the
+    /// path `t` seconds after the start of the run, between the ends with number `ends`.
+    #[inline]
+    pub fn fly(
+        &mut self,
+        flights: &mut Flights,
+        slot: Slot,
+        (sent, to): (Time, Taker),
+        ends: u32,
+        metres: impl Fn(f64) -> f64,
+    ) -> Time {
         let arrival = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
         self.last = arrival;
-        self.flying.push_back(Flying { packet: Whole::new(packet), sent, arrival });
+        let flight = flights.flight(slot);
+        (flight.sent, flight.arrival, flight.to) = (sent, arrival, to);
+        self.line.push(flights, slot);
+        arrival
     }
 
-    /// Whether a buffered packet is ready to leave by now.
+    /// When the next packet arrives.
     #[inline]
-    pub fn begins(&self, now: Time) -> bool {
-        self.transmitter.next_begin().is_some_and(|begin| begin <= now)
-    }
-
-    /// When the next packet arrives, or leaves the buffer.
-    #[inline]
-    pub fn next(&self) -> Option<Time> {
-        let arrival = self.flying.front().map(|first| first.arrival);
-        match self.transmitter.next_begin() {
-            None => arrival,
-            begin => begin.into_iter().chain(arrival).min(),
-        }
+    pub fn next_arrival(&self, flights: &Flights) -> Option<Time> {
+        self.line.first(flights).map(|first| first.arrival)
     }
 
     /// The time for which a packet that arrives now would wait for its transmission.
-    pub fn wait(&self, now: Time) -> Span {
-        self.flying.back().map_or(Span::ZERO, |last| last.sent.max(now).since(now))
+    pub fn wait(&self, now: Time, flights: &Flights) -> Span {
+        self.line.last(flights).map_or(Span::ZERO, |last| last.sent.max(now).since(now))
     }
 
-    /// Returns the packet that arrives at `now`, with its fate on the channel.
+    /// Takes the packet off the link that arrives at `now`. Returns its place, and its fate on the channel.
     #[inline]
-    pub fn arrive(&mut self, now: Time) -> Option<(Packet, Fate)> {
-        if self.flying.front()?.arrival > now {
-            return None;
-        }
-        let mut packet = self.flying.pop_front()?.packet.into_inner();
-        let fate = self.meet(now, &mut packet);
-        Some((packet, fate))
+    pub fn arrive(&mut self, now: Time, flights: &mut Flights) -> Option<(Slot, Fate)> {
+        let slot = self.line.pop(flights)?;
+        let fate = match self.errors {
+            Some(_) => self.meet(now, flights.packet(slot)),
+            None => Fate::Intact,
+        };
+        Some((slot, fate))
     }
 
     /// Applies the channel's errors to a packet, also to one that was on the link when it was cut.
@@ -156,30 +153,35 @@ impl Carrier {
 
     /// Ends the link at `end`, not before `now`: nothing is sent later, and the link sends nothing until
     /// `free`. Returns what was on it.
-    pub fn cut(&mut self, now: Time, end: Time, free: Time) -> Cut {
-        let whole = self.flying.partition_point(|flying| flying.sent <= end);
-        let mut waiting: Vec<Packet> =
-            self.flying.drain(whole..).map(|flying| flying.packet.into_inner()).collect();
-        let last = self.flying.back().map_or(now, |flying| flying.sent.max(now));
-        let sent = self.flying.drain(..).map(|flying| (flying.arrival, flying.packet.into_inner())).collect();
-        self.transmitter.withdraw(last, &waiting, free);
-        waiting.extend(self.transmitter.drain());
+    pub fn cut(&mut self, now: Time, end: Time, free: Time, flights: &mut Flights) -> Cut {
+        let mut cut = Cut { sent: Vec::new(), waiting: Vec::new(), flying: 0 };
+        let mut last = now;
+        while let Some(slot) = self.line.pop(flights) {
+            let flight = *flights.flight(slot);
+            let packet = flights.take(slot).into_inner();
+            cut.flying += 1;
+            if flight.sent <= end {
+                last = last.max(flight.sent);
+                cut.sent.push((flight.arrival, packet));
+            } else {
+                cut.waiting.push(packet);
+            }
+        }
+        self.transmitter.withdraw(last, &cut.waiting, free);
+        cut.waiting.extend(self.transmitter.drain());
         self.last = Time::ZERO;
-        Cut { sent, waiting }
+        cut
     }
 
     /// The packets on the link.
-    pub fn held(&self) -> Held {
-        let mut held = self.transmitter.buffered();
-        self.flying.iter().for_each(|one| one.packet.read(|packet| held.add(packet)));
-        held
+    pub fn held(&self, flights: &Flights) -> Held {
+        let (buffered, flying) = (self.transmitter.buffered(), self.line.held(flights, |_| true));
+        Held { packets: buffered.packets + flying.packets, bytes: buffered.bytes + flying.bytes }
     }
 
     /// Writes the row of the link.
-    pub fn report(&self, now: Time, report: &mut Report) {
-        let mut pending = Held::default();
-        let unsent = self.flying.iter().filter(|flying| flying.sent > now);
-        unsent.for_each(|one| one.packet.read(|packet| pending.add(packet)));
+    pub fn report(&self, now: Time, flights: &Flights, report: &mut Report) {
+        let pending = self.line.held(flights, |flight| flight.sent > now);
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
     }
 }

@@ -15,6 +15,7 @@ pub mod carrier;
 pub mod choice;
 mod config;
 mod facts;
+mod flights;
 pub mod forwarding;
 pub mod graph;
 mod groups;

@@ -31,13 +31,17 @@ const TESTED: f64 = 1e-4;
 const BORDER: f64 = 1e-3;
 
 /// The light time between two ends, the farther of which may be replaced.
-#[derive(Default)]
 pub struct Ranging {
-    /// The present stretch of time, and a number for the two ends.
-    stretch: Option<(u64, u32)>,
-    /// Coefficients of the light time in ns over [-1, 1], from the lowest power; `None` if it is not smooth
-    /// enough.
-    polynomial: Option<[f64; NODES]>,
+    /// The present stretch of time, and below it a number for the two ends.
+    stretch: u64,
+    /// Coefficients of the light time in ns over [-1, 1], from the lowest power; not numbers if it is not smooth enough.
+    polynomial: [f64; NODES],
+}
+
+impl Default for Ranging {
+    fn default() -> Ranging {
+        Ranging { stretch: u64::MAX, polynomial: [f64::NAN; NODES] }
+    }
 }
 
 impl Ranging {
@@ -45,18 +49,17 @@ impl Ranging {
     /// `ends`.
     #[inline]
     pub fn light_time(&mut self, at: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Span {
-        let stretch = (at.as_nanos() >> STRETCH, ends);
-        if self.stretch != Some(stretch) {
-            self.stretch = Some(stretch);
-            self.polynomial = interpolate(stretch.0, &metres);
+        let number = at.as_nanos() >> STRETCH;
+        let stretch = number << 32 | u64::from(ends);
+        if self.stretch != stretch {
+            self.stretch = stretch;
+            self.polynomial = interpolate(number, &metres).unwrap_or([f64::NAN; NODES]);
         }
-        if let Some(polynomial) = &self.polynomial {
-            let within = at.as_nanos() & ((1 << STRETCH) - 1);
-            let nanos = value(polynomial, within as f64 * (2.0 / (1u64 << STRETCH) as f64) - 1.0);
-            let whole = nanos as u64;
-            if (nanos - whole as f64 - 0.5).abs() > BORDER {
-                return Span::from_nanos((nanos + 0.5) as u64);
-            }
+        let within = at.as_nanos() & ((1 << STRETCH) - 1);
+        let nanos = value(&self.polynomial, within as f64 * (2.0 / (1u64 << STRETCH) as f64) - 1.0);
+        let whole = nanos as u64;
+        if (nanos - whole as f64 - 0.5).abs() > BORDER {
+            return Span::from_nanos((nanos + 0.5) as u64);
         }
         light_time(metres(seconds(at)))
     }
@@ -123,7 +126,7 @@ mod tests {
         for at in (0..4_000_000_000).step_by(1_234_567).map(Time::from_nanos) {
             assert_eq!(ranging.light_time(at, 0, metres), light_time(metres(seconds(at))));
         }
-        assert!(ranging.polynomial.is_none());
+        assert!(ranging.polynomial[0].is_nan());
     }
 
     #[test]
@@ -132,6 +135,6 @@ mod tests {
         let at = Time::from_nanos(5_000_000_000);
         assert_eq!(ranging.light_time(at, 1, |_| 299_792_458.0), Span::from_secs(1));
         assert_eq!(ranging.light_time(at, 2, |_| 2.0 * 299_792_458.0), Span::from_secs(2));
-        assert!(ranging.polynomial.is_some());
+        assert!(ranging.polynomial[0].is_finite());
     }
 }

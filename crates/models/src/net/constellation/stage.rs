@@ -6,14 +6,14 @@ mod changes;
 use super::balance::Balance;
 use super::carrier::{Carrier, Kind};
 use super::config::Config;
+use super::flights::{Flights, Slot, Taker};
 use super::path::{FlowPath, Path, PathTrace};
 use super::routes::{light_time, Cost, Exit, Hop, Routes};
-use super::topology::{seconds, Ground, Topology};
+use super::topology::{seconds, Ends, Ground, Topology};
 use crate::channel::{self, SPOILED};
 use crate::net::fate::Fate;
-use crate::orbit::vector::{length, minus};
 use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{Column, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
+use bentpipe_core::{Calendar, Column, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
 use std::collections::BTreeMap;
 
 /// No satellite serves the site.
@@ -69,11 +69,12 @@ pub struct Parts {
 /// each in both directions.
 type CarrierId = u32;
 
-/// The receiver at the far end of a carrier.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Taker {
-    Site(u32),
-    Satellite(u32),
+/// A hop over one carrier.
+#[derive(Clone, Copy)]
+struct Leg {
+    carrier: CarrierId,
+    ends: Ends,
+    to: Taker,
 }
 
 /// A packet that was on a link when it ended.
@@ -106,8 +107,14 @@ pub struct Constellation {
     carriers: Vec<Option<Box<Carrier>>>,
     isl: Option<Kind>,
     streams: Streams,
-    /// When each carrier's next packet arrives or leaves its buffer.
-    due: Wakes,
+    /// The packets on all carriers.
+    flights: Flights,
+    /// When they arrive, and at the end of which carrier.
+    arrivals: Calendar,
+    /// Number of these arrivals that will not take place, since their carrier was cut. The next one is never among them.
+    cancelled: usize,
+    /// When each carrier's next packet leaves its buffer.
+    begins: Wakes,
     strays: BTreeMap<(Time, u64), Stray>,
     stray_count: u64,
     /// When the topology may next change.
@@ -159,7 +166,10 @@ impl Constellation {
             balance: config.routing.balance.clone().map(|balance| Balance::new(balance, config.gsl.up)),
             destinations,
             antennas: antennas as u32,
-            due: Wakes::new(carriers.len()),
+            flights: Flights::default(),
+            arrivals: Calendar::default(),
+            cancelled: 0,
+            begins: Wakes::new(carriers.len()),
             carriers,
             isl: config.isl.link(),
             streams: parts.streams,
@@ -183,42 +193,134 @@ impl Constellation {
     }
 
     /// The carrier of an inter-satellite link that starts at `from`.
+    #[inline]
     fn across(&self, isl: u32, from: u32) -> CarrierId {
         let first = 2 * self.topology.sites.len() as u32 * self.antennas;
         first + 2 * isl + u32::from(self.topology.isls[isl as usize].ends.0 != from)
     }
 
-    /// The present receiver at the far end of a carrier.
-    fn taker(&self, carrier: CarrierId) -> Taker {
-        let each = self.topology.sites.len() as u32 * self.antennas;
-        if carrier < each {
-            let (site, antenna) = (carrier / self.antennas, carrier % self.antennas);
-            let serving = self.topology.sites[site as usize].serving[antenna as usize];
-            Taker::Satellite(serving.expect("a carrier is cut when nobody serves"))
-        } else if carrier < 2 * each {
-            Taker::Site((carrier - each) / self.antennas)
-        } else {
-            let (a, b) = self.topology.isls[(carrier - 2 * each) as usize / 2].ends;
-            Taker::Satellite(if carrier & 1 == 0 { b } else { a })
+    /// The hop from a site up to a satellite.
+    fn rise(&self, site: u32, antenna: u32, satellite: u32) -> Leg {
+        let ends = Ends::Ground { site, satellite };
+        Leg { carrier: self.up(site, antenna), ends, to: Taker::Satellite(satellite) }
+    }
+
+    /// The hop from a satellite; `None` without a path.
+    #[inline]
+    fn leg(&self, satellite: u32, hop: Hop) -> Option<Leg> {
+        match hop {
+            Hop::None => None,
+            Hop::Down { site, antenna } => {
+                let ends = Ends::Ground { site, satellite };
+                Some(Leg { carrier: self.down(site, antenna), ends, to: Taker::Site(site) })
+            }
+            Hop::Isl(isl) => {
+                let link = &self.topology.isls[isl as usize];
+                assert!(link.up, "no packet takes a link that is down");
+                let to = Taker::Satellite(link.ends.0 ^ link.ends.1 ^ satellite);
+                Some(Leg { carrier: self.across(isl, satellite), ends: Ends::Isl(isl), to })
+            }
         }
+    }
+
+    /// The present hop over a carrier.
+    fn leg_of(&self, carrier: CarrierId) -> Leg {
+        let each = self.topology.sites.len() as u32 * self.antennas;
+        if carrier < 2 * each {
+            let (site, antenna) = (carrier % each / self.antennas, carrier % self.antennas);
+            let serving = self.topology.sites[site as usize].serving[antenna as usize];
+            let satellite = serving.expect("a carrier is cut when nobody serves");
+            match carrier < each {
+                true => self.rise(site, antenna, satellite),
+                false => Leg { carrier, ends: Ends::Ground { site, satellite }, to: Taker::Site(site) },
+            }
+        } else {
+            let isl = (carrier - 2 * each) / 2;
+            let (a, b) = self.topology.isls[isl as usize].ends;
+            let to = Taker::Satellite(if carrier & 1 == 0 { b } else { a });
+            Leg { carrier, ends: Ends::Isl(isl), to }
+        }
+    }
+
+    /// The number of the tree of a packet's destination.
+    fn tree_of(&self, packet: &Packet) -> Option<u32> {
+        self.destinations.get(packet.destination.0 as usize).copied().flatten()
     }
 
     /// Forwards a packet that has arrived at a satellite.
     fn forward(&mut self, now: Time, satellite: u32, packet: Packet, out: &mut Outbox) {
-        let Some(tree) = self.destinations.get(packet.destination.0 as usize).copied().flatten() else {
-            return out.drop(packet, NO_PATH);
+        let leg = self.tree_of(&packet).and_then(|tree| {
+            let hop = self.hop(now, tree, satellite, &packet);
+            self.leg(satellite, hop)
+        });
+        match leg {
+            None => out.drop(packet, NO_PATH),
+            Some(leg) => self.offer(now, leg, packet, out),
+        }
+    }
+
+    /// Forwards a packet that has come to a satellite over another link, in its place if possible.
+    #[inline]
+    fn relay(&mut self, now: Time, satellite: u32, slot: Slot, out: &mut Outbox) {
+        if self.balance.is_some() {
+            let packet = self.flights.take(slot).into_inner();
+            return self.forward(now, satellite, packet, out);
+        }
+        let flight = *self.flights.flight(slot);
+        let hop = self.routes.tree(flight.tree as usize, now, &self.topology).paths.hops[satellite as usize];
+        let Some(leg) = self.leg(satellite, hop) else {
+            return out.drop(self.flights.take(slot).into_inner(), NO_PATH);
         };
-        match self.hop(now, tree, satellite, &packet) {
-            Hop::None => out.drop(packet, NO_PATH),
-            Hop::Down { site, antenna } => {
-                let carrier = self.down(site, antenna);
-                self.offer_ground(now, carrier, site, satellite, packet, out);
-            }
-            Hop::Isl(isl) => {
-                let carrier = self.across(isl, satellite);
-                self.offer_across(now, carrier, isl, packet, out);
+        let link = self.carriers[leg.carrier as usize].as_mut();
+        match link.and_then(|link| link.offer_size(now, flight.size)) {
+            Some(sent) => self.fly(leg, slot, sent),
+            None => {
+                let packet = self.flights.take(slot).into_inner();
+                self.offer(now, leg, packet, out);
             }
         }
+    }
+
+    /// Puts a packet on its way, whose last bit leaves at `sent`.
+    #[inline]
+    fn fly(&mut self, leg: Leg, slot: Slot, sent: Time) {
+        let Leg { carrier, ends, to } = leg;
+        let link = self.carriers[carrier as usize].as_mut().expect("it has sent the packet");
+        let metres = |t| self.topology.length(ends, t);
+        let arrival = link.fly(&mut self.flights, slot, (sent, to), ends.number(), metres);
+        self.arrivals.add(arrival, carrier);
+    }
+
+    /// Offers a packet to the queue of a carrier.
+    fn offer(&mut self, now: Time, leg: Leg, packet: Packet, out: &mut Outbox) {
+        let link = self.carriers[leg.carrier as usize].get_or_insert_with(|| {
+            let Ends::Isl(isl) = leg.ends else {
+                unreachable!("links to the ground are there from the start")
+            };
+            let Topology { isls, satellites, .. } = &self.topology;
+            let (a, b) = isls[isl as usize].ends;
+            let (from, to) = if leg.carrier & 1 == 0 { (a, b) } else { (b, a) };
+            let name =
+                format!("{}.{}-{}", self.name, satellites[from as usize].name, satellites[to as usize].name);
+            let kind = self.isl.as_ref().expect("there are links between satellites");
+            let stream = self.streams.stream(&name);
+            Box::new(Carrier::new(name, kind, stream))
+        });
+        match link.offer(now, packet, out) {
+            Err((packet, reason)) => out.drop(packet, reason),
+            Ok(sent) => {
+                self.begins.set(leg.carrier, link.next_begin());
+                self.launch(leg, sent);
+            }
+        }
+    }
+
+    /// Puts a packet that has left a queue on its way.
+    fn launch(&mut self, leg: Leg, sent: Option<(Packet, Time)>) {
+        let Some((packet, sent)) = sent else { return };
+        let tree = self.tree_of(&packet).expect("it was forwarded");
+        let slot = self.flights.add(packet, tree);
+        self.fly(leg, slot, sent);
     }
 
     /// The next hop of a packet at a satellite: on the path of its connection, or by the tree.
@@ -253,88 +355,73 @@ impl Constellation {
         packet: &Packet,
     ) -> Result<(u32, u32), DropReason> {
         self.find_ways(now, site, tree);
-        let (carriers, antennas) = (&self.carriers, self.antennas);
+        let (carriers, flights, antennas) = (&self.carriers, &self.flights, self.antennas);
         let wait = |antenna: u32| {
             let link = &carriers[(site * antennas + antenna) as usize];
-            link.as_ref().map_or(Span::ZERO, |link| link.wait(now))
+            link.as_ref().map_or(Span::ZERO, |link| link.wait(now, flights))
         };
         let balance = self.balance.as_mut().expect("it is asked for");
         balance.choose(now, (site, tree), packet, wait).map(|path| path.first)
     }
 
-    fn offer_ground(
-        &mut self,
-        now: Time,
-        carrier: CarrierId,
-        site: u32,
-        satellite: u32,
-        packet: Packet,
-        out: &mut Outbox,
-    ) {
-        let Topology { sites, satellites, .. } = &self.topology;
-        let (observer, target) = (&sites[site as usize].observer, &satellites[satellite as usize]);
-        let link =
-            self.carriers[carrier as usize].as_mut().expect("links to the ground are there from the start");
-        match link.offer(now, packet, out, satellite, |t| observer.range(target, t)) {
-            Ok(()) => self.due.set(carrier, link.next()),
-            Err((packet, reason)) => out.drop(packet, reason),
-        }
-    }
-
-    fn offer_across(&mut self, now: Time, carrier: CarrierId, isl: u32, packet: Packet, out: &mut Outbox) {
-        let Topology { isls, satellites, .. } = &self.topology;
-        assert!(isls[isl as usize].up, "no packet takes a link that is down");
-        let (a, b) = isls[isl as usize].ends;
-        let (one, other) = (&satellites[a as usize], &satellites[b as usize]);
-        let link = self.carriers[carrier as usize].get_or_insert_with(|| {
-            let (from, to) = if carrier & 1 == 0 { (one, other) } else { (other, one) };
-            let name = format!("{}.{}-{}", self.name, from.name, to.name);
-            let kind = self.isl.as_ref().expect("there are links between satellites");
-            let stream = self.streams.stream(&name);
-            Box::new(Carrier::new(name, kind, stream))
-        });
-        let metres = |t| length(&minus(&one.position(t), &other.position(t)));
-        match link.offer(now, packet, out, isl, metres) {
-            Ok(()) => self.due.set(carrier, link.next()),
-            Err((packet, reason)) => out.drop(packet, reason),
-        }
-    }
-
-    /// Starts transmitting the next buffered packet on `carrier` if it is ready.
-    #[inline]
+    /// Starts transmitting the next buffered packet on `carrier`, which is ready.
     fn begin(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
-        let each = self.topology.sites.len() as u32 * self.antennas;
-        let Topology { sites, satellites, isls, .. } = &self.topology;
-        let Some(link) = self.carriers[carrier as usize].as_mut().filter(|link| link.begins(now)) else {
-            return;
-        };
-        if carrier < 2 * each {
-            let (site, antenna) = ((carrier % each) / self.antennas, carrier % self.antennas);
-            let ground = &sites[site as usize];
-            let serving = ground.serving[antenna as usize].expect("a carrier is cut when nobody serves");
-            let target = &satellites[serving as usize];
-            link.begin(now, out, serving, |t| ground.observer.range(target, t));
-        } else {
-            let isl = (carrier - 2 * each) / 2;
-            let (a, b) = isls[isl as usize].ends;
-            let (one, other) = (&satellites[a as usize], &satellites[b as usize]);
-            link.begin(now, out, isl, |t| length(&minus(&one.position(t), &other.position(t))));
+        let leg = self.leg_of(carrier);
+        let link = self.carriers[carrier as usize].as_mut().expect("a packet waits for it");
+        let begun = link.begin(now, out);
+        self.begins.set(carrier, link.next_begin());
+        self.launch(leg, begun);
+    }
+
+    /// Handles the first of the arrivals, on `carrier`.
+    #[inline]
+    fn arrive(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
+        self.arrivals.pop();
+        let link = self.carriers[carrier as usize].as_mut().expect("a packet is on it");
+        let (slot, fate) = link.arrive(now, &mut self.flights).expect("a packet is on it");
+        self.forget_cancelled();
+        if fate == channel::Fate::Lost {
+            return out.drop(self.flights.take(slot).into_inner(), SPOILED);
+        }
+        match self.flights.flight(slot).to {
+            Taker::Site(site) => out.send_with(Port(site as u16), || self.flights.take(slot)),
+            Taker::Satellite(satellite) => self.relay(now, satellite, slot, out),
+        }
+    }
+
+    /// Removes arrivals that will not take place, up to the next one that will.
+    #[inline]
+    fn forget_cancelled(&mut self) {
+        while self.cancelled > 0 {
+            let Some((at, carrier)) = self.arrivals.first() else { return };
+            let link = self.carriers[carrier as usize].as_ref();
+            if link.and_then(|link| link.next_arrival(&self.flights)) == Some(at) {
+                return;
+            }
+            self.arrivals.pop();
+            self.cancelled -= 1;
+        }
+    }
+
+    /// When the next packet arrives at the end of a carrier or leaves its buffer, and which carrier that is.
+    #[inline]
+    fn due(&self) -> Option<(Time, CarrierId)> {
+        match (self.arrivals.first(), self.begins.first()) {
+            (Some(arrival), Some(begin)) => Some(arrival.min(begin)),
+            (arrival, begin) => arrival.or(begin),
         }
     }
 
     /// Sends a packet of a site up by the antenna from which its path is shortest.
     fn ascend(&mut self, now: Time, site: u32, packet: Packet, out: &mut Outbox) {
-        let Some(tree) = self.destinations.get(packet.destination.0 as usize).copied().flatten() else {
-            return out.drop(packet, NO_PATH);
-        };
+        let Some(tree) = self.tree_of(&packet) else { return out.drop(packet, NO_PATH) };
         if self.balance.is_some() && self.topology.sites[site as usize].serving.iter().any(Option::is_some) {
             let (antenna, satellite) = match self.admitted(now, site, tree, &packet) {
                 Ok(first) => first,
                 Err(reason) => return out.drop(packet, reason),
             };
             self.follow_path(now, site, satellite, tree, &packet, out);
-            let carrier = self.up(site, antenna);
-            return self.offer_ground(now, carrier, site, satellite, packet, out);
+            return self.offer(now, self.rise(site, antenna, satellite), packet, out);
         }
         let ground = &self.topology.sites[site as usize];
         let mut best: Option<(Cost, u32, u32)> = None;
@@ -353,8 +440,7 @@ impl Constellation {
         }
         let Some((_, antenna, satellite)) = best else { return out.drop(packet, NO_SATELLITE) };
         self.follow_path(now, site, satellite, tree, &packet, out);
-        let carrier = self.up(site, antenna);
-        self.offer_ground(now, carrier, site, satellite, packet, out);
+        self.offer(now, self.rise(site, antenna, satellite), packet, out);
     }
 
     #[inline]
@@ -405,10 +491,9 @@ impl Constellation {
             let own = balance.as_ref().and_then(|balance| balance.hop(packet, destination, satellite));
             own.unwrap_or(tree.paths.hops[satellite as usize])
         };
-        let Topology { sites, satellites, isls, .. } = &self.topology;
-        let range = |site: u32, satellite: u32| {
-            light_time(sites[site as usize].observer.range(&satellites[satellite as usize], t))
-        };
+        let topology = &self.topology;
+        let range =
+            |site: u32, satellite: u32| light_time(topology.length(Ends::Ground { site, satellite }, t));
         let mut delay = range(site, satellite);
         let mut hops = 1;
         loop {
@@ -419,9 +504,8 @@ impl Constellation {
                     return Some(Path { hops, delay: delay + range(site, satellite), exit: site });
                 }
                 Hop::Isl(isl) => {
-                    let (a, b) = isls[isl as usize].ends;
-                    let (one, other) = (&satellites[a as usize], &satellites[b as usize]);
-                    delay += light_time(length(&minus(&one.position(t), &other.position(t))));
+                    let (a, b) = topology.isls[isl as usize].ends;
+                    delay += light_time(topology.length(Ends::Isl(isl), t));
                     satellite = if satellite == a { b } else { a };
                 }
             }
@@ -455,25 +539,19 @@ impl Stage for Constellation {
                 self.take(now, taker, packet, out);
             }
         }
-        while let Some((_, carrier)) = self.due.first().filter(|(at, _)| *at <= now) {
-            self.begin(now, carrier, out);
-            let link = self.carriers[carrier as usize].as_mut().expect("it is due");
-            let arrived = link.arrive(now);
-            self.due.set(carrier, link.next());
-            match arrived {
-                None => {}
-                Some((packet, channel::Fate::Lost)) => out.drop(packet, SPOILED),
-                Some((packet, _)) => {
-                    let taker = self.taker(carrier);
-                    self.take(now, taker, packet, out);
-                }
+        while let Some((at, carrier)) = self.due().filter(|(at, _)| *at <= now) {
+            if self.begins.first() == Some((at, carrier)) {
+                self.begin(now, carrier, out);
+            }
+            if self.arrivals.first() == Some((at, carrier)) {
+                self.arrive(now, carrier, out);
             }
         }
     }
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        let due = self.due.first().map(|(at, _)| at);
+        let due = self.due().map(|(at, _)| at);
         let stray = self.strays.first_key_value().map(|((at, _), _)| *at);
         [due, stray, self.change].into_iter().flatten().min()
     }
@@ -482,7 +560,7 @@ impl Stage for Constellation {
         let mut held = Held::default();
         self.strays.values().for_each(|stray| stray.packet.read(|packet| held.add(packet)));
         for carrier in self.carriers.iter().flatten() {
-            let more = carrier.held();
+            let more = carrier.held(&self.flights);
             held.packets += more.packets;
             held.bytes += more.bytes;
         }
@@ -497,7 +575,7 @@ impl Stage for Constellation {
         let handovers = |site: u32| self.tallies[site as usize].handovers;
         self.flows.iter().flatten().for_each(|path| path.report(handovers, report));
         for carrier in self.carriers.iter().flatten() {
-            carrier.report(now, report);
+            carrier.report(now, &self.flights, report);
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::orbit::epoch::Epoch;
 use crate::orbit::look::Observer;
 use crate::orbit::satellite::Satellite;
 use crate::orbit::shell::Neighbours;
+use crate::orbit::vector::{length, minus};
 use crate::orbit::visibility;
 use bentpipe_core::Time;
 use std::cmp::Reverse;
@@ -47,6 +48,31 @@ pub struct Ground {
     pub changed: Time,
     /// Number of choices, by which the review of an earlier choice is recognised.
     choices: u32,
+}
+
+/// The two ends of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// A site and a satellite.
+    Ground {
+        /// Number of the site.
+        site: u32,
+        /// Number of the satellite.
+        satellite: u32,
+    },
+    /// Those of the inter-satellite link of this number.
+    Isl(u32),
+}
+
+impl Ends {
+    /// A number that distinguishes the ends of one carrier, of which only the satellite above a site changes.
+    #[inline]
+    pub fn number(self) -> u32 {
+        match self {
+            Ends::Ground { satellite, .. } => satellite,
+            Ends::Isl(isl) => isl,
+        }
+    }
 }
 
 /// A change of the topology.
@@ -182,6 +208,20 @@ impl Topology {
             topology.choose(Time::ZERO, site, &mut |_| ());
         }
         topology
+    }
+
+    /// The distance between the ends of a link in metres, `t` seconds after the start.
+    pub fn length(&self, ends: Ends, t: f64) -> f64 {
+        match ends {
+            Ends::Ground { site, satellite } => {
+                self.sites[site as usize].observer.range(&self.satellites[satellite as usize], t)
+            }
+            Ends::Isl(isl) => {
+                let (a, b) = self.isls[isl as usize].ends;
+                let [a, b] = [a, b].map(|end| self.satellites[end as usize].position(t));
+                length(&minus(&a, &b))
+            }
+        }
     }
 
     fn margin(&self, index: u32, t: f64) -> crossing::Bound {

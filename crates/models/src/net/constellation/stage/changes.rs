@@ -56,7 +56,7 @@ impl Constellation {
         }
         for packet in rising.waiting {
             match to {
-                Some(to) => self.offer_ground(now, up, site, to, packet, out),
+                Some(to) => self.offer(now, self.rise(site, antenna, to), packet, out),
                 None => out.drop(packet, NO_SATELLITE),
             }
         }
@@ -114,11 +114,13 @@ impl Constellation {
     fn cut(&mut self, carrier: CarrierId, now: Time, end: Time, free: Time) -> Cut {
         match &mut self.carriers[carrier as usize] {
             Some(link) => {
-                let cut = link.cut(now, end, free);
-                self.due.set(carrier, link.next());
+                let cut = link.cut(now, end, free, &mut self.flights);
+                self.begins.set(carrier, link.next_begin());
+                self.cancelled += cut.flying;
+                self.forget_cancelled();
                 cut
             }
-            None => Cut { sent: Vec::new(), waiting: Vec::new() },
+            None => Cut { sent: Vec::new(), waiting: Vec::new(), flying: 0 },
         }
     }
 
