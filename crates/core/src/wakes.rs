@@ -44,6 +44,24 @@ impl Wakes {
         (first != NONE).then(|| (Time::from_nanos((first >> 32) as u64), first as u32))
     }
 
+    /// The earliest wake of the stages other than `stage`; `Time::MAX` if none of them waits.
+    pub fn others(&self, stage: u32) -> Time {
+        let mut first = NONE;
+        let mut at = match self.leaves[stage as usize] {
+            NOWHERE => {
+                first = self.tree[1];
+                1
+            }
+            leaf => self.tree.len() / 2 + leaf as usize,
+        };
+        while at > 1 {
+            first = first.min(self.tree[at ^ 1]);
+            at /= 2;
+        }
+        // Of no entry this is the last time.
+        Time::from_nanos((first >> 32) as u64)
+    }
+
     /// Sets, moves or (with `None`) removes the wake of `stage`.
     #[inline(always)]
     pub fn set(&mut self, stage: u32, wake: Option<Time>) {
@@ -120,6 +138,8 @@ mod tests {
             }
             wakes.set(stage, wake);
             prop_assert_eq!(wakes.first(), model.first().copied());
+            let other = model.iter().find(|(_, other)| *other != stage);
+            prop_assert_eq!(wakes.others(stage), other.map_or(Time::MAX, |(time, _)| *time));
         }
         Ok(())
     }

@@ -199,12 +199,12 @@ impl Network {
             if time >= end || self.events >= last {
                 break;
             }
-            self.events += 1;
             self.out.begin(stage);
             let Place::Stage(woken) = &mut self.places[stage as usize] else {
                 unreachable!("routers wait for nothing")
             };
-            woken.wake(time, &mut self.out);
+            let until = || self.wakes.others(stage).min(end);
+            self.events += woken.wake_until(time, &until, &mut self.out);
             let wake = woken.next_wake();
             debug_assert!(
                 wake.is_none_or(|wake| wake >= time),

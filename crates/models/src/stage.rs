@@ -24,6 +24,13 @@ pub trait Stage: Send {
     /// Called at the time announced by [`Stage::next_wake`].
     fn wake(&mut self, now: Time, out: &mut Outbox);
 
+    /// [`wake`](Self::wake), after which the stage may continue with its own wakes that come before `until()`, as long as it has
+    /// sent nothing: no other stage is called before then. Returns the number of wakes.
+    fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, out: &mut Outbox) -> u64 {
+        self.wake(now, out);
+        1
+    }
+
     /// When to wake this stage next, if at all. Never earlier than the time of the last call.
     fn next_wake(&self) -> Option<Time>;
 
@@ -310,6 +317,12 @@ impl Outbox {
     #[inline]
     pub fn begin(&mut self, stage: u32) {
         self.stage = stage;
+    }
+
+    /// Whether packets that were sent have not been delivered.
+    #[inline]
+    pub fn has_sent(&self) -> bool {
+        !self.exits.is_empty()
     }
 
     /// For the event loop: stage and out port of the next packet that was sent, in the order of sending. The packet

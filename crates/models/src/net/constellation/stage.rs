@@ -364,6 +364,19 @@ impl Constellation {
         balance.choose(now, (site, tree), packet, wait).map(|path| path.first)
     }
 
+    /// Whether what arrives at the end of a carrier leaves the stage.
+    #[inline]
+    fn leads_down(&self, carrier: CarrierId) -> bool {
+        let each = self.topology.sites.len() as u32 * self.antennas;
+        carrier >= each && carrier < 2 * each
+    }
+
+    /// The time before which only arrivals, and packets that leave buffers, are due.
+    fn own_bound(&self) -> Time {
+        let stray = self.strays.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
+        self.change.unwrap_or(Time::MAX).min(stray)
+    }
+
     /// Starts transmitting the next buffered packet on `carrier`, which is ready.
     fn begin(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
         let leg = self.leg_of(carrier);
@@ -547,6 +560,21 @@ impl Stage for Constellation {
                 self.arrive(now, carrier, out);
             }
         }
+    }
+
+    fn wake_until(&mut self, now: Time, until: &dyn Fn() -> Time, out: &mut Outbox) -> u64 {
+        self.wake(now, out);
+        let (mut wakes, mut end) = (1, None);
+        while let (Some((at, carrier)), false) = (self.arrivals.first(), out.has_sent()) {
+            let end = *end.get_or_insert_with(|| self.own_bound().min(until()));
+            let begins = self.begins.first().is_some_and(|(begin, _)| begin <= at);
+            if at >= end || begins || self.leads_down(carrier) {
+                break;
+            }
+            self.arrive(at, carrier, out);
+            wakes += u64::from(self.arrivals.first().is_none_or(|(next, _)| next > at));
+        }
+        wakes
     }
 
     #[inline]
