@@ -12,11 +12,18 @@ const EXACT_BITS: u32 = 8;
 /// Numbers of samples by class.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
+    total: u64,
+    /// Classes of the last samples, which `counts` does not have yet, and their number. With thousands of flows the counts are in no
+    /// near cache, and reading them once for several samples, which mostly lie close together, takes as long as for one.
+    recent: [u16; RECENT],
+    waiting: usize,
     /// Of the classes from `first` on: samples of one kind mostly lie within a few doublings.
     counts: Vec<u32>,
     first: usize,
-    total: u64,
 }
+
+/// The most samples that wait to be counted.
+const RECENT: usize = 16;
 
 /// Classes are kept in stretches of this many.
 const STRETCH: usize = 1 << (EXACT_BITS - 1);
@@ -37,13 +44,24 @@ impl Classes {
     /// Adds one sample to the class into which its value falls.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        let class = class_of(value);
-        if class.wrapping_sub(self.first) >= self.counts.len() {
-            self.grow(class);
-        }
-        let count = &mut self.counts[class - self.first];
-        *count = count.saturating_add(1);
         self.total += 1;
+        self.recent[self.waiting] = class_of(value) as u16;
+        self.waiting += 1;
+        if self.waiting == RECENT {
+            self.count_recent();
+        }
+    }
+
+    fn count_recent(&mut self) {
+        for class in self.recent {
+            let class = usize::from(class);
+            if class.wrapping_sub(self.first) >= self.counts.len() {
+                self.grow(class);
+            }
+            let count = &mut self.counts[class - self.first];
+            *count = count.saturating_add(1);
+        }
+        self.waiting = 0;
     }
 
     /// Makes room for the stretch of a class.
@@ -62,15 +80,17 @@ impl Classes {
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Classes) {
-        if other.counts.is_empty() {
-            return;
+        if !other.counts.is_empty() {
+            self.grow(other.first);
+            self.grow(other.first + other.counts.len() - 1);
+            for (count, more) in self.counts[other.first - self.first..].iter_mut().zip(&other.counts) {
+                *count = count.saturating_add(*more);
+            }
         }
-        self.grow(other.first);
-        self.grow(other.first + other.counts.len() - 1);
-        for (count, more) in self.counts[other.first - self.first..].iter_mut().zip(&other.counts) {
-            *count = count.saturating_add(*more);
+        for class in &other.recent[..other.waiting] {
+            self.add(least(usize::from(*class)));
         }
-        self.total += other.total;
+        self.total += other.total - other.waiting as u64;
     }
 
     /// The number of samples.
@@ -87,6 +107,9 @@ impl Classes {
         let mut histogram = Histogram::<u32>::new(2).expect("the number of digits is a constant");
         for (class, count) in (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0) {
             histogram.record_n(least(class), *count).expect("the histogram grows with its samples");
+        }
+        for class in &self.recent[..self.waiting] {
+            histogram.record(least(usize::from(*class))).expect("the histogram grows with its samples");
         }
         Some(histogram.median_equivalent(histogram.value_at_percentile(percent)))
     }
