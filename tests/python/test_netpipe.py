@@ -89,6 +89,7 @@ def test_the_real_program_through_run_takes_as_long_as_simulated(bentpipe: Bentp
     assert all(abs(block.time_s / simulated[block.size] - 1) < 0.2 for block in measured)
 
 
+@pytest.mark.quiet
 @networks
 def test_delay_errors_and_contract_change_while_it_is_up(bentpipe: Bentpipe) -> None:
     bentpipe("up", ISLANDS, "--set", legs(10))

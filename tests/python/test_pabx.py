@@ -66,6 +66,7 @@ def phone(folder: Path, user: str, tone_hz: int) -> Path:
 
 @needs("sipp")
 @networks
+@pytest.mark.quiet
 def test_sipp_calls_the_exchange_across_a_satellite(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """Two calls by sipp: set up and ended, in the round trips of SIP."""
     (tmp_path / "calls.toml").write_text(SCENARIO)
@@ -198,6 +199,7 @@ def test_telephones_over_both_protocols_hear_each_other() -> None:
 
 @needs("baresip")
 @networks
+@pytest.mark.quiet
 def test_real_telephones_and_a_simulated_one_hear_each_other_in_a_conference(
     bentpipe: Bentpipe, tmp_path: Path
 ) -> None:
@@ -290,6 +292,7 @@ class Modem:
 
 @needs("iaxmodem")
 @networks
+@pytest.mark.quiet
 def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
     bentpipe: Bentpipe, tmp_path: Path
 ) -> None:
@@ -339,6 +342,7 @@ def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
 
 @needs("kamailio")
 @networks
+@pytest.mark.quiet
 def test_a_call_through_a_real_registrar_reaches_the_exchange(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """The exchange registers at kamailio beyond the satellite, which passes a call on to it and stays on its path."""
     (tmp_path / "calls.toml").write_text(SCENARIO)

@@ -60,4 +60,5 @@ def test_a_table_that_is_too_wide_omits_columns_without_numbers(tmp_path: Path) 
     heading = next(line for line in shown.splitlines() if line.startswith(" flow "))
     assert "kbit/s" in heading and "efficiency" not in heading
     assert any(line.startswith(f" {name} ") for line in shown.splitlines()), shown
-    assert all(len(line) <= 80 for line in shown.splitlines())
+    # A line that names the folder of the run is as long as its name.
+    assert all(len(line) <= 80 for line in shown.splitlines() if str(tmp_path) not in line)
