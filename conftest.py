@@ -72,9 +72,12 @@ class _Failed:
 
     def __init__(self, file: Path) -> None:
         self.file = file
+        self.listed: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
+        # A test may fail when it runs and again when it ends.
+        if report.failed and report.nodeid not in self.listed:
+            self.listed.add(report.nodeid)
             with self.file.open("a", encoding="utf-8") as lines:
                 lines.write(f"{report.nodeid}\n")
 
