@@ -128,6 +128,46 @@ esac
 """
 
 
+#: Stands for cargo, whose tests on the real clock fail `BUSY` times.
+CARGO = """
+[ "$BENTPIPE_REAL_TIME" = yes ] && [ "$(wc -l <turns)" -lt $BUSY ] || exit 0
+echo turn >>turns
+exit 101
+"""
+
+
+def run_tests(tmp_path: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Runs ``scripts/test`` with stand-ins for what it starts."""
+    stand_ins = dict.fromkeys(
+        ("bpf", "dependencies", "circles", "wasm", "features", "skipped", "web"), "exit 0"
+    )
+    files = {f"scripts/{name}": text for name, text in stand_ins.items()}
+    files |= {f".venv/bin/{name}": "exit 0" for name in ("python", "mypy", "ruff")}
+    files |= {".venv/bin/cargo": CARGO, ".venv/bin/chrt": "exit 0"}
+    files |= {name: f"#!/bin/sh\n{text}\n" for name, text in files.items()}
+    files |= {".venv/bin/pytest": PYTEST, "scripts/test": (SCRIPTS / "test").read_text()}
+    # Marks for which the script looks.
+    files["tests/python/test_marks.py"] = "mark.alone mark.quiet\n"
+    for name, text in files.items():
+        (file := tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+    (tmp_path / "turns").touch()
+    environment = os.environ | variables
+    environment["PATH"] = f"{tmp_path / '.venv/bin'}:{os.environ['PATH']}"
+    return subprocess.run(
+        [tmp_path / "scripts/test"], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("busy, exits", [(0, 0), (1, 0), (2, 101)])
+def test_tests_of_rust_on_the_real_clock_are_repeated_once(tmp_path: Path, busy: int, exits: int) -> None:
+    done = run_tests(tmp_path, {"FAILING": "0", "CODE": "0", "REPEATED": "0", "BUSY": str(busy)})
+    said = done.stdout + done.stderr
+    assert done.returncode == exits, said
+    assert ("repeating Rust's tests" in said) == (busy > 0), said
+
+
 @pytest.mark.parametrize(
     "failing, code, repeated, exits, says",
     [
@@ -143,25 +183,8 @@ esac
 def test_files_of_tests_that_fail_beside_others_are_repeated_alone(
     tmp_path: Path, failing: int, code: int, repeated: int, exits: int, says: tuple[str, ...]
 ) -> None:
-    stand_ins = dict.fromkeys(
-        ("bpf", "dependencies", "circles", "wasm", "features", "skipped", "web"), "exit 0"
-    )
-    files = {f"scripts/{name}": text for name, text in stand_ins.items()}
-    files |= {f".venv/bin/{name}": "exit 0" for name in ("python", "mypy", "ruff")}
-    files |= {".venv/bin/cargo": "exit 0", ".venv/bin/chrt": "exit 0"}
-    files |= {name: f"#!/bin/sh\n{text}\n" for name, text in files.items()}
-    files |= {".venv/bin/pytest": PYTEST, "scripts/test": (SCRIPTS / "test").read_text()}
-    # Marks for which the script looks.
-    files["tests/python/test_marks.py"] = "mark.alone mark.quiet\n"
-    for name, text in files.items():
-        (file := tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-        file.chmod(0o755)
-    environment = os.environ | {"FAILING": str(failing), "CODE": str(code), "REPEATED": str(repeated)}
-    environment["PATH"] = f"{tmp_path / '.venv/bin'}:{os.environ['PATH']}"
-    done = subprocess.run(
-        [tmp_path / "scripts/test"], env=environment, capture_output=True, text=True, check=False
-    )
+    variables = {"FAILING": str(failing), "CODE": str(code), "REPEATED": str(repeated), "BUSY": "0"}
+    done = run_tests(tmp_path, variables)
     said = done.stdout + done.stderr
     assert done.returncode == exits, said
     assert all(text in said for text in says), said
