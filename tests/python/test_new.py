@@ -57,6 +57,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"):
         if (ROOT / file).exists():
             shutil.copy(ROOT / file, tree / file)
+    # Another version makes other packages for cargo, which otherwise compiles the checkout's again when it next does.
+    workspace = (tree / "Cargo.toml").read_text(encoding="utf-8")
+    other, count = re.subn(r'^version = "([^"]+)"$', r'version = "\1-skeleton"', workspace, flags=re.MULTILINE)
+    assert count == 1
+    (tree / "Cargo.toml").write_text(other, encoding="utf-8")
     for kind in recipes():
         name = "link/toy-trace" if kind == "trace" else f"toy-{kind}"
         assert new(tree, kind, name).returncode == 0

@@ -33,26 +33,31 @@ def test_skipped_rust_tests_are_counted_with_the_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted, manifest, runs",
+    "wanted, manifest, program, runs",
     [
-        (None, "", True),
-        (None, "real-time = true", True),
-        ("no", "", True),
-        ("no", "real-time = true", False),
-        ("yes", "", False),
-        ("yes", "real-time = true", True),
+        (None, "", "clock-1", True),
+        (None, "real-time = true", "clock-1", True),
+        ("no", "", "clock-1", True),
+        ("no", "real-time = true", "clock-1", False),
+        ("yes", "", "clock-1", False),
+        ("yes", "real-time = true", "clock-1", True),
+        # The unit tests of a library.
+        ("no", "real-time = true", "bentpipe_clock-1", True),
+        ("yes", "real-time = true", "bentpipe_clock-1", False),
     ],
 )
 def test_every_test_program_runs_in_one_of_two_turns(
-    tmp_path: Path, wanted: str | None, manifest: str, runs: bool
+    tmp_path: Path, wanted: str | None, manifest: str, program: str, runs: bool
 ) -> None:
+    (own := tmp_path / program).write_text("#!/bin/sh\necho ran $1; exit 3\n")
+    own.chmod(0o755)
     (tmp_path / "Cargo.toml").write_text(f"[package]\n{manifest}\n")
     environment = {name: value for name, value in os.environ.items() if name != "BENTPIPE_REAL_TIME"}
     if wanted is not None:
         environment["BENTPIPE_REAL_TIME"] = wanted
-    command: list[str | Path] = [SCRIPTS / "runner", "sh", "-c", "echo ran; exit 3"]
+    command = [SCRIPTS / "runner", own, "words"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == ((3, "ran\n") if runs else (0, ""))
+    assert (done.returncode, done.stdout) == ((3, "ran words\n") if runs else (0, ""))
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +133,14 @@ esac
 """
 
 
-#: Stands for cargo, whose tests on the real clock fail `BUSY` times.
+#: Stands for cargo. It notes which test programs on the real clock run; the one in a folder fails `BUSY` times.
 CARGO = """
-[ "$BENTPIPE_REAL_TIME" = yes ] && [ "$(wc -l <turns)" -lt $BUSY ] || exit 0
-echo turn >>turns
-exit 101
+[ "$BENTPIPE_REAL_TIME" = yes ] || exit 0
+case $* in
+*"--test file"*) echo file >>turns ;;
+*"--test folder"*) echo folder >>turns; [ $(grep -c folder turns) -gt $BUSY ] || exit 101 ;;
+*) exit 1 ;;
+esac
 """
 
 
@@ -148,6 +156,10 @@ def run_tests(tmp_path: Path, variables: dict[str, str]) -> subprocess.Completed
     files |= {".venv/bin/pytest": PYTEST, "scripts/test": (SCRIPTS / "test").read_text()}
     # Marks for which the script looks.
     files["tests/python/test_marks.py"] = "mark.alone mark.quiet\n"
+    files["crates/clock/Cargo.toml"] = "real-time = true\n"
+    files |= dict.fromkeys(("crates/clock/tests/file.rs", "crates/clock/tests/folder/main.rs"), "")
+    files |= dict.fromkeys(("crates/clock/tests/common/mod.rs", "crates/other/tests/no.rs"), "")
+    files["crates/other/Cargo.toml"] = ""
     for name, text in files.items():
         (file := tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -166,6 +178,8 @@ def test_tests_of_rust_on_the_real_clock_are_repeated_once(tmp_path: Path, busy:
     said = done.stdout + done.stderr
     assert done.returncode == exits, said
     assert ("repeating Rust's tests" in said) == (busy > 0), said
+    times = 2 if busy else 1
+    assert sorted((tmp_path / "turns").read_text().split()) == ["file"] * times + ["folder"] * times
 
 
 @pytest.mark.parametrize(
