@@ -118,8 +118,9 @@ def test_tshark_sees_in_a_host_what_the_link_did(bentpipe: Bentpipe, tmp_path: P
     ).stdout
     times = [(float(time), kind) for time, kind in (line.split() for line in text.splitlines())]
     assert [kind for _, kind in times] == ["8", "0"] * 3
-    for (asked, _), (answered, _) in zip(times[::2], times[1::2], strict=True):
-        assert answered - asked == pytest.approx(2 * DELAY_S, abs=0.005)
+    took = [answered - asked for (asked, _), (answered, _) in zip(times[::2], times[1::2], strict=True)]
+    # A busy machine answers late, never early.
+    assert min(took) == pytest.approx(2 * DELAY_S, abs=0.005)
 
 
 @needs("chromium")

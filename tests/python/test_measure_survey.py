@@ -235,7 +235,8 @@ def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Pa
     assert "blocked: QUIC's Initial packets on port 443" in " ".join(said.split())
 
 
-@pytest.mark.quiet
+# Other measurements use port 443 too.
+@pytest.mark.alone
 def test_loopback_blocks_and_shapes_nothing() -> None:
     load = {"kind": "transports", "duration": "100 ms", "pause": "0 s"}
     loads = [load, load | {"direction": "down"}]
