@@ -9,18 +9,10 @@ from typing import Any
 import pytest
 
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
-pytest.importorskip("schemathesis", reason="no Schemathesis")
 
-import schemathesis
 from beds import Bed, _cheap_passwords, launched, saved
 from bentpipe.testbed.api.callers import COOKIE
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 __all__ = ["_cheap_passwords"]
 
@@ -30,13 +22,22 @@ EXCEPT = {("DELETE", "/api/session"), ("GET", "/api/events"), ("PUT", "/api/sess
 
 def hold(bed: Bed, client: Any, each: int, seed: int) -> int:
     """Tries every operation ``each`` times. Returns the number of requests."""
+    # Its import takes a second of a processor.
+    schemathesis = pytest.importorskip("schemathesis", reason="no Schemathesis")
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi.checks import (
+        content_type_conformance,
+        response_schema_conformance,
+        status_code_conformance,
+    )
+
     host = {"Host": "localhost"}
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", bed.app, headers=host)
     # The log-in is sent as a header: Schemathesis has a client of its own.
     headers = {**host, "Origin": "http://localhost", "Cookie": f"{COOKIE}={client.cookies[COOKIE]}"}
     tried = 0
     for found in schema.get_all_operations():
-        operation = found.ok()  # type: ignore[union-attr]
+        operation = found.ok()
         if (operation.method.upper(), operation.path) in EXCEPT:
             continue
 
