@@ -55,7 +55,7 @@ def test_every_test_program_runs_in_one_of_two_turns(
     environment = {name: value for name, value in os.environ.items() if name != "BENTPIPE_REAL_TIME"}
     if wanted is not None:
         environment["BENTPIPE_REAL_TIME"] = wanted
-    command = [SCRIPTS / "runner", own, "words"]
+    command: list[str | Path] = [SCRIPTS / "runner", own, "words"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == ((3, "ran words\n") if runs else (0, ""))
 
