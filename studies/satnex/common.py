@@ -1,8 +1,13 @@
-"""What the VOTOS tests share: offsets in the super-frame."""
+"""What tests share: offsets in the super-frame of VOTOS, pictures of set-ups."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
+
+from bentpipe import load
+from bentpipe.studies import Table
+from bentpipe.topology import drawing
 
 #: A super-frame of Skyplex DATA with N = 6, M = 8, L = 8 on the low-rate channel.
 SUPERFRAME_S: Final = 0.8204
@@ -13,3 +18,8 @@ ONE_WAY_S: Final = 0.25
 def offsets_s(count: int, first_s: float) -> list[float]:
     """Moments from ``first_s`` on that divide a super-frame evenly."""
     return [round(first_s + SUPERFRAME_S * number / count, 6) for number in range(count)]
+
+
+def picture(about: str, scenario: Path) -> Table:
+    """The nodes and links of a scenario, as ``bentpipe check`` draws them."""
+    return Table(about, ["network"], [[line] for line in drawing(load(scenario))])

@@ -9,16 +9,35 @@ from typing import Final
 from bentpipe.errors import InputError, unknown
 from bentpipe.studies import Reproduction, read_published
 
-from . import eggs, eggs_dtn, eggs_mars_day, impulse, quickstart, startup, steady, voip, wichmo, wichmo_kernel
+from . import (
+    eggs,
+    eggs_channel,
+    eggs_dtn,
+    eggs_mars_day,
+    impulse,
+    quickstart,
+    skyplex,
+    startup,
+    steady,
+    ucit,
+    ucit_kernel,
+    voip,
+    wichmo,
+    wichmo_kernel,
+)
 
 HERE: Final = Path(__file__).parent
 
 #: What each test does with its statements: runs and figures go below the folder; the flag keeps standard output clean.
 TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
+    "eggs-channel": eggs_channel.reproduce,
     "eggs-dtn": eggs_dtn.reproduce,
     "eggs-dtn-causes": eggs_dtn.explain,
     "eggs-mars-day": eggs_mars_day.reproduce,
     "eggs-tcp": eggs.reproduce,
+    "skyplex": skyplex.reproduce,
+    "ucit": ucit.reproduce,
+    "ucit-kernel": ucit_kernel.reproduce,
     "voip": voip.reproduce,
     "voip-causes": voip.explain,
     "votos-startup": startup.reproduce,

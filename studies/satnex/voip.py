@@ -16,6 +16,8 @@ from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 from bentpipe.voice import emodel
 
+from .common import picture
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -54,6 +56,9 @@ DEEP: Final = (
 )
 DEEP_LOADS_MBIT_S: Final = (1.4, 1.2, 1.1)
 
+#: Several calls at once, of which each takes 80 kbit/s at most, on 1408 kbit/s.
+SEVERAL: Final = (1, 10, 20, 30, 40, 50)
+
 Key = tuple[str, int]
 
 
@@ -72,6 +77,8 @@ def cases() -> dict[str, tuple[str, ...]]:
         "iax-loaded": ('flow.calls.transport="iax2"', *loaded(0.75)),
         "gsm": ('flow.calls.app.codec="GSM-FR"', "flow.calls.app.suppression=false"),
     }
+    for count in SEVERAL:
+        all_cases[f"several-{count}"] = (f"flow.calls.app.calls={count}",)
     for name, codec in CODECS.items():
         for load in LOADS_MBIT_S:
             all_cases[f"{name}-{load}"] = (f'flow.calls.app.codec="{codec}"', *loaded(load))
@@ -175,7 +182,29 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     files = [
         plots.save(figure, out / "figures" / f"figure-08-voip.{ending}") for ending in ("png", "svg", "pdf")
     ]
-    return Reproduction(judge(statements, ours), figures=files, tables=[scores, conference(out, json)])
+    tables = [
+        picture("One call or several calls (figures 6 and 7)", HERE / "voip.toml"),
+        picture("A conference", HERE / "voip-conference.toml"),
+        scores,
+        several(runs),
+        conference(out, json),
+    ]
+    return Reproduction(judge(statements, ours), figures=files, tables=tables)
+
+
+def several(runs: Mapping[Key, Run]) -> Table:
+    """What is heard of several calls at once over the return link."""
+    rows = []
+    for count in SEVERAL:
+        of = [(called(run), heard(run)) for seed in SEEDS for run in [runs[f"several-{count}", seed]]]
+        answered = np.mean([call["answered"] for call, _ in of])
+        means = [np.mean([ear[key] for _, ear in of]) for key in ("loss", "late", "delay_mean", "mos_mean")]
+        rows.append([str(count), f"{answered:g}", *(f"{mean:.3g}" for mean in means)])
+    return Table(
+        "Several calls of G.711u at once",
+        ["calls", "answered", "lost", "late", "delay (s)", "MOS"],
+        rows,
+    )
 
 
 def _rated(of: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -1,5 +1,6 @@
 """WICHMO: Wi-Fi errors behind a satellite. Burst and gap lengths (figure 10), goodput of a TCP connection with error
-processes fitted to traces and with the traces themselves (figure 11), and bursts under rate adaptation (figure 13)."""
+processes fitted to traces and with the traces themselves (figure 11), and bursts under rate adaptation (figure 13)
+over the channel of figure 12."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ from bentpipe.plots.style import COLOURS, INK, figure_function, line
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
+from .states import STATES, draw_states
+
 if TYPE_CHECKING:
     from bentpipe.frames import Outcomes
     from matplotlib.figure import Figure
@@ -29,6 +32,9 @@ HERE: Final = Path(__file__).parent
 FRAMES: Final = 400_000
 INTERVAL_S: Final = 0.005
 FRAME_BYTES: Final = 1000
+#: The time between a frame and its acknowledgment (IEEE 802.11b), and a run in which frames are measured.
+SIFS_MS: Final = 0.01
+FRAME_S: Final = 60
 #: Replications of each point, and their length.
 REPLICATIONS: Final = 10
 DURATION_S: Final = 2000
@@ -50,14 +56,6 @@ PROCESSES: Final[Mapping[str, str]] = {
     "e": "trace",
 }
 
-#: States of the received signal for figure 13, from the strongest on, with a step every 5 ms.
-STATES: Final[dict[str, Any]] = {
-    "kind": "snr-states",
-    "step": "5 ms",
-    "rates": ["1 Mbit/s", "2 Mbit/s", "5.5 Mbit/s", "11 Mbit/s"],
-    "loss": [[0.0, 0.0, 0.001, 0.002], [0.001, 0.002, 0.02, 0.1], [0.01, 0.05, 0.4, 0.85]],
-    "transitions": [[0.995, 0.005, 0.0], [0.005, 0.99, 0.005], [0.0, 0.02, 0.98]],
-}
 ADAPTATIONS: Final = {
     "none": '{ kind = "fixed", rate = "11 Mbit/s" }',
     "ARF": '"arf"',
@@ -209,6 +207,27 @@ def adaptations(out: Path, json: bool, duration_s: int) -> dict[str, tuple[Outco
     return found
 
 
+def frame_ms(out: Path, json: bool) -> float:
+    """How long a frame of the channel's traces, 1000 bytes at 11 Mbit/s every 5 ms, occupies the air with its
+    acknowledgment, in milliseconds."""
+    rate, datagram = round(FRAME_BYTES * 8 / INTERVAL_S), FRAME_BYTES - 28
+    job = Job(
+        "wichmo-frame",
+        HERE / "wichmo.toml",
+        (
+            f'duration="{FRAME_S} s"',
+            'network.wlan.error="none"',
+            "flow.download.transport=udp",
+            f'flow.download.app={{kind="cbr",rate="{rate} bit/s",datagram="{datagram} B"}}',
+        ),
+    )
+    with bar("a frame", shown=not json) as progress:
+        run = run_all([job], out / "runs", progress)[job]
+    stations = run.table("wifi").to_dicts()
+    sent_s = FRAME_S * sum(station["airtime"] for station in stations)
+    return float(1e3 * sent_s / sum(station["frames"] for station in stations)) + SIFS_MS
+
+
 def beyond(position: Position, out: Path, json: bool, replications: int, duration_s: int) -> Table:
     """Goodput of other congestion controls and of a split connection over the trace of a position."""
     jobs = {
@@ -263,17 +282,20 @@ def reproduce(
         "wichmo-bursts": min(place.trace.mean_burst * (1 - place.trace.loss) for place in places),
         "wichmo-gaps": min(place.trace.mean_gap * place.trace.loss for place in places),
         "wichmo-best": float(ranks["d"]),
+        "wichmo-values-b": errors["b"] / errors["d"],
         "wichmo-farthest": float(ranks["c"]),
         "wichmo-convex-a": convexity(fer, means["a"]),
         "wichmo-convex-b": convexity(fer, means["b"]),
         "wichmo-convex-e": convexity(fer, means["e"]),
         "wichmo-arf": gaps["ARF"] / gaps["none"],
         "wichmo-ld-arf": gaps["LD-ARF"] / gaps["ARF"],
+        "wichmo-frame": frame_ms(out, json),
     }
     files = []
     for name, figure in (
         ("figure-10", draw_lengths(places)),
         ("figure-11", draw_goodput(fer, found)),
+        ("figure-12", draw_states()),
         ("figure-13", draw_adaptations({name: outcomes for name, (outcomes, _) in adapted.items()})),
     ):
         files += [

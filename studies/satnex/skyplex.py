@@ -1,0 +1,82 @@
+"""Skyplex DATA, the access network of VOTOS, VoIP and UCIT: the numbers of its structure (section 3), measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bentpipe import ScenarioError
+from bentpipe.facts import facts
+from bentpipe.jobs import Job, run_all
+from bentpipe.runs import Run
+from bentpipe.studies import Reproduction, Statement, bar, judge
+
+HERE: Final = Path(__file__).parent
+
+#: A multi-frame is L frames, a super-frame three multi-frames.
+FRAMES: Final = 3 * 8
+#: A load that fills what a terminal gets, with packets of one burst.
+PACKET: Final = 8 * 188
+FULL: Final = (
+    "flow.transfer.transport=udp",
+    f'flow.transfer.app={{kind="cbr",rate="8 Mbit/s",datagram="{PACKET - 28} B"}}',
+    'duration="60 s"',
+    'record.traces=["datagram"]',
+)
+#: One burst per multi-frame, and one per frame with L = 1; all of a carrier of each kind.
+LEAST: Final = (*FULL, "network.sat.assignment=cir", 'network.sat.cir="44 kbit/s"')
+CASES: Final[dict[str, tuple[str, ...]]] = {
+    "least": LEAST,
+    "least, L = 1": (*LEAST, 'network.sat.cir="352 kbit/s"', "network.sat.frames=1"),
+    "low": (*FULL, "network.sat.access=scpc"),
+    "high": (*FULL, "network.sat.access=scpc", "network.sat.channel=high-rate"),
+}
+#: More terminals than this are not tried.
+MOST: Final = 100
+
+
+def terminals(count: int) -> tuple[str, ...]:
+    """A network of this number of terminals that each have the smallest assignment."""
+    names = ",".join(f'"st{number}"' for number in range(1, count + 1))
+    return (*LEAST, f"network.sat.terminals=[{names}]")
+
+
+def accepted(count: int) -> bool:
+    """Whether the channel has room for this number of terminals."""
+    try:
+        facts(HERE / "votos.toml", terminals(count))
+    except ScenarioError:
+        return False
+    return True
+
+
+def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Measure lengths, rates and the number of terminals."""
+    jobs = {
+        name: Job(f"skyplex-{number}", HERE / "votos.toml", changes)
+        for number, (name, changes) in enumerate(CASES.items())
+    }
+    with bar("skyplex", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    (flow,) = facts(HERE / "votos.toml")["flows"]
+    assert flow["there"] is not None and flow["there"][0]["dama"] is not None, (
+        "the path has demand assignment"
+    )
+    superframe_ms = 1e3 * flow["there"][0]["dama"]["superframe_s"]
+    ours: dict[str, float | None] = {
+        "skyplex-superframe": round(superframe_ms, 3),
+        "skyplex-frame": round(superframe_ms / FRAMES, 4),
+        "skyplex-terminals": float(next(n for n in range(MOST) if not accepted(n + 1))),
+        "skyplex-least": round(rate_kbit_s(runs[jobs["least"]]), 2),
+        "skyplex-least-frame": round(rate_kbit_s(runs[jobs["least, L = 1"]]), 2),
+        "skyplex-low": round(rate_kbit_s(runs[jobs["low"]]) / 1e3, 4),
+        "skyplex-high": round(rate_kbit_s(runs[jobs["high"]]) / 1e3, 4),
+    }
+    return Reproduction(judge(statements, ours))
+
+
+def rate_kbit_s(run: Run) -> float:
+    """Rate at which packets arrive, IP and UDP included, from the first to the last, in kbit/s."""
+    times = run.trace("datagram")["time"]
+    return PACKET * 8 * (len(times) - 1) / float(times[-1] - times[0]) / 1e3

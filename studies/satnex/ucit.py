@@ -1,0 +1,260 @@
+"""UCIT (TATPA), the test bed for transport protocols: its report of a Hybla transfer (figure 17), and its laboratory
+with the senders, router panels, proxy and DTN agents that the paper names. Both scenarios are templates of
+``bentpipe serve``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import bentpipe as bp
+import numpy as np
+from bentpipe import plots
+from bentpipe.jobs import Job, run_all
+from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.series import draw_sent, draw_window
+from bentpipe.plots.style import figure_function, panels
+from bentpipe.runs import Run
+from bentpipe.statistics import mean_of
+from bentpipe.studies import Reproduction, Statement, Table, bar, judge
+
+from .common import picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE: Final = Path(__file__).parent
+TEMPLATES: Final = Path(bp.__file__).parent / "testbed" / "templates"
+
+#: The transfer of figure 17 with the full Hybla, with Linux' Hybla, and with Reno for comparison.
+LINUX_HYBLA: Final = "{hoe=0,spacing=0,coarse=1,per_ack=1,from_rho=1}"
+TRANSFERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Hybla": (),
+    "Linux' Hybla": (f"flow.hybla.transport.parameters={LINUX_HYBLA}",),
+    "Reno": ("flow.hybla.transport.congestion=reno",),
+}
+#: The path of the transfer: rate of the satellite link, and bytes of a packet.
+RATE_BIT_S: Final = 10e6
+PACKET: Final = 1500
+
+#: Linux' variants of the time of the test bed (2.6), by their names here.
+LINUX: Final[Mapping[str, str]] = {
+    "New Reno": "reno",
+    "BIC": "bic",
+    "CUBIC": "cubic",
+    "HighSpeed": "highspeed",
+    "H-TCP": "htcp",
+    "Hybla": "hybla",
+    "Illinois": "illinois",
+    "LP": "lp",
+    "Scalable": "scalable",
+    "Vegas": "vegas",
+    "Veno": "veno",
+    "Westwood+": "westwood",
+    "YeAH": "yeah",
+}
+SENDERS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{name: (f"flow.satellite.transport.congestion={one}",) for name, one in LINUX.items()},
+    "Hybla": (f"flow.satellite.transport.parameters={LINUX_HYBLA}",),
+    "Hybla, full": (),
+    "Westwood+ of FreeBSD": (
+        "flow.satellite.transport.congestion=westwood",
+        "flow.satellite.transport.profile=freebsd",
+    ),
+}
+#: Panels of Router 1 and Router 2. RED's, as printed, is the template's.
+PANELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "RED": (),
+    "Drop Tail, 2000 B": ('link.bottleneck.queue={kind="drop-tail",bytes="2000 B"}',),
+    "RED, PEPsal": (
+        'proxy=[{name="pepsal",node="router2",mechanism={kind="split",buffer="1 MB",'
+        'sides.satellite={congestion="hybla"}}}]',
+    ),
+}
+#: The satellite connection without a competitor: the wired one begins when the run is nearly over.
+ALONE: Final = 'flow.wired.start="59.9 s"'
+SEEDS: Final = (1, 2, 3)
+#: Upper threshold of the RED panel in bytes, and when the wired connection has begun.
+RED_MAX: Final = 22_500
+BOTH_S: Final = 10.0
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A reduction of the window by a loss: when, the window before it in segments, and the time until the window is as
+    large again, infinite if another loss came first."""
+
+    at_s: float
+    before: float
+    regained_s: float
+
+
+def losses(time: FloatArray, cwnd: FloatArray, state: FloatArray) -> list[Loss]:
+    """Finds losses in a log of a connection: each begins with Linux' state 3 (Recovery) or 4 (Loss), and the window is
+    regained when it has its former size in another state."""
+    repairing = state >= 3
+    starts = np.flatnonzero(repairing & ~np.concatenate(([True], repairing[:-1])))
+    found = []
+    for start, end in zip(starts, [*starts[1:], len(time)], strict=True):
+        before = cwnd[start - 1]
+        regained = np.flatnonzero(~repairing[start:end] & (cwnd[start:end] >= before))
+        took = float(time[start + regained[0]] - time[start]) if len(regained) else math.inf
+        found.append(Loss(float(time[start]), float(before), took))
+    return found
+
+
+def losses_of(run: Run) -> list[Loss]:
+    """The losses of a run's only flow."""
+    ((time, cwnd),) = trace_of(run, "tcp.cwnd").values()
+    ((_, state),) = trace_of(run, "tcp.ca_state").values()
+    return losses(time, cwnd, state)
+
+
+def reopening(run: Run) -> float:
+    """The median time from a loss until the window is as before, over the time that Reno needs for it: half of the
+    window in round trips of propagation."""
+    rtt = float(run.flows["rtt_min"][0])
+    ratios = [loss.regained_s / (loss.before / 2 * rtt) for loss in losses_of(run)]
+    return float(np.median(ratios)) if ratios else math.nan
+
+
+def first_threshold(run: Run) -> float:
+    """The first slow-start threshold before any loss, over the bandwidth-delay product; infinite if there is none."""
+    ((time, threshold),) = trace_of(run, "tcp.ssthresh").values()
+    found = losses_of(run)
+    known = threshold[(time < (found[0].at_s if found else math.inf)) & ~np.isnan(threshold)]
+    product = RATE_BIT_S / 8 * float(run.flows["rtt_min"][0]) / PACKET
+    return float(known[0] / product) if len(known) else math.inf
+
+
+def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Simulate the transfer of figure 17 and the laboratory."""
+    transfers = {
+        name: Job(f"ucit-17-{number}", TEMPLATES / "hybla.toml", changes)
+        for number, (name, changes) in enumerate(TRANSFERS.items())
+    }
+    laboratory = {
+        (sender, panel, seed): Job(
+            f"ucit-{number}-{place}-{seed}",
+            TEMPLATES / "laboratory.toml",
+            (
+                *of_sender,
+                *of_panel,
+                'record.traces=["link"]' if sender == "Hybla, full" else "record.traces=[]",
+            ),
+            seed,
+        )
+        for number, (sender, of_sender) in enumerate(SENDERS.items())
+        for place, (panel, of_panel) in enumerate({"alone": (ALONE,), **PANELS}.items())
+        for seed in SEEDS
+    }
+    agents = Job("ucit-dtn", HERE / "ucit-dtn.toml")
+    with bar("ucit", shown=not json) as progress:
+        runs = run_all([*transfers.values(), *laboratory.values(), agents], out / "runs", progress)
+    hybla = runs[transfers["Hybla"]]
+    of = {key: runs[job] for key, job in laboratory.items()}
+    full = [of["Hybla, full", "RED", seed] for seed in SEEDS]
+    ours: dict[str, float | None] = {
+        "ucit-losses": float(len(losses_of(hybla))),
+        "ucit-reopening": round(reopening(hybla), 4),
+        "ucit-hoe": round(first_threshold(hybla), 4),
+        "ucit-senders": float(sum(works(of, name) for name in LINUX)),
+        "ucit-red": round(float(np.mean([waiting(run) for run in full])), 1),
+        "ucit-competing": round(
+            mean_of([goodput(run, "satellite") for run in full]).value
+            / mean_of([goodput(of["Hybla, full", "alone", seed], "satellite") for seed in SEEDS]).value,
+            4,
+        ),
+        "ucit-dtn": float(runs[agents].flows["delivered_packets"][0]),
+    }
+    figure = draw(hybla)
+    files = [
+        plots.save(figure, out / "figures" / f"figure-17-hybla.{ending}") for ending in ("png", "svg", "pdf")
+    ]
+    tables = [
+        picture("The laboratory (figure 14)", TEMPLATES / "laboratory.toml"),
+        transfer_table({name: runs[job] for name, job in transfers.items()}),
+        laboratory_table(of),
+    ]
+    return Reproduction(judge(statements, ours), figures=files, tables=tables)
+
+
+def goodput(run: Run, flow: str) -> float:
+    """Goodput of a flow in bit/s."""
+    return float(next(row["goodput"] for row in run.flows.to_dicts() if row["flow"] == flow))
+
+
+def works(of: Mapping[tuple[str, str, int], Run], sender: str) -> bool:
+    """Whether a sender delivers data over the satellite behind every panel."""
+    return all(goodput(run, "satellite") > 0 for (name, _, _), run in of.items() if name == sender)
+
+
+def waiting(run: Run) -> float:
+    """Mean number of bytes that a packet finds or joins at Router 1 while both connections send."""
+    time, waits = trace_of(run, "link.queue_bytes")["bottleneck"]
+    return float(waits[time >= BOTH_S].mean())
+
+
+def transfer_table(runs: Mapping[str, Run]) -> Table:
+    """The transfer of figure 17 with each sender."""
+    rows = []
+    for name, run in runs.items():
+        found, flow = losses_of(run), run.flows.to_dicts()[0]
+        times = [loss.regained_s for loss in found]
+        rows.append(
+            [
+                name,
+                f"{flow['goodput'] / 1e6:.2f}",
+                str(len(found)),
+                str(flow["timeouts"]),
+                f"{np.median([loss.before for loss in found]):.0f}" if found else "-",
+                f"{np.median(times):.1f}" if found else "-",
+                f"{reopening(run):.3f}" if found else "-",
+            ]
+        )
+    header = [
+        "sender",
+        "goodput Mbit/s",
+        "losses",
+        "time-outs",
+        "window before",
+        "regained after s",
+        "over Reno's growth",
+    ]
+    return Table(
+        "Figure 17: 200 s over 10 Mbit/s, 300 ms, packets lost with 1e-4 (medians over losses)", header, rows
+    )
+
+
+def laboratory_table(of: Mapping[tuple[str, str, int], Run]) -> Table:
+    """Goodput over the satellite behind each panel, and of the wired connection beside it."""
+    rows = []
+    for sender in SENDERS:
+        row = [sender]
+        for panel in ("alone", *PANELS):
+            values = [
+                mean_of([goodput(of[sender, panel, seed], flow) for seed in SEEDS]).value / 1e6
+                for flow in ("satellite", "wired")
+            ]
+            row.append(f"{values[0]:.2f}" if panel == "alone" else f"{values[0]:.2f}, {values[1]:.2f}")
+        rows.append(row)
+    header = ["sender", "RED, alone", *PANELS]
+    return Table(
+        "The laboratory: goodput over the satellite, and of the wired New Reno beside it, in Mbit/s",
+        header,
+        rows,
+    )
+
+
+@figure_function
+def draw(run: Run) -> Figure:
+    """Figure 17: segments sent, congestion window and slow-start threshold of the transfer."""
+    figure, (above, below) = panels([2.4, 2.6])
+    draw_sent(above, run)
+    draw_window(below, run, predictions=False)
+    below.set_xlabel("time (s)")
+    below.set_xlim(0, 200)
+    return figure

@@ -1,0 +1,58 @@
+"""UCIT (TATPA), figure 17 with a Linux kernel in virtual time and its log, beside the model of Linux' Hybla."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+from bentpipe import plots
+from bentpipe.jobs import Job, run_all
+from bentpipe.statistics import mean_of
+from bentpipe.studies import Reproduction, Statement, bar, judge
+
+from .ucit import LINUX_HYBLA, TEMPLATES, draw, losses_of, reopening, transfer_table
+
+Clock = Literal["virtual", "kernel"]
+
+#: The TCP stack of the model: that of the guest's kernel, with its Hybla.
+MODEL: Final = ("flow.hybla.transport.profile=linux-6.12", f"flow.hybla.transport.parameters={LINUX_HYBLA}")
+#: Linux' module does not estimate the first slow start's end. Both get what Hoe's estimate is: the bandwidth-delay
+#: product.
+THRESHOLD: Final = ("flow.hybla.transport.initial_ssthresh=500",)
+SEEDS: Final = (1, 2, 3)
+
+
+def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Emulate the transfer with Linux' Hybla, simulate it with the model's, and judge the kernel's."""
+    jobs: dict[tuple[Clock, int], Job] = {
+        (clock, seed): Job(
+            f"ucit-{clock}-{seed}",
+            TEMPLATES / "hybla.toml",
+            (*THRESHOLD, *(MODEL if clock == "virtual" else ())),
+            seed,
+            clock,
+        )
+        for clock in ("virtual", "kernel")
+        for seed in SEEDS
+    }
+    with bar("ucit-kernel", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    kernel, model = ([runs[jobs[clock, seed]] for seed in SEEDS] for clock in ("kernel", "virtual"))
+    goodputs = [mean_of([float(run.flows["goodput"][0]) for run in of]).value for of in (kernel, model)]
+    ours: dict[str, float | None] = {
+        "ucit-kernel-losses": float(min(len(losses_of(run)) for run in kernel)),
+        "ucit-kernel-reopening": round(float(np.median([reopening(run) for run in kernel])), 4),
+        "ucit-kernel-goodput": round(goodputs[0] / goodputs[1], 4),
+    }
+    figure = draw(kernel[0])
+    files = [
+        plots.save(figure, out / "figures" / f"figure-17-kernel.{ending}") for ending in ("png", "svg", "pdf")
+    ]
+    named = {
+        f"{name}, seed {seed}": run
+        for name, of in (("kernel", kernel), ("model", model))
+        for seed, run in zip(SEEDS, of, strict=True)
+    }
+    return Reproduction(judge(statements, ours), figures=files, tables=[transfer_table(named)])
