@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import bentpipe as bp
+import numpy as np
 from bentpipe import plots
+from bentpipe.plots.data import FloatArray
 from bentpipe.plots.style import figure_function
 from bentpipe.studies import Reproduction, Statement, judge
 
@@ -39,6 +41,9 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     }
     ours["eggs-linear-250ms"] = _silence(runs["250ms"])
     ours["eggs-steps-50s"] = _silence(runs["50s"])
+    for name, delay in (("eggs-window-linear", "250ms"), ("eggs-window-steps", "50s")):
+        sent = _sent(runs[delay])
+        ours[name] = round(bend(*(sent[column].to_numpy().astype(float) for column in ("sent", "cwnd"))), 4)
     drawn = {name: run for name, run in runs.items() if name != "200s"}
     figures = {"figure-18-send-instants": instants(drawn), "figure-19-cwnd": windows(drawn)}
     reason = [note for note in runs["200s"].provenance["notes"]["emulation"] if note.startswith("measures: ")]
@@ -99,6 +104,14 @@ def windows(runs: Mapping[str, bp.Run]) -> Figure:
     return _panels(
         runs, "cwnd (segments)", lambda rows: (rows["sent"] / MEASURE, rows["cwnd"]), "number of the measure"
     )
+
+
+def bend(sent: FloatArray, window: FloatArray) -> float:
+    """How far the window is from growing in proportion to what was sent, until it no longer grows: its largest distance
+    from the straight line, over its growth."""
+    end = int(np.argmax(window)) + 1
+    x, y = sent[:end], window[:end]
+    return float(np.abs(y - np.interp(x, x[[0, -1]], y[[0, -1]])).max() / (y[-1] - y[0]))
 
 
 def _panels(runs: Mapping[str, bp.Run], quantity: str, points: Any, below: str) -> Figure:

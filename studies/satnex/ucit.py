@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -98,7 +99,7 @@ def losses(time: FloatArray, cwnd: FloatArray, state: FloatArray) -> list[Loss]:
     repairing = state >= 3
     starts = np.flatnonzero(repairing & ~np.concatenate(([True], repairing[:-1])))
     found = []
-    for start, end in zip(starts, [*starts[1:], len(time)], strict=True):
+    for start, end in pairwise([*starts, len(time)]):
         before = cwnd[start - 1]
         regained = np.flatnonzero(~repairing[start:end] & (cwnd[start:end] >= before))
         took = float(time[start + regained[0]] - time[start]) if len(regained) else math.inf

@@ -81,6 +81,13 @@ def test_a_log_that_begins_within_a_repair_has_no_loss_there(measures: Any) -> N
     assert measures("ucit").losses(time, cwnd, np.array([3.0, 3.0, 0.0])) == []
 
 
+def test_a_window_that_grows_in_steps_bends(measures: Any) -> None:
+    """A line has no distance from itself, though it ends flat; a step after three has two thirds of its growth."""
+    bend, sent = measures("eggs").bend, np.arange(7.0)
+    assert bend(sent, np.array([10, 11, 12, 13, 14, 14, 14.0])) == pytest.approx(0)
+    assert bend(sent, np.array([0, 0, 0, 6, 6, 6, 6.0])) == pytest.approx(2 / 3)
+
+
 def test_shares_of_a_chain_are_those_of_its_balance(measures: Any) -> None:
     """Two states: the share of each is the probability of coming back to it over the sum of both (balance of flows)."""
     states = measures("states")
