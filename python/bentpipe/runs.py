@@ -166,19 +166,35 @@ class Run:
         """
         import polars as pl
 
-        table, columns = self._find(quantity)
-        file = self.path / "traces" / f"{table}.parquet"
+        frame = self.scan(quantity)
+        with reading(self._file(quantity)):
+            if entity is not None:
+                frame = frame.filter(pl.col(frame.collect_schema().names()[1]) == entity)
+            return frame.collect()
+
+    def scan(self, quantity: str) -> pl.LazyFrame:
+        """The same as :meth:`trace` as a LazyFrame of Polars, for traces that are larger than memory: what is asked of
+        it is computed while the file is read (``collect(engine="streaming")``). Raises :class:`bentpipe.InputError`.
+        """
+        import polars as pl
+
+        file = self._file(quantity)
         with reading(file):
             lazy = pl.scan_parquet(file, glob=False)
             who = lazy.collect_schema().names()[1]
-            frame = lazy.select(
-                pl.col("time") / 1e9,
-                pl.col(who).cast(pl.String),
-                *columns,
-            )
-            if entity is not None:
-                frame = frame.filter(pl.col(who) == entity)
-            return frame.collect()
+            return lazy.select(pl.col("time") / 1e9, pl.col(who).cast(pl.String), *self._find(quantity)[1])
+
+    def _file(self, quantity: str) -> Path:
+        return self.path / "traces" / f"{self._find(quantity)[0]}.parquet"
+
+    @cached_property
+    def last_row_s(self) -> float:
+        """Time of the last row of all traces in seconds; 0 without any."""
+        import polars as pl
+
+        last = (self.scan(trace).select(pl.col("time").max()) for trace in self.traces)
+        ends = (frame.collect(engine="streaming").item() for frame in last)
+        return max((float(end) for end in ends if end is not None), default=0.0)
 
     def has_trace(self, quantity: str) -> bool:
         """Whether :meth:`trace` knows this quantity."""

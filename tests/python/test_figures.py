@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from pathlib import Path
 
 import commands
@@ -11,8 +13,9 @@ import polars as pl
 import pytest
 from bentpipe import InputError, open_run, plots, simulate
 from bentpipe.groups import summarise
+from bentpipe.plots import samples
+from bentpipe.plots.data import on_grid, superframes, thin
 from bentpipe.plots.data import rate as rate_over
-from bentpipe.plots.data import superframes, thin
 from bentpipe.report import page
 from bentpipe.results import flow_results
 from folders import write_run
@@ -177,3 +180,71 @@ def test_rates_of_two_runs_lie_over_each_other(tmp_path: Path, run_folder: Path)
     assert [np.unique(np.array(one.get_ydata())).tolist() for one in axes.lines] == [[6.0], [24.0]]
     with pytest.raises(InputError, match="add the trace wifi"):
         plots.rates(open_run(run_folder))
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two flows with losses, in which queue and window vary."""
+    link = {"name": "w", "from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "20 ms"}
+    flow = {"from": "a", "to": "b", "app": "bulk", "transport": "tcp"}
+    flows = [{"name": name, **flow} for name in ("f", "g")]
+    folder = tmp_path_factory.mktemp("busy") / "run"
+    simulate({"name": "x", "duration": "20 s", "link": [link], "flow": flows}, out=folder)
+    return folder
+
+
+def test_a_large_trace_is_condensed_to_the_same_rates_means_and_extremes(
+    busy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = open_run(busy)
+    whole = samples.samples_of(run, "delivery.delivered"), samples.samples_of(run, "rtt")
+    monkeypatch.setattr(samples, "LARGE", 100)
+    volumes, round_trips = samples.samples_of(run, "delivery.delivered"), samples.samples_of(run, "rtt")
+    assert list(volumes) == list(whole[0]) and list(round_trips) == list(whole[1])
+    for exact, condensed in ((whole[0]["f"], volumes["f"]), (whole[1]["g"], round_trips["g"])):
+        # Three for each of the twenty cells of a bin.
+        assert exact.count == condensed.count > 1000
+        assert len(condensed.values) <= 3 * 20 * 200 and (np.diff(condensed.time_s) >= 0).all()
+        assert (condensed.values.min(), condensed.values.max()) == (exact.values.min(), exact.values.max())
+    rates = [rate_over(one.time_s, one.values, 0.1, 20.0)[1] for one in (whole[0]["f"], volumes["f"])]
+    # A delivery at the very end of a bin may be in the next one.
+    assert np.abs(np.cumsum(rates[0]) - np.cumsum(rates[1])).max() * 0.1 / 8 <= 1460
+    means = [
+        on_grid(one.time_s, one.values, 0.1, 20.0, one.weights) for one in (whole[1]["g"], round_trips["g"])
+    ]
+    np.testing.assert_allclose(means[0], means[1], rtol=1e-9)
+
+
+def test_many_entities_of_a_large_trace_have_a_cell_for_each_bin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(samples, "LARGE", 100)
+    link = {"name": "w", "from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "20 ms"}
+    flow = {"name": "f", "count": 13, "from": "a", "to": "b", "app": "bulk", "transport": "tcp"}
+    run = simulate({"name": "x", "duration": "20 s", "link": [link], "flow": [flow]}, out=tmp_path / "run")
+    found = samples.samples_of(run, "cwnd")
+    assert len(found) == 13 and max(len(one.values) for one in found.values()) <= 3 * 201
+    labels = [str(one.get_label()) for one in plots.window(run).axes[0].lines]
+    assert "f, median of 13" in labels
+
+
+def test_a_killed_run_is_drawn_as_far_as_it_came(busy: Path, tmp_path: Path) -> None:
+    """Neither its table of flows nor its length was written."""
+    killed = tmp_path / "killed"
+    shutil.copytree(busy, killed)
+    for name in ("flows.parquet", "summary.json", "report.html"):
+        (killed / name).unlink(missing_ok=True)
+    provenance = json.loads((killed / "provenance.json").read_text())
+    provenance |= {"status": "running", "simulated_seconds": None}
+    (killed / "provenance.json").write_text(json.dumps(provenance))
+    scenario = (killed / "scenario.toml").read_text()
+    (killed / "scenario.toml").write_text(scenario.replace('duration = "20 s"', 'duration = "20000 s"'))
+    whole, drawn = plots.overview(open_run(busy)), plots.overview(open_run(killed))
+    assert [one.get_title(loc="left") for one in drawn.axes] == [
+        one.get_title(loc="left") for one in whole.axes
+    ]
+    throughput, *_ = drawn.axes
+    assert 19 < throughput.get_xlim()[1] < 21
+    by_name = {str(one.get_label()): np.asarray(one.get_ydata()) for one in throughput.lines}
+    same = {str(one.get_label()): np.asarray(one.get_ydata()) for one in whole.axes[0].lines}
+    np.testing.assert_allclose(by_name["f"][:190], same["f"][:190])

@@ -84,38 +84,43 @@ def rate(
 
 
 def spread(
-    time_s: FloatArray, values: FloatArray, bin_s: float
+    time_s: FloatArray, values: FloatArray, bin_s: float, weights: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Returns middle, mean, minimum and maximum of each non-empty bin of ``bin_s`` seconds.
+    """Returns middle, mean, by ``weights`` if given, minimum and maximum of each non-empty bin of ``bin_s`` seconds.
 
     >>> [part.tolist() for part in spread(np.array([0.0, 0.5, 2.0]), np.array([1.0, 3.0, 5.0]), bin_s=1.0)]
     [[0.5, 2.5], [2.0, 5.0], [1.0, 5.0], [3.0, 5.0]]
     """
     bins = np.floor(time_s / bin_s).astype(np.int64)
     starts = np.flatnonzero(np.diff(bins, prepend=-1))
-    counts = np.diff(np.append(starts, len(bins)))
+    weights = np.ones(len(bins)) if weights is None else weights
     middles: FloatArray = (bins[starts].astype(np.float64) + 0.5) * bin_s
-    mean: FloatArray = np.add.reduceat(values, starts) / counts
+    counts = np.add.reduceat(weights, starts)
+    total = np.add.reduceat(weights * values, starts)
+    mean: FloatArray = np.divide(total, counts, out=np.full(len(starts), np.nan), where=counts > 0)
     least: FloatArray = np.minimum.reduceat(values, starts)
     greatest: FloatArray = np.maximum.reduceat(values, starts)
     return middles, mean, least, greatest
 
 
-def on_grid(time_s: FloatArray, values: FloatArray, bin_s: float, end_s: float) -> FloatArray:
-    """Returns the mean of a quantity's samples in each bin of ``bin_s`` seconds up to ``end_s``. A bin without samples
-    keeps the last value; before the first sample it is NaN.
+def on_grid(
+    time_s: FloatArray, values: FloatArray, bin_s: float, end_s: float, weights: FloatArray | None = None
+) -> FloatArray:
+    """Returns the mean of a quantity's samples in each bin of ``bin_s`` seconds up to ``end_s``, by ``weights`` if
+    given. A bin without samples keeps the last value; before the first sample it is NaN.
 
     >>> on_grid(np.array([1.0, 1.5, 3.0]), np.array([2.0, 4.0, 7.0]), bin_s=1.0, end_s=5.0).tolist()
     [nan, 3.0, 4.0, 7.0, 7.0]
     """
     there = ~np.isnan(values)
+    weights = np.ones(int(there.sum())) if weights is None else weights[there]
     time_s, values = time_s[there], values[there]
     edges = np.arange(round(max(end_s, bin_s) / bin_s) + 1) * bin_s
     # Samples at the very end belong to the last bin.
     edges[-1] = np.inf
     places = np.searchsorted(time_s, edges)
-    counts = np.diff(places)
-    total = np.concatenate(([0.0], np.cumsum(values)))[places]
+    counts = np.diff(np.concatenate(([0.0], np.cumsum(weights)))[places])
+    total = np.concatenate(([0.0], np.cumsum(weights * values)))[places]
     before = np.concatenate(([np.nan], values))[places[1:]]
     return np.divide(np.diff(total), counts, out=before, where=counts > 0)
 
@@ -182,9 +187,11 @@ def superframes(dama: pl.DataFrame) -> dict[str, FloatArray]:
 
 
 def duration_s(run: Run) -> float:
-    """Returns the network time of the run."""
-    simulated = run.provenance.get("simulated_seconds")
-    return float(simulated if simulated is not None else run.summary.get("duration_seconds", 0.0))
+    """Returns the network time of the run: of one that was killed, the time of the last row of its traces."""
+    for known in (run.provenance.get("simulated_seconds"), run.summary.get("duration_seconds")):
+        if known is not None:
+            return float(known)
+    return run.last_row_s
 
 
 def bin_for(duration: float) -> float:

@@ -132,9 +132,12 @@ def _of_trace(quantity: str, factor: float) -> Callable[[Run, Sequence[FlowResul
     def values(run: Run, flows: Sequence[FlowResult]) -> FloatArray:
         if not run.has_trace(quantity):
             return np.zeros(0)
-        trace = run.trace(quantity)
-        chosen = trace.filter(trace[trace.columns[1]].is_in([flow.flow for flow in flows]))
-        found: FloatArray = factor * chosen[quantity.rpartition(".")[2]].drop_nulls().to_numpy().astype(float)
+        import polars as pl
+
+        trace = run.scan(quantity)
+        _, who, column = trace.collect_schema().names()
+        chosen = trace.filter(pl.col(who).is_in([flow.flow for flow in flows])).select(column).drop_nulls()
+        found: FloatArray = factor * chosen.collect(engine="streaming")[column].to_numpy().astype(float)
         return found
 
     return values

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from bentpipe.prediction import predict_run
+from bentpipe.quantities import base_value
 from bentpipe.runs import by_folder
 
-from .data import FloatArray, bin_for, duration_s, on_grid, quantiles, rate, thin, trace_of
+from .data import bin_for, duration_s, on_grid, quantiles, rate, thin
+from .samples import Samples, entities_of, samples_of
 from .style import line
 
 if TYPE_CHECKING:
@@ -33,8 +36,7 @@ class Line:
 
     label: str
     group: str
-    time_s: FloatArray
-    values: FloatArray
+    samples: Samples
     end_s: float
     start_s: float
     prediction: Prediction | None
@@ -55,16 +57,16 @@ def draw_lines(
     over its entities, or over all entities if there are that many groups; shading shows the range from the 10th to the
     90th percentile and, lighter, from minimum to maximum. Returns the colour and meaning of each line.
     """
-    lines = list(_lines(runs, *quantities, flow=flow))
+    lines = list(_lines(runs, *quantities, flow=flow, bin_s=rate_bin_s or 0.0))
     if len(lines) > MOST_LINES:
         return _draw_quantiles(axes, lines, factor, rate_bin_s)
     drawn = []
     for index, one in enumerate(lines):
         if rate_bin_s is None:
-            data = thin(one.time_s, one.values)
+            data = thin(one.samples.time_s, one.samples.values)
         else:
             bins = rate_bin_s or bin_for(one.end_s)
-            data = rate(one.time_s, one.values, bins, one.end_s)
+            data = rate(one.samples.time_s, one.samples.values, bins, one.end_s)
         axes.plot(data[0], factor * data[1], label=one.label, **line(index))
         drawn.append((str(line(index)["color"]), [one]))
     return drawn
@@ -93,10 +95,11 @@ def _draw_quantiles(
         end_s = max(one.end_s for one in members)
         if rate_bin_s is None:
             bins = bin_for(end_s)
-            rows = [on_grid(one.time_s, one.values, bins, end_s) for one in members]
+            found = [one.samples for one in members]
+            rows = [on_grid(one.time_s, one.values, bins, end_s, one.weights) for one in found]
         else:
             bins = rate_bin_s or bin_for(end_s)
-            rows = [rate(one.time_s, one.values, bins, end_s)[1] for one in members]
+            rows = [rate(one.samples.time_s, one.samples.values, bins, end_s)[1] for one in members]
         middle, ((tenth, ninetieth), (least, greatest)) = quantiles(factor * np.array(rows))
         middles = (np.arange(len(middle)) + 0.5) * bins
         count = f"median of {len(members)}"
@@ -116,30 +119,38 @@ def _draw_quantiles(
     return drawn
 
 
-def _lines(runs: Runs, *quantities: str, flow: str | None = None) -> Iterator[Line]:
+def _lines(runs: Runs, *quantities: str, flow: str | None, bin_s: float) -> Iterator[Line]:
     """Returns a line per entity, or per connection of one flow, labelled by what distinguishes it from the others."""
     for name, run in named_runs(runs):
-        traces = [trace for quantity in quantities for trace in trace_of(run, quantity).items()]
-        if traces and "delivery.delivered" in quantities:
-            traces += _starved(run, {entity for entity, _ in traces})
-        if flow is not None:
-            traces = [one for one in traces if flow_of(one[0]) == flow]
+        traces = [
+            trace
+            for quantity in quantities
+            for trace in samples_of(run, quantity, bin_s=bin_s, wanted=partial(_is_of, flow)).items()
+        ]
+        if "delivery.delivered" in quantities:
+            recorded = {entity for quantity in quantities for entity in entities_of(run, quantity)}
+            starved = _starved(run, recorded) if recorded else []
+            traces += [(entity, samples) for entity, samples in starved if _is_of(flow, entity)]
         if "tcp.sent" in quantities:
-            traces = [(one, (time_s, sent / segment_bytes(run, one))) for one, (time_s, sent) in traces]
-        starts = dict(run.flows.select("flow", "start").iter_rows())
-        groups = dict(run.flows.select("flow", "group").iter_rows()) if "group" in run.flows.columns else {}
-        for entity, (time_s, values) in traces:
+            traces = [
+                (one, replace(sent, values=sent.values / segment_bytes(run, one))) for one, sent in traces
+            ]
+        starts, groups = starts_s(run), _groups(run)
+        for entity, samples in traces:
             label = entity if not name else name if len(traces) == 1 else f"{name}, {entity}"
             known = predict_run(run).get(entity)
             yield Line(
                 label,
                 ", ".join(filter(None, (name, groups.get(entity) or groups.get(flow_of(entity))))),
-                time_s,
-                values,
+                samples,
                 end_s=duration_s(run),
                 start_s=starts.get(entity) or 0.0,
                 prediction=None if known is None else known.prediction,
             )
+
+
+def _is_of(flow: str | None, connection: str) -> bool:
+    return flow is None or flow_of(connection) == flow
 
 
 def flow_of(connection: str) -> str:
@@ -151,9 +162,29 @@ def flow_of(connection: str) -> str:
     return re.sub(r"\.\d+(?=\.reverse$|$)", "", connection)
 
 
+def _was_killed(run: Run) -> bool:
+    """Whether a run ended before it could write its table of flows."""
+    return not (run.path / "flows.parquet").is_file()
+
+
+def starts_s(run: Run) -> dict[str, float]:
+    """Returns the times at which flows start; of a run that was killed those of its scenario, without drawn ones."""
+    if not _was_killed(run):
+        return dict(run.flows.select("flow", "start").iter_rows())
+    starts = {flow["name"]: flow.get("start") for flow in run.flow_tables}
+    return {name: base_value(start) for name, start in starts.items() if isinstance(start, str)}
+
+
+def _groups(run: Run) -> dict[str, str]:
+    """Returns the groups of the flows that have one."""
+    if _was_killed(run):
+        return {flow["name"]: flow["group"] for flow in run.flow_tables if flow.get("group")}
+    return dict(run.flows.select("flow", "group").iter_rows()) if "group" in run.flows.columns else {}
+
+
 def segment_bytes(run: Run, flow: str) -> int:
     """Returns the payload of a full segment of a TCP flow, or of a member of a group."""
-    groups = dict(run.flows.select("flow", "group").iter_rows()) if "group" in run.flows.columns else {}
+    groups = _groups(run)
     transports = {one["name"]: one["transport"] for one in run.scenario.get("flow", [])}
     own = flow_of(flow)
     names = (own, own.removesuffix(".reverse"), (groups.get(own) or "").removesuffix(".reverse"))
@@ -161,9 +192,11 @@ def segment_bytes(run: Run, flow: str) -> int:
     return int(found.get("segment_size", 1460)) if isinstance(found, Mapping) else 1460
 
 
-def _starved(run: Run, recorded: set[str]) -> Iterator[tuple[str, tuple[FloatArray, FloatArray]]]:
+def _starved(run: Run, recorded: set[str]) -> Iterator[tuple[str, Samples]]:
     """Returns flows to which nothing was delivered, so that no trace has rows for them."""
     nothing = np.zeros(0)
+    if _was_killed(run):
+        return
     for flow, delivered in run.flows.select("flow", "delivered_bytes").iter_rows():
         if not delivered and flow not in recorded:
-            yield flow, (nothing, nothing)
+            yield flow, Samples(nothing, nothing)

@@ -12,8 +12,9 @@ import numpy as np
 from bentpipe.errors import InputError, unknown
 from bentpipe.quantities import display_unit
 
-from .data import POINTS, FloatArray, bin_for, duration_s, quantiles, rate, spread, superframes, trace_of
-from .lines import Line, Runs, draw_lines, flow_of, named_runs
+from .data import POINTS, FloatArray, bin_for, duration_s, quantiles, rate, spread, superframes
+from .lines import Line, Runs, draw_lines, flow_of, named_runs, starts_s
+from .samples import entities_of, greatest, samples_of
 from .style import PREDICTED, figure_function, grid, legend, legend_of_all, line, panels
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def rtt(runs: Runs, *, predictions: bool = True) -> Figure:
     """Draws round-trip time samples in ms; the predicted mean is dashed, its range from minimum to maximum shaded."""
     figure, (axes,) = panels([2.6])
     draw_rtt(axes, runs, predictions=predictions)
-    return _finish(figure, axes)
+    return _finish(figure, axes, runs)
 
 
 @figure_function
@@ -54,7 +55,7 @@ def throughput(runs: Runs, *, bin_s: float | None = None, predictions: bool = Tr
     """
     figure, (axes,) = panels([2.6])
     draw_throughput(axes, runs, bin_s=bin_s, predictions=predictions)
-    return _finish(figure, axes)
+    return _finish(figure, axes, runs)
 
 
 @figure_function
@@ -63,7 +64,7 @@ def window(runs: Runs, *, predictions: bool = True) -> Figure:
     predicted growth is dashed."""
     figure, (axes,) = panels([2.6])
     draw_window(axes, runs, predictions=predictions)
-    return _finish(figure, axes)
+    return _finish(figure, axes, runs)
 
 
 @figure_function
@@ -71,7 +72,7 @@ def sent(runs: Runs) -> Figure:
     """Draws the segments that TCP has sent so far, each once."""
     figure, (axes,) = panels([2.6])
     draw_sent(axes, runs)
-    return _finish(figure, axes)
+    return _finish(figure, axes, runs)
 
 
 @figure_function
@@ -85,7 +86,7 @@ def queue(runs: Runs) -> Figure:
     figure, axes = panels([2.4] * len(drawn))
     for one, draw in zip(axes, drawn, strict=True):
         draw(one, runs)
-    return _finish(figure, axes[-1])
+    return _finish(figure, axes[-1], runs)
 
 
 @figure_function
@@ -96,7 +97,7 @@ def dama(runs: Runs) -> Figure:
     figure, axes = panels([2.4] * len(named))
     for one, (name, run) in zip(axes, named.items(), strict=True):
         draw_dama(one, run, name)
-    return _finish(figure, axes[-1])
+    return _finish(figure, axes[-1], runs)
 
 
 @figure_function
@@ -105,7 +106,7 @@ def efficiency(runs: Runs, *, bin_s: float | None = None) -> Figure:
     ``bin_s`` seconds and all terminals."""
     figure, (axes,) = panels([2.6])
     draw_efficiency(axes, runs, bin_s=bin_s)
-    return _finish(figure, axes)
+    return _finish(figure, axes, runs)
 
 
 @figure_function
@@ -127,7 +128,7 @@ def flow(runs: Runs, name: str) -> Figure:
             flow_of(entity) == name
             for _, run in named_runs(runs)
             for quantity in quantities
-            for entity in trace_of(run, quantity)
+            for entity in entities_of(run, quantity)
         )
     ]
     if not drawn:
@@ -136,8 +137,8 @@ def flow(runs: Runs, name: str) -> Figure:
     for one, draw in zip(axes, drawn, strict=True):
         draw(one, runs, flow=name)
     legend_of_all(figure, axes)
-    _finish(figure, axes[-1])
-    starts = [dict(run.flows.select("flow", "start").iter_rows()).get(name) for _, run in named_runs(runs)]
+    _finish(figure, axes[-1], runs)
+    starts = [starts_s(run).get(name) for _, run in named_runs(runs)]
     axes[-1].set_xlim(left=min((start for start in starts if start is not None), default=0.0))
     return figure
 
@@ -170,7 +171,7 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
 def overview(run: Run, *, predictions: bool = True) -> Figure:
     """Draws everything recorded of one run: throughput, segments sent (of few flows), round-trip time, window, queues,
     slots."""
-    few = len(trace_of(run, "tcp.sent")) <= FEW
+    few = len(entities_of(run, "tcp.sent")) <= FEW
     shown = _with_data(
         (partial(draw_throughput, predictions=predictions), *_VOLUMES),
         *([(draw_sent, "tcp.sent")] if few else []),
@@ -187,7 +188,7 @@ def overview(run: Run, *, predictions: bool = True) -> Figure:
     figure, axes = panels([2.0] * len(shown))
     for one, draw in zip(axes, shown, strict=True):
         draw(one, run)
-    return _finish(figure, axes[-1])
+    return _finish(figure, axes[-1], run)
 
 
 def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str | None = None) -> None:
@@ -239,9 +240,9 @@ def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str |
 def _draw_thresholds(axes: Axes, runs: Runs, colours: Sequence[str]) -> None:
     """Draw slow-start thresholds in the colours of the windows. They are steps: each holds until the next sample."""
     thresholds = [
-        (times, values)
+        (one.time_s, one.values)
         for _, run in named_runs(runs)
-        for times, values in trace_of(run, "tcp.ssthresh").values()
+        for one in samples_of(run, "tcp.ssthresh").values()
     ]
     if len(thresholds) != len(colours):
         return
@@ -352,18 +353,17 @@ def _with_data(*draws: tuple[Draw, *tuple[str, ...]], runs: Runs) -> list[Draw]:
     return [
         draw
         for draw, *quantities in draws
-        if any(
-            np.nanmax(values, initial=0.0) > 0
-            for _, run in named_runs(runs)
-            for quantity in quantities
-            for _, values in trace_of(run, quantity).values()
-        )
+        if any(greatest(run, quantity) > 0 for _, run in named_runs(runs) for quantity in quantities)
     ]
 
 
-def _finish(figure: Figure, lowest: Axes) -> Figure:
+def _finish(figure: Figure, lowest: Axes, runs: Runs) -> Figure:
     if not any(axes.lines for axes in figure.axes):
         raise InputError("nothing to draw: the quantity was not recorded (see record.traces of the scenario)")
     lowest.set_xlabel("time (s)")
     lowest.set_xlim(left=0)
+    known = [run for _, run in named_runs(runs)]
+    if not all(run.complete for run in known):
+        # Predictions go on where a run was stopped.
+        lowest.set_xlim(right=1.02 * max(map(duration_s, known)) or None)
     return figure

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from bentpipe.errors import InputError
 
-from .data import bin_for, duration_s, spread, trace_of
+from .data import bin_for, duration_s, spread
 from .lines import Runs, named_runs
+from .samples import samples_of
 from .style import figure_function, legend, line, panels
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ def rates(runs: Runs, *, bin_s: float | None = None) -> Figure:
     for name, run in named_runs(runs):
         if not run.has_trace("wifi"):
             continue
-        stations = trace_of(run, "wifi.rate")
-        busiest = sorted(stations, key=lambda station: -len(stations[station][0]))[:MOST]
+        bins = bin_s or bin_for(duration_s(run))
+        stations = samples_of(run, "wifi.rate", bin_s=bins)
+        busiest = sorted(stations, key=lambda station: -stations[station].count)[:MOST]
         for station in busiest:
-            time, values = stations[station]
-            middles, mean, least, greatest = spread(time, values / 1e6, bin_s or bin_for(duration_s(run)))
+            sent = stations[station]
+            middles, mean, least, greatest = spread(sent.time_s, sent.values / 1e6, bins, sent.weights)
             style = line(drawn)
             axes.plot(middles, mean, label=", ".join(part for part in (name, station) if part), **style)
             axes.fill_between(middles, least, greatest, color=style["color"], alpha=0.12, linewidth=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -13,6 +14,7 @@ from sqlalchemy import select
 
 from bentpipe.comparison import compare
 from bentpipe.groups import by_group, summarise
+from bentpipe.plots.samples import samples_of
 from bentpipe.results import flow_results
 from bentpipe.runs import Run
 from bentpipe.testbed import tables
@@ -168,17 +170,18 @@ def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
 def series(run: str, quantity: str, who: Anyone, store: Database, settings: Given) -> Series:
     """Return a quantity over time, such as `tcp.cwnd`."""
     of = Run(folder_of(store, settings, run, who)[1])
-    frame = of.trace(quantity)
-    if frame.width != 3:
+    schema = of.scan(quantity).collect_schema()
+    if len(schema) != 3:
         raise Refused(422, f'"{quantity}" is a whole trace; choose one of its quantities')
-    who_column, column = frame.columns[1:]
-    if not frame.schema[column].is_numeric():
+    column = schema.names()[2]
+    if not schema[column].is_numeric():
         raise Refused(422, f'"{quantity}" is not a number')
     lines, thinned = [], False
-    for (name,), part in list(frame.group_by(who_column, maintain_order=True))[:MOST_LINES]:
-        times, values, less = thin(part["time"].to_list(), part[column].cast(float).to_list())
-        thinned |= less
-        lines.append(PlotLine(name=str(name), time=times, value=values))
+    for name, samples in list(samples_of(of, quantity).items())[:MOST_LINES]:
+        known = [None if math.isnan(value) else value for value in samples.values.tolist()]
+        times, values, less = thin(samples.time_s.tolist(), known)
+        thinned |= less or samples.weights is not None
+        lines.append(PlotLine(name=name, time=times, value=values))
     return Series(quantity=quantity, unit=units().get(column, ""), thinned=thinned, lines=lines)
 
 
