@@ -182,7 +182,7 @@ def test_a_run_says_why_no_card_has_stamped(tmp_path: Path) -> None:
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, plan, KEY)
     folder.free(tmp_path / "run")
-    folder.write(tmp_path / "run", "127.0.0.1", seen, summarise(seen))
+    folder.write(tmp_path / "run", "127.0.0.1", 1, seen, summarise(seen))
     fidelity = json.loads((tmp_path / "run" / "fidelity.json").read_text())
     why = "interface lo: it has no time stamps of hardware"
     assert fidelity["hardware_timestamps"] == {"sent": 0, "received": 0, "reason": why}

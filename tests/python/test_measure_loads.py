@@ -163,7 +163,7 @@ def test_calls_and_pages_are_what_a_scenario_has(tmp_path: Path) -> None:
         seen = measure.probe("127.0.0.1", port, plan, KEY)
     assert [one.trouble for one in seen.outcomes] == [None] * 3
     folder.free(tmp_path / "run")
-    run = folder.write(tmp_path / "run", "host", seen, summarise(seen))
+    run = folder.write(tmp_path / "run", "host", 1, seen, summarise(seen))
     rows = {row["flow"]: row for row in run.flows.to_dicts()}
     for name in ("call-1", "call-1.reverse"):
         # 20 ms of speech in 20 bytes; 5 ms of look-ahead, and 60 ms in the de-jitter buffer.

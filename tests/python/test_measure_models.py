@@ -146,7 +146,7 @@ def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, measure.Plan(duration=1.0, train=0, loads=(load,)), KEY)
     free(tmp_path / "run")
-    run = write(tmp_path / "run", "here", seen, summarise(seen))
+    run = write(tmp_path / "run", "here", 1, seen, summarise(seen))
     row = {"direction": "up", "category": "CRA + VBDC", "superframe": 0.094, "cra": 64e3, "rate": 1.2e6}
     told = pl.DataFrame([row | {"response": response}], schema_overrides={"response": pl.Int64})
     told.write_parquet(run.path / "tables" / "scheduler.parquet")
@@ -171,7 +171,7 @@ def test_a_fit_says_where_its_queue_is_not_the_one_that_was_seen(tmp_path: Path)
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, measure.Plan(duration=1.0, train=0), KEY)
     free(tmp_path / "run")
-    run = write(tmp_path / "run", "here", seen, summarise(seen))
+    run = write(tmp_path / "run", "here", 1, seen, summarise(seen))
     for policies, said in (
         (("aqm", "drop-tail"), "Queue up: active queue management was seen"),
         (("aqm", "fair-queuing"), "Queue up: fair queuing was seen"),

@@ -99,7 +99,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("measured")
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, plan, KEY)
-    write(folder, "here", seen, summarise(seen))
+    write(folder, "here", 1, seen, summarise(seen))
     return folder
 
 

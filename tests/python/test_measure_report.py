@@ -39,7 +39,7 @@ def seen() -> measure.Measured:
 
 def written(seen: measure.Measured, place: Path) -> Run:
     folder.free(place)
-    return folder.write(place, "host", seen, summarise(seen))
+    return folder.write(place, "host", 1, seen, summarise(seen))
 
 
 def test_the_report_has_what_was_measured(seen: measure.Measured, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def simulated(work: Path, epoch: datetime, seconds: int) -> tuple[Run, Path]:
     )
     said = summarise(seen)
     (work / "measured").mkdir()
-    return folder.write(work / "measured", "gateway", seen, said), file
+    return folder.write(work / "measured", "gateway", 1, seen, said), file
 
 
 def ranks(run: Run, file: Path, site: str, later: float = 0.0) -> list[int | None]:

@@ -131,7 +131,7 @@ def test_an_interruption_of_the_path_is_said(tmp_path: Path) -> None:
     (note,) = (one for one in said.notes if "interrupted" in one)
     assert note.startswith(f"from {begin:.1f} to {end:.1f} s no packet had a reply")
     folder.free(tmp_path / "run")
-    run = folder.write(tmp_path / "run", "host", seen, said)
+    run = folder.write(tmp_path / "run", "host", 1, seen, said)
     assert run.fidelity["interruptions_s"] == [[begin, end]] and run.fidelity["verdict"] == "degraded"
 
 

@@ -107,7 +107,7 @@ def measure(
                 )
         said = summarise(seen, least_s)
         folder.clear(place)
-        run = folder.write(place, host, seen, said)
+        run = folder.write(place, host, seed, seen, said)
         if not seen.complete:
             resuming.keep(place, host, seed, seen)
         known = sky is not None and (said.slots is not None or sky[1] is not None) and bool(said.directions)

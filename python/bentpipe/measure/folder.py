@@ -54,8 +54,9 @@ def clear(folder: Path) -> None:
             place.unlink(missing_ok=True)
 
 
-def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
-    """Writes the results into a folder that :func:`free` has made, and returns the run."""
+def write(folder: Path, host: str, seed: int, seen: Measured, said: Summary) -> Run:
+    """Writes the results into a folder that :func:`free` has made, and returns the run. ``seed`` is that by which the
+    times of probes and loads were drawn."""
     import polars as pl
 
     from bentpipe.runs import open_run
@@ -132,7 +133,7 @@ def write(folder: Path, host: str, seen: Measured, said: Summary) -> Run:
             "bentpipe": bentpipe.__version__,
             "commit": None,
             "instrument": "measure",
-            "seed": 0,
+            "seed": seed,
             "run": 0,
             "status": "complete" if seen.complete else "incomplete",
             "reason": None if seen.complete else "stopped",
