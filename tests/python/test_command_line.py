@@ -185,6 +185,37 @@ def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> 
     assert json.loads(commands.run("check", "bad.toml", "--json").stdout)["valid"] is False
 
 
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (
+            ("simulate", "upload.toml", "--seed", "1.5"),
+            "1.5 is not a whole number; allowed: a whole number, at least 0",
+        ),
+        (
+            ("simulate", "upload.toml", "--seed", "-1"),
+            "-1 is out of range; allowed: a whole number, at least 0",
+        ),
+        (("plot", "run", "--at", "noon"), "noon is not a number; allowed: a number, at least 0"),
+        (
+            ("check", "upload.toml", "--set", "seed=1.5"),
+            "seed = 1.5: 1.5 is not a whole number; allowed: a whole",
+        ),
+        # Not the current folder.
+        (
+            ("show", "upload.toml", "--out", ""),
+            "'--out' / '-o': it is empty; allowed: the name of a file or folder",
+        ),
+        (("check", ""), "'SCENARIO': it is empty"),
+        (("compare", "run", ""), "it is empty"),
+    ],
+)
+def test_values_are_refused_in_words(place: Path, scenario: Path, words: tuple[str, ...], said: str) -> None:
+    done = commands.run(*words)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split()), done.stderr
+
+
 def test_check_show_predict_explain_without_running(place: Path, scenario: Path) -> None:
     assert "st1 -> gw" in started("check", scenario)
     assert json.loads(call("check", scenario, "--json"))["valid"] is True

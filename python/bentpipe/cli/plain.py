@@ -1,23 +1,24 @@
-"""Help of commands without the Python types of their arguments."""
+"""Help of commands without the Python types of their arguments, and refusals of their values in the same words."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, get_args
 
+import typer
 from typer.core import TyperCommand
-
-if TYPE_CHECKING:
-    import typer
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help is in words: no Python types, ranges and defaults without symbols of programs."""
+    """A command whose help is in words: no Python types, ranges and defaults without symbols of programs. It refuses
+    empty names of files, which would stand for the current folder."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
         """The command's parameters, with their texts in words."""
         params: list[Any] = super().get_params(ctx)
         for param in params:
+            param.process_value = partial(_processed, param)
             # Where a default is in words, Typer puts them in parentheses, and nothing else.
             if isinstance(param.show_default, str):
                 param._get_default_string = partial(_same, param.show_default)
@@ -29,6 +30,38 @@ class PlainCommand(TyperCommand):
                 # The values of a choice without the angle brackets of a type.
                 param.display_type_rich = partial(_same, (param.display_type_rich(ctx) or "").strip("<>"))
         return params
+
+
+def _processed(param: Any, ctx: typer.Context, value: Any) -> Any:
+    """Returns the value of a parameter as its function gets it. Raises ``typer.BadParameter``."""
+    texts = value if isinstance(value, list | tuple) else [value]
+    types = _types(param.type_descriptor.annotation)
+    if Path in types and "" in texts:
+        raise typer.BadParameter("it is empty; allowed: the name of a file or folder", ctx=ctx, param=param)
+    try:
+        return type(param).process_value(param, ctx, value)
+    except typer.BadParameter as error:
+        number = next((one for one in (int, float) if one in types), None)
+        wrong = next((text for text in texts if number and not _is(number, text)), None)
+        if number is None:
+            raise
+        what = "a whole number" if number is int else "a number"
+        allowed = ", ".join(filter(None, (what, _range(param))))
+        why = f"{texts[0]} is out of range" if wrong is None else f"{wrong} is not {what}"
+        raise typer.BadParameter(f"{why}; allowed: {allowed}", ctx=ctx, param=param) from error
+
+
+def _types(annotation: Any) -> set[Any]:
+    """Returns the types of which an annotation consists, such as those of ``list[int] | None``."""
+    return {annotation}.union(*map(_types, get_args(annotation)))
+
+
+def _is(number: type, text: Any) -> bool:
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _same(text: str, *_: Any, **__: Any) -> str:
