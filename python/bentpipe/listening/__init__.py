@@ -90,7 +90,11 @@ def read_speech(path: Path) -> Samples:
         with av.open(str(path)) as file:
             return coded.resampled(av, file.decode(audio=0), RATE)
     except (av.error.FFmpegError, IndexError) as error:
-        raise InputError(f"{path}: not a recording that can be read ({error}); allowed: a WAV file") from None
+        # Its text has an error number of FFmpeg.
+        why = getattr(error, "strerror", None) or "it has no sound"
+        raise InputError(
+            f"{path}: not a recording that can be read ({why[:1].lower()}{why[1:]}); allowed: a WAV file"
+        ) from None
 
 
 def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tuple[Samples, Samples]:
