@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bentpipe.quantities import number, rate_text
 
 if TYPE_CHECKING:
     from bentpipe.runs import Run
+
+
+#: A row of a run's table.
+_Row: TypeAlias = Mapping[str, Any]
+#: The columns of a table of text: their names, and the text of a row in each.
+_Columns: TypeAlias = Mapping[str, Callable[[_Row], str]]
 
 
 @dataclass(frozen=True)
@@ -24,158 +31,153 @@ def tables(run: Run) -> list[Table]:
     """Returns the tables of a measured run that have rows; none of other runs."""
     if run.clock != "measured":
         return []
-    made = (
-        _directions(run),
-        _loads(run),
-        _bottlenecks(run),
-        _scheduler(run),
-        _slots(run),
-        _survey(run),
-        _transports(run),
+    directions, *others = (
+        _table(title, columns, run.table(name).to_dicts() if name in run.tables else [])
+        for name, (title, columns) in _TABLES.items()
     )
-    return [one for one in made if one.rows]
+    loads = _table(_LOADS_TITLE, _LOADS, filter(_is_load, run.flows.to_dicts()))
+    return [one for one in (directions, loads, *others) if one.rows]
 
 
-def _rows(run: Run, table: str) -> list[dict[str, Any]]:
-    return run.table(table).to_dicts() if table in run.tables else []
+def _table(title: str, columns: _Columns, rows: Iterable[_Row]) -> Table:
+    return Table(title, list(columns), [[cell(row) for cell in columns.values()] for row in rows])
 
 
-def _ms(value: float | None) -> str:
-    return number(None if value is None else 1e3 * value)
+def _text(key: str) -> Callable[[_Row], str]:
+    return lambda row: str(row[key] or "-")
 
 
-def _between(low: float, high: float, factor: float) -> str:
-    return f"{number(factor * low)} to {number(factor * high)}"
+def _number(key: str) -> Callable[[_Row], str]:
+    return lambda row: number(row.get(key))
 
 
-def _directions(run: Run) -> Table:
-    return Table(
+def _ms(key: str) -> Callable[[_Row], str]:
+    return lambda row: number(None if row.get(key) is None else 1e3 * row[key])
+
+
+def _rate(key: str) -> Callable[[_Row], str]:
+    return lambda row: rate_text(row[key]) if row[key] else "-"
+
+
+def _between(low: str, high: str, factor: float) -> Callable[[_Row], str]:
+    return lambda row: (
+        "-" if row[low] is None else f"{number(factor * row[low])} to {number(factor * row[high])}"
+    )
+
+
+def _arrived(row: _Row) -> str:
+    return f"{row['arrived']} of {row['sent']}" if row["sent"] else "-"
+
+
+def _lost(row: _Row) -> str:
+    return "-" if row["lost"] is None else f"{row['lost']} of {row['packets']}"
+
+
+def _loss(row: _Row) -> str:
+    return "-" if row["lost"] is None else _between("loss_low", "loss_high", 100)(row)
+
+
+def _depth(row: _Row) -> str:
+    return ("" if row["overflowed"] else "at least ") + number(row["depth"] / 1e3)
+
+
+def _depth_bounds(row: _Row) -> str:
+    most = row["depth_most"]
+    return number(row["depth_least"] / 1e3) + (" or more" if most is None else f" to {number(most / 1e3)}")
+
+
+def _is_load(row: _Row) -> bool:
+    """Whether a flow is a load of datagrams, calls or pages."""
+    counted = row.get("sent_packets") is not None or row.get("transaction_p50") is not None
+    return row["flow"] != "probes" and counted
+
+
+def _load_lost(row: _Row) -> str:
+    sent = row.get("sent_packets")
+    return "-" if sent is None else f"{sent - row['delivered_packets']} of {sent}"
+
+
+_LOADS_TITLE: Final = "Loads of datagrams, calls and pages; one-way delays by the middle of their intervals"
+
+#: What the user of a load has: delay and loss of its datagrams, the rating of a call, the time of a page.
+_LOADS: Final[_Columns] = {
+    "load": _text("flow"),
+    "lost": _load_lost,
+    "delay mean, ms": _ms("delay_mean"),
+    "95 %, ms": _ms("delay_p95"),
+    "mouth to ear, ms": _ms("voice_delay"),
+    "jitter, ms": _ms("voice_jitter"),
+    "R": _number("voice_r"),
+    "MOS": _number("voice_mos"),
+    "page median, ms": _ms("transaction_p50"),
+    "at most, ms": _ms("transaction_max"),
+}
+
+#: By the name of the run's table: title and columns.
+_TABLES: Final[Mapping[str, tuple[str, _Columns]]] = {
+    "direction": (
         "Each direction at rest",
-        [
-            "direction",
-            "least one-way delay, ms",
-            "above it: median, ms",
-            "95 %, ms",
-            "99 %, ms",
-            "certain to, ms",
-            "lost",
-            "loss, %",
-        ],
-        [
-            [
-                row["direction"],
-                _between(row["delay_least_low"], row["delay_least_high"], 1e3),
-                *(_ms(row[f"variation_p{quantile}"]) for quantile in (50, 95, 99)),
-                _ms(row["variation_error"]),
-                "-" if row["lost"] is None else f"{row['lost']} of {row['packets']}",
-                "-" if row["lost"] is None else _between(row["loss_low"], row["loss_high"], 100),
-            ]
-            for row in _rows(run, "direction")
-        ],
-    )
-
-
-def _loads(run: Run) -> Table:
-    """What the user of a load has: delay and loss of its datagrams, the rating of a call, the time of a page."""
-    rows = []
-    for row in run.flows.to_dicts():
-        name = row["flow"]
-        sent, delivered = row.get("sent_packets"), row.get("delivered_packets")
-        if name == "probes" or (sent is None and row.get("transaction_p50") is None):
-            continue
-        rows.append(
-            [
-                name,
-                "-" if sent is None else f"{sent - delivered} of {sent}",
-                *(_ms(row.get(key)) for key in ("delay_mean", "delay_p95", "voice_delay", "voice_jitter")),
-                *(number(row.get(key)) for key in ("voice_r", "voice_mos")),
-                *(_ms(row.get(f"transaction_{key}")) for key in ("p50", "max")),
-            ]
-        )
-    columns = ["load", "lost", "delay mean, ms", "95 %, ms", "mouth to ear, ms", "jitter, ms", "R", "MOS"]
-    title = "Loads of datagrams, calls and pages; one-way delays by the middle of their intervals"
-    return Table(title, [*columns, "page median, ms", "at most, ms"], rows)
-
-
-def _bottlenecks(run: Run) -> Table:
-    return Table(
+        {
+            "direction": _text("direction"),
+            "least one-way delay, ms": _between("delay_least_low", "delay_least_high", 1e3),
+            "above it: median, ms": _ms("variation_p50"),
+            "95 %, ms": _ms("variation_p95"),
+            "99 %, ms": _ms("variation_p99"),
+            "certain to, ms": _ms("variation_error"),
+            "lost": _lost,
+            "loss, %": _loss,
+        },
+    ),
+    "bottleneck": (
         "Bottlenecks",
-        ["load", "direction", "rate", "queue, kB", "between", "policy", "not closer because"],
-        [
-            [
-                row["load"],
-                row["direction"],
-                rate_text(row["rate"]),
-                ("" if row["overflowed"] else "at least ") + number(row["depth"] / 1e3),
-                number(row["depth_least"] / 1e3)
-                + (" or more" if row["depth_most"] is None else f" to {number(row['depth_most'] / 1e3)}"),
-                row["policy"] or "-",
-                row["depth_reason"] or "",
-            ]
-            for row in _rows(run, "bottleneck")
-        ],
-    )
-
-
-def _scheduler(run: Run) -> Table:
-    return Table(
+        {
+            "load": _text("load"),
+            "direction": _text("direction"),
+            "rate": _rate("rate"),
+            "queue, kB": _depth,
+            "between": _depth_bounds,
+            "policy": _text("policy"),
+            "not closer because": lambda row: row["depth_reason"] or "",
+        },
+    ),
+    "scheduler": (
         "Access scheduler",
-        ["direction", "category", "superframe, ms", "wait for capacity, ms", "superframes", "constant rate"],
-        [
-            [
-                row["direction"],
-                row["category"] or "-",
-                _ms(row["superframe"]),
-                "-" if row["wait_min"] is None else _between(row["wait_min"], row["wait_max"], 1e3),
-                number(row["response"]),
-                rate_text(row["cra"]) if row["cra"] else "-",
-            ]
-            for row in _rows(run, "scheduler")
-        ],
-    )
-
-
-def _slots(run: Run) -> Table:
-    return Table(
+        {
+            "direction": _text("direction"),
+            "category": _text("category"),
+            "superframe, ms": _ms("superframe"),
+            "wait for capacity, ms": _between("wait_min", "wait_max", 1e3),
+            "superframes": _number("response"),
+            "constant rate": _rate("cra"),
+        },
+    ),
+    "slots": (
         "Handovers: the least round-trip time of each level",
-        ["begin, s", "round-trip time, ms", "slots, s"],
-        [
-            [number(row["begin"]), _ms(row["round_trip"]), number(row["period"])]
-            for row in _rows(run, "slots")
-        ],
-    )
-
-
-def _survey(run: Run) -> Table:
-    return Table(
+        {
+            "begin, s": _number("begin"),
+            "round-trip time, ms": _ms("round_trip"),
+            "slots, s": _number("period"),
+        },
+    ),
+    "survey": (
         "What passes: DSCP and ECN, and the largest datagram that arrives",
-        ["direction", "sent as", "seen as", "arrived", "largest, B"],
-        [
-            [
-                row["direction"],
-                f"{row['sent_as']:#04x}",
-                ", ".join(f"{seen:#04x}" for seen in row["seen_as"]) or "-",
-                f"{row['arrived']} of {row['sent']}",
-                number(row["mtu"]),
-            ]
-            for row in _rows(run, "survey")
-        ],
-    )
-
-
-def _transports(run: Run) -> Table:
-    return Table(
+        {
+            "direction": _text("direction"),
+            "sent as": lambda row: f"{row['sent_as']:#04x}",
+            "seen as": lambda row: ", ".join(f"{seen:#04x}" for seen in row["seen_as"]) or "-",
+            "arrived": _arrived,
+            "largest, B": _number("mtu"),
+        },
+    ),
+    "transports": (
         "UDP and QUIC",
-        ["direction", "transport", "port", "arrived", "rate", "verdict"],
-        [
-            [
-                row["direction"],
-                row["transport"],
-                number(row["port"]),
-                f"{row['arrived']} of {row['sent']}" if row["sent"] else "-",
-                rate_text(row["rate"]) if row["rate"] else "-",
-                row["verdict"],
-            ]
-            for row in _rows(run, "transports")
-        ],
-    )
+        {
+            "direction": _text("direction"),
+            "transport": _text("transport"),
+            "port": _number("port"),
+            "arrived": _arrived,
+            "rate": _rate("rate"),
+            "verdict": _text("verdict"),
+        },
+    ),
+}
