@@ -47,9 +47,9 @@ $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) $(BUILT)
 run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
 	@scripts/run
 
-# What tests need is installed while the engine is compiled.
+# What tests need is installed while the engine is compiled; not by `make -n`, which runs a line that calls make itself.
 test: packages ## Run every check and every test
-	@scripts/packages test & $(MAKE) build PROFILE=$(PROFILE) && wait
+	@$(if $(findstring n,$(firstword -$(MAKEFLAGS))),,scripts/packages test &) $(MAKE) build PROFILE=$(PROFILE) && wait
 	@scripts/ilbc
 	@scripts/test
 

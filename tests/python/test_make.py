@@ -47,6 +47,16 @@ class Tree:
         the tests what they need."""
         log = self.folder / "log"
         log.write_text("")
+        self.started(*words)
+        first, *rest = log.read_text().splitlines()
+        assert first == "packages build"
+        if "test" in words:
+            # While the engine is compiled.
+            assert rest.count("packages test") == 1 and rest[-1] == "test"
+        return [call for call in rest if not call.startswith("packages")]
+
+    def started(self, *words: str) -> str:
+        """Returns what `make` prints."""
         # As if called manually, even below a `make test`.
         kept = {
             name: value
@@ -57,12 +67,7 @@ class Tree:
             ["make", *words], cwd=self.folder, env=kept, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        first, *rest = log.read_text().splitlines()
-        assert first == "packages build"
-        if "test" in words:
-            # While the engine is compiled.
-            assert rest.count("packages test") == 1 and rest[-1] == "test"
-        return [call for call in rest if not call.startswith("packages")]
+        return done.stdout
 
 
 @pytest.fixture
@@ -119,3 +124,12 @@ def test_what_is_missing_is_made_again(tree: Tree) -> None:
     assert tree.make("run") == [compiled("dist"), "run"]
     (tree.folder / ".venv/built").unlink()
     assert tree.make("run") == [compiled("dist"), "run"]
+
+
+def test_a_dry_run_installs_and_compiles_nothing(tree: Tree) -> None:
+    """A line that calls make is run by `make -n`, too."""
+    log = tree.folder / "log"
+    log.write_text("")
+    shown = tree.started("-n", "test")
+    assert log.read_text() == ""
+    assert "scripts/test" in shown and "maturin develop" in shown
