@@ -346,6 +346,32 @@ def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Brow
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_picture_fits_a_page_that_becomes_narrower(bed: Served, ada: Page, browser: Browser) -> None:
+    """As when a phone is turned: all nodes stay within the picture."""
+    configuration = next(
+        one["id"]
+        for one in ada.request.get(f"{bed.url}/api/configurations").json()
+        if "laboratory" in one["name"]
+    )
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, storage_state=ada.context.storage_state()
+    )
+    page = context.new_page()
+    page.goto(f"{bed.url}/#/configuration/{configuration}/system")
+    expect(page.locator(".react-flow__node")).to_have_count(6)
+    outside = """() => {
+        const frame = document.querySelector(".picture").getBoundingClientRect();
+        return [...document.querySelectorAll(".react-flow__node")].filter((node) => {
+            const place = node.getBoundingClientRect();
+            return place.left < frame.left || place.right > frame.right || frame.right > window.innerWidth;
+        }).length;
+    }"""
+    for width in (1280, 390, 800):
+        page.set_viewport_size({"width": width, "height": 800})
+        until(lambda: page.evaluate(outside) == 0)
+    context.close()
+
+
 def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> None:
     """From logging in to a launched run without a mouse."""
     watched = Watched(browser)

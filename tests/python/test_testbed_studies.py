@@ -16,8 +16,14 @@ __all__ = ["_cheap_passwords", "bed"]
 
 def test_a_study_is_reproduced(bed: Bed) -> None:
     ada = bed.join("ada")
-    studies = {one["name"]: one["tests"] for one in ada.get("/api/studies").json()}
-    assert {"dama", "handover", "satnex"} <= set(studies) and "T_I" in studies["dama"]
+    studies = {one["name"]: one for one in ada.get("/api/studies").json()}
+    assert {"dama", "handover", "satnex"} <= set(studies)
+    # What its README says, as text.
+    assert studies["dama"]["title"] == "TCP-based applications over DVB-RCS DAMA"
+    assert studies["dama"]["about"].startswith("Luglio, Roseti and Zampognaro, TCP-based applications over")
+    tests = {one["name"]: one["about"] for one in studies["dama"]["tests"]}
+    assert tests["T_I"] == "one endless transfer, each direction: figures 6 to 11"
+    assert all(one["title"] and len(one["about"]) > 50 for one in studies.values())
     at = "/api/studies/dama/runs"
     run = ada.post(at, json={"test": "T_I", "once": "x"}).json()
     assert ada.post(at, json={"test": "T_I", "once": "x"}).json()["id"] == run["id"]

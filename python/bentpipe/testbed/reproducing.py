@@ -10,7 +10,9 @@ from __future__ import annotations
 import base64
 import json
 import mimetypes
+import re
 import tomllib
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,12 +23,39 @@ from bentpipe.studies import Reproduction
 from .accounts import Refused
 
 
+@dataclass(frozen=True)
+class Description:
+    """What a study's README says of it: title, first paragraph, and of each test what it is, if that is said."""
+
+    title: str
+    about: str
+    tests: dict[str, str]
+
+
 def available() -> dict[str, list[str]]:
     """Returns the names of the studies, each with those of its tests."""
     return {
         name: sorted({one.test for one in studies.read_published(folder / "published.csv")})
         for name, folder in studies.known().items()
     }
+
+
+def described(study: str) -> Description:
+    """Returns what is said of a study that is :func:`available`."""
+    text = (studies.known()[study] / "README.md").read_text(encoding="utf-8")
+    heading, paragraph, *_ = text.split("\n\n")
+    said = dict(re.findall(r"^ *bentpipe reproduce \S+ --test (\S+) +# (.+)$", text, re.MULTILINE))
+    tests = {test: _plain(said.get(test, "")) for test in available()[study]}
+    return Description(heading.removeprefix("# "), _plain(paragraph), tests)
+
+
+def _plain(markdown: str) -> str:
+    r"""Returns a paragraph without its marks.
+
+    >>> _plain("Ada, *On\nengines*, with `--test a`")
+    'Ada, On engines, with --test a'
+    """
+    return re.sub(r"[*`]", "", " ".join(markdown.split()))
 
 
 def order(study: str, test: str | None) -> str:

@@ -325,10 +325,18 @@ export interface Statistics {
   worst_flow: string;
 }
 
-/** A study and its tests. */
+/** A study with its title, what it is about, and its tests. */
 export interface Study {
   name: string;
-  tests: string[];
+  title: string;
+  about: string;
+  tests: StudyTest[];
+}
+
+/** A test of a study, and what it is, if its README says so. */
+export interface StudyTest {
+  name: string;
+  about: string;
 }
 
 /** A scenario to start from. */

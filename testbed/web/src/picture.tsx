@@ -87,11 +87,22 @@ const Drawn = memo(function Drawn({
   const [nodes, setNodes, nodesChanged] = useNodesState<PartNode>([]);
   const [edges, setEdges, edgesChanged] = useEdgesState<Edge>([]);
   const flow = useRef<ReactFlowInstance<PartNode>>(null);
+  const frame = useRef<HTMLDivElement>(null);
   const parts = `${data.nodes.length} ${data.edges.length}`;
   useEffect(() => {
-    // What was added may have moved nodes out of the view; they have to be measured first.
-    const timer = setTimeout(() => void flow.current?.fitView(FIT), 100);
-    return () => clearTimeout(timer);
+    // What was added, or a narrower page, may have moved nodes out of the view; they have to be measured first.
+    let timer: ReturnType<typeof setTimeout>;
+    const fit = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void flow.current?.fitView(FIT), 100);
+    };
+    const observer = new ResizeObserver(fit);
+    observer.observe(frame.current!);
+    fit();
+    return () => {
+      observer.disconnect();
+      clearTimeout(timer);
+    };
   }, [parts]);
   useEffect(() => {
     setNodes(
@@ -117,7 +128,7 @@ const Drawn = memo(function Drawn({
     );
   }, [data, places, chosen, setNodes, setEdges]);
   return (
-    <div className="picture">
+    <div className="picture" ref={frame}>
       <ReactFlow
         nodes={nodes}
         edges={edges}

@@ -20,7 +20,7 @@ export function Studies({ who }: { who: Who }) {
 }
 
 function OneStudy({ study, who }: { study: Study; who: Who }) {
-  const [test, setTest] = useState(study.tests[0] ?? "");
+  const [test, setTest] = useState(study.tests[0]?.name ?? "");
   const [trouble, setTrouble] = useState("");
   const launch = async () => {
     try {
@@ -31,17 +31,20 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
     }
   };
   return (
-    <section className="panel" aria-label={study.name}>
-      <h2>{study.name}</h2>
+    <section className="panel" aria-label={study.title}>
+      <h2>{study.title}</h2>
+      <p className="soft">{study.about}</p>
       <Notice text={trouble} />
       <div className="row">
         <Field label={`Test of ${study.name}`}>
           {(id) => (
             <select id={id} value={test} onChange={(event) => setTest(event.target.value)}>
               {study.tests.map((one) => (
-                <option key={one}>{one}</option>
+                <option key={one.name} value={one.name}>
+                  {one.about ? `${one.name}: ${one.about}` : one.name}
+                </option>
               ))}
-              <option value="">all</option>
+              <option value="">all tests</option>
             </select>
           )}
         </Field>

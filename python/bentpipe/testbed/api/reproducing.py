@@ -20,11 +20,20 @@ from .sessions import Strict
 router = APIRouter(tags=["studies"])
 
 
-class Study(BaseModel):
-    """A study and its tests."""
+class StudyTest(BaseModel):
+    """A test of a study, and what it is, if its README says so."""
 
     name: str
-    tests: list[str]
+    about: str
+
+
+class Study(BaseModel):
+    """A study with its title, what it is about, and its tests."""
+
+    name: str
+    title: str
+    about: str
+    tests: list[StudyTest]
 
 
 class Reproduce(Strict):
@@ -37,7 +46,16 @@ class Reproduce(Strict):
 @router.get("/studies")
 def listed(_: Anyone) -> list[Study]:
     """Return the studies that this test bed has."""
-    return [Study(name=name, tests=tests) for name, tests in reproducing.available().items()]
+    found = {name: reproducing.described(name) for name in reproducing.available()}
+    return [
+        Study(
+            name=name,
+            title=of.title,
+            about=of.about,
+            tests=[StudyTest(name=test, about=about) for test, about in of.tests.items()],
+        )
+        for name, of in found.items()
+    ]
 
 
 @router.post("/studies/{study}/runs", status_code=201)
