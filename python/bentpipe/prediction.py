@@ -133,9 +133,14 @@ def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) 
         legs = [_predict_leg(scenario, flow, known, leg) for leg in _legs(scenario, flow, known)]
     except NotPredicted as reason:
         return FlowPrediction(known["name"], None, str(reason), {})
+    if len(legs) == 1:
+        return legs[0]
     predicted = [leg for leg in legs if leg.prediction is not None]
-    if len(legs) == 1 or len(predicted) < len(legs):
-        return next((leg for leg in legs if leg.prediction is None), legs[0])
+    for number, leg in enumerate(legs, 1):
+        if leg.prediction is None:
+            return replace(
+                leg, note=f"split in {len(legs)} legs, of which leg {number} is not predicted: {leg.note}"
+            )
     slowest = min(predicted, key=lambda leg: leg.prediction.goodput_bit_s if leg.prediction else 0.0)
     note = f"split in {len(legs)} legs: this is what leg {legs.index(slowest) + 1} would bring alone"
     return replace(slowest, note="; ".join(filter(None, (note, slowest.note))))
@@ -189,6 +194,15 @@ def _predict_leg(
     except ValueError as refused:
         # A scenario may be valid and still not fit the equations, such as one with links without delay.
         return FlowPrediction(name, None, f"the equations refuse {refused}", arguments)
+    congestion = leg.transport["congestion"]
+    if prediction.limited_by == "loss" and congestion not in COVERED:
+        # Reno's answer may be a tenth of this one's.
+        return FlowPrediction(
+            name,
+            None,
+            f"losses limit it, and no equation has the answer of {congestion} to losses",
+            arguments,
+        )
     if prediction.limited_by == "rate":
         notes += [note for hop in leg.there for note in _bottleneck(hop, known, arguments)]
     return FlowPrediction(name, prediction, "; ".join(dict.fromkeys(notes)), arguments)
@@ -217,9 +231,14 @@ def flow_arguments(
     if rate_bit_s <= 0:
         raise NotPredicted("nothing is left for it on its path")
     window_bytes = _window_bytes(transport)
+    delays = {
+        which: sum(hop["delay_s"][which] for hop in (*leg.there, *leg.back))
+        for which in ("least", "mean", "greatest")
+    }
     return {
         "rate_bit_s": rate_bit_s,
-        "rtt0_s": sum(hop["delay_s"]["mean"] for hop in (*leg.there, *leg.back)),
+        "rtt0_s": delays["mean"],
+        "rtt0_range_s": _range(**delays),
         "scheme": "none" if dama is None else dama["scheme"],
         "superframe_s": 0.0 if dama is None else dama["superframe_s"],
         "response_superframes": 0 if dama is None else dama["response_superframes"],
@@ -235,6 +254,11 @@ def flow_arguments(
         "segments_per_ack": _segments_per_ack(transport),
         "response": "cubic" if transport["congestion"].endswith("cubic") else "padhye",
     }
+
+
+def _range(least: float, mean: float, greatest: float) -> tuple[float, float] | None:
+    """Returns the range of a time that changes in the course of the run; None if it is constant, or 0 at times."""
+    return (min(least, mean), max(greatest, mean)) if 0 < least < greatest else None
 
 
 def _segments_per_ack(transport: Mapping[str, Any]) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import bentpipe as bp
+import numpy as np
 import pytest
 from bentpipe.facts import facts
 from bentpipe.prediction import predict_scenario
@@ -104,3 +106,21 @@ def test_flows_that_yield_share_what_those_that_do_not_leave() -> None:
     assert constant["share_bit_s"] == pytest.approx(3e6 * 1028 / 1000)
     assert up["share_bit_s"] == other["share_bit_s"] == pytest.approx((10e6 - 3.084e6) / 2)
     assert found["media"] == {"sat": ["up", "other", "udp"]}
+
+
+def test_over_a_constellation_the_round_trip_has_its_range_of_paths(tmp_path: Path) -> None:
+    """From the shortest to the longest path, between which the simulated delays lie."""
+    example = Path(__file__).parents[2] / "examples" / "leo-handovers.toml"
+    found = predict_scenario(example)["upload"]
+    assert found.prediction is not None
+    trip = found.prediction.round_trip
+    assert (trip.minimum_s, trip.maximum_s) == found.arguments["rtt0_range_s"]
+    assert trip.minimum_s < 0.8 * trip.mean_s and trip.maximum_s > 1.1 * trip.mean_s
+    one_way = bp.simulate(example, out=tmp_path / "run").trace("datagram.delay", "probe")["delay"].to_numpy()
+    # Datagrams also take their time to be sent, and may wait during a handover.
+    assert trip.minimum_s <= 2 * one_way.min() < 1.25 * trip.minimum_s
+    assert 0.9 * trip.maximum_s < 2 * np.quantile(one_way, 0.99) < 1.25 * trip.maximum_s
+    # A longer round trip makes a window-limited flow slower, a shorter one faster.
+    window = predict_scenario(example, ["flow.upload.transport.receive_window=3 kB"])["upload"].prediction
+    assert window is not None and window.limited_by == "window"
+    assert window.goodput_low_bit_s < window.goodput_bit_s < window.goodput_high_bit_s

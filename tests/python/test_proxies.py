@@ -8,18 +8,32 @@ import bentpipe
 import commands
 import pytest
 from bentpipe.prediction import predict_scenario
+from bentpipe.results import flow_results
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "geo-split.toml"
 
 
 def test_a_split_flow_is_predicted_to_bring_what_its_slower_leg_brings_alone() -> None:
-    split = predict_scenario(EXAMPLE)["download"]
+    covered = ["proxy.pep.mechanism.sides.satellite.congestion=cubic"]
+    split = predict_scenario(EXAMPLE, covered)["download"]
     assert split.prediction is not None
     assert "leg 2" in split.note
     # The satellite's leg: its delay and loss, and the buffer for a window.
     assert split.arguments["rtt0_s"] == 0.5
     assert split.arguments["loss_probability"] == pytest.approx(0.01)
     assert split.arguments["window_bytes"] == pytest.approx(2e6, rel=1e-3)
+
+
+def test_a_leg_whose_answer_to_losses_is_in_no_equation_is_not_predicted(tmp_path: Path) -> None:
+    """Reno's equation would give a fifteenth of what Hybla brings."""
+    split = predict_scenario(EXAMPLE)["download"]
+    assert split.prediction is None
+    assert "leg 2 is not predicted" in split.note and "hybla" in split.note
+    # What losses do not limit is predicted, whatever the congestion control.
+    lossless = predict_scenario(EXAMPLE, ["link.satellite.error.probability=0"])["download"]
+    assert lossless.prediction is not None and lossless.prediction.limited_by != "loss"
+    run = bentpipe.simulate(EXAMPLE, overrides=["duration=10 s"], out=tmp_path / "run")
+    assert flow_results(run)[0].predicted_goodput is None
 
 
 def test_each_leg_has_a_row_of_its_own(tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ def predict_flow(
     duration_s: float = 60.0,
     loss_probability: float = 0.0,
     *,
+    rtt0_range_s: tuple[float, float] | None = None,
     window_bytes: float | None = None,
     segments_per_ack: float = 1,
     response: Response = "padhye",
@@ -118,6 +119,8 @@ def predict_flow(
     """Predict one flow over a link of ``rate_bit_s`` (headers included) and a base round-trip time
     ``rtt0_s``.
 
+    ``rtt0_range_s`` is the range of the base round-trip time where it changes, as over a constellation, and
+    ``rtt0_s`` is then its mean; the time-out under loss is that of the mean, as the changes are slow.
     ``scheme``, ``superframe_s`` and ``response_superframes`` give the DAMA delay (:func:`access_delay`);
     ``initial_window`` and ``ssthresh`` are in segments, ``ssthresh`` may be infinite; ``size_bytes`` is
     ``None`` for a flow without end; ``window_bytes`` is the receiver's window, ``None`` if it never limits;
@@ -134,7 +137,15 @@ def predict_flow(
     require_at_least("segments_per_ack", segments_per_ack, 1)
     if not (0 <= loss_probability < 1):
         raise refuse("loss_probability", loss_probability, "0 or more and below 1")
-    rtt = round_trip(rtt0_s, scheme, superframe_s, response_superframes)
+    access = round_trip(rtt0_s, scheme, superframe_s, response_superframes)
+    rtt = access
+    if rtt0_range_s is not None:
+        least_s, greatest_s = rtt0_range_s
+        if not 0 < least_s <= rtt0_s <= greatest_s:
+            raise refuse("rtt0_range_s", rtt0_range_s, f"a range above 0 that contains rtt0_s, {rtt0_s!r}")
+        rtt = DelayRange(
+            access.minimum_s - rtt0_s + least_s, access.mean_s, access.maximum_s - rtt0_s + greatest_s
+        )
     segment_bits = 8 * segment_bytes
 
     def ceilings_bit_s(rtt_s: float) -> dict[Limit, float]:
@@ -144,7 +155,9 @@ def predict_flow(
         if window_bytes is not None:
             ceilings["window"] = window_limited_rate_bit_s(window_bytes, rtt_s)
         if loss_probability > 0:
-            bounds = _loss_bounds(loss_probability, rtt_s, rtt, segment_bytes, window_bytes, segments_per_ack)
+            bounds = _loss_bounds(
+                loss_probability, rtt_s, access, segment_bytes, window_bytes, segments_per_ack
+            )
             by_response = {
                 "padhye": bounds.padhye_full_bit_s,
                 "mathis": bounds.mathis_bit_s,
@@ -210,7 +223,7 @@ def predict_flow(
     loss_bounds = None
     if loss_probability > 0:
         loss_bounds = _loss_bounds(
-            loss_probability, rtt.mean_s, rtt, segment_bytes, window_bytes, segments_per_ack
+            loss_probability, rtt.mean_s, access, segment_bytes, window_bytes, segments_per_ack
         )
     return Prediction(
         round_trip=rtt,
@@ -232,13 +245,13 @@ def predict_flow(
 def _loss_bounds(
     loss_probability: float,
     rtt_s: float,
-    rtt: DelayRange,
+    access: DelayRange,
     segment_bytes: int,
     window_bytes: float | None,
     segments_per_ack: float,
 ) -> LossBounds:
     """Returns the response functions; T_0 is the value at which RFC 6298 settles over the range of the RTT."""
-    timeout_s = steady_rto_s(rtt.minimum_s, rtt.mean_s, rtt.maximum_s)
+    timeout_s = steady_rto_s(access.minimum_s, access.mean_s, access.maximum_s)
     window_segments = math.inf if window_bytes is None else max(1.0, window_bytes / segment_bytes)
     padhye = {"segments_per_ack": segments_per_ack, "window_maximum_segments": window_segments}
     bits = 8 * segment_bytes
