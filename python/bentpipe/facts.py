@@ -100,12 +100,15 @@ class Proxy(TypedDict):
 
 
 class Flow(Ends):
-    """A flow with the hops of its packets (``there``) and of their acknowledgments or feedback (``back``); None if
-    there is no path. ``share_bit_s`` is its max-min fair share, given the demands of the other flows."""
+    """A flow with the hops of its packets (``there``) and of what its destination sends (``back``); None if there is
+    no path. ``answers`` is what that is besides acknowledgments: ``"nothing"``, ``"messages"`` or, as much as the
+    transport carries, ``"stream"``. ``answer_bytes`` is the size of its largest packets, 0 if there are none.
+    ``share_bit_s`` is the flow's max-min fair share, given the demands of the other flows."""
 
     name: str
     start_s: float
     packet_bytes: int
+    answers: str
     answer_bytes: int
     demand_bit_s: float | None
     responsive: bool

@@ -180,12 +180,18 @@ def cautions(scenario: Scenario, known: Facts) -> list[str]:
     return [*_windows(scenario, known), *_queues(known), *_loads(scenario, known)]
 
 
+def _loaded(flow: Flow) -> Sequence[Hop]:
+    """Returns the hops of the direction in which most of a flow's data goes; empty if there is no path."""
+    back = flow["answers"] == "stream" or flow["demand_bit_s"] == 0
+    return (flow["back"] if back else flow["there"]) or ()
+
+
 def _queues(known: Facts) -> Iterator[str]:
     """Queues in front of the slowest hop of flows that yield to losses."""
     slowest: dict[str, None] = {}
     for flow in known["flows"]:
-        if flow["responsive"] and flow["there"]:
-            slowest[min(flow["there"], key=lambda hop: hop["rate_bit_s"]["mean"])["part"]] = None
+        if flow["responsive"] and (hops := _loaded(flow)):
+            slowest[min(hops, key=lambda hop: hop["rate_bit_s"]["mean"])["part"]] = None
     for about, members in groupby(
         (row for row in parts(known) if row.part in slowest), key=lambda row: _about_queue(row)
     ):
@@ -219,7 +225,7 @@ def _windows(scenario: Scenario, known: Facts) -> Iterator[str]:
         if transport["kind"] != "tcp" or not paths["there"] or not paths["back"]:
             continue
         window, key = _window(transport)
-        rate = min(hop["rate_bit_s"]["mean"] for hop in paths["there"])
+        rate = min(hop["rate_bit_s"]["mean"] for hop in _loaded(paths))
         rtt = sum(hop["delay_s"]["mean"] for hop in (*paths["there"], *paths["back"]))
         if rtt > 0 and window < rate * rtt / 8:
             limit = rate_text(8 * window / rtt)
@@ -253,7 +259,10 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
             asked[hop["network"]] = asked.get(hop["network"], 0.0) + wanted
             rates[hop["network"]] = max(rates.get(hop["network"], 0.0), hop["rate_bit_s"]["mean"])
         for hop in flow["back"] or []:
-            if flow["answer_bytes"]:
+            if flow["answers"] != "nothing" and not flow["demand_bit_s"]:
+                # How much that is in the long run is not known.
+                asked[hop["network"]] = math.inf
+            elif flow["answer_bytes"]:
                 asked.setdefault(hop["network"], math.inf)
     there = [*(link["name"] for link in scenario.links), *scenario.attached]
     accesses = {name for access in scenario.data.get("access", []) for name in access["links"]}
@@ -277,7 +286,7 @@ def _memory(need: dict[str, Any]) -> str:
 
 
 def _paths(flow: Flow) -> Iterator[str]:
-    """Returns the hops of a flow's packets and of their acknowledgments or feedback."""
+    """Returns the hops of a flow's packets and of what its destination sends."""
     for label, hops in (("there", flow["there"]), ("back", flow["back"])):
         if hops is None:
             yield f"{label}: no path"

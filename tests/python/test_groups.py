@@ -16,7 +16,7 @@ import pytest
 from bentpipe.facts import facts
 from bentpipe.groups import by_class, by_group, worst_ends
 from bentpipe.results import flow_results
-from bentpipe.summary import cautions, explain, table
+from bentpipe.summary import cautions, explain, parts, table
 
 ROOT = Path(__file__).parents[2]
 HUB = ROOT / "examples" / "hub.toml"
@@ -148,3 +148,43 @@ def test_cautions_name_what_is_probably_not_meant() -> None:
     good = [link | {"queue": {"kind": "drop-tail", "bytes": "6 MB"}}]
     scenario = bp.load({"name": "x", "duration": "10 s", "link": good, "flow": [bulk]})
     assert not re.search("idle|times|unloaded|no flow", " ".join(cautions(scenario, facts(scenario))))
+
+
+#: Packets of 1460 B with the headers of TCP with time stamps; rows of 25 B; 160 B of G.711 over RTP and UDP.
+ANSWERS = {
+    'app = { kind = "bulk" }\ntransport = "tcp"': ("nothing", 52),
+    'app = { kind = "http", object = "18 kB" }\ntransport = "tcp"': ("stream", 1512),
+    'app = { kind = "ftp", size = "1 MB" }\ntransport = "tcp"': ("nothing", 52),
+    'app = { kind = "ftp", size = "1 MB", direction = "download" }\ntransport = "tcp"': ("stream", 1512),
+    'app = { kind = "netpipe" }\ntransport = "tcp"': ("stream", 1512),
+    'app = { kind = "sensors", motes = ["m"], query = "SELECT light FROM motes" }\ntransport = "tcp"': (
+        "messages",
+        77,
+    ),
+    'app = { kind = "voice" }\ntransport = "udp"': ("messages", 200),
+    'app = { kind = "calls", calls = 2 }\ntransport = "sip"': ("messages", 200),
+    'app = { kind = "cbr", rate = "64 kbit/s" }\ntransport = "udp"': ("nothing", 0),
+}
+
+
+@pytest.mark.parametrize("flow", ANSWERS)
+def test_a_queue_is_sized_by_what_an_application_sends_through_it(flow: str, tmp_path: Path) -> None:
+    """Data that a flow's destination sends is in the queue of the other direction."""
+    answers, size = ANSWERS[flow]
+    file = tmp_path / "x.toml"
+    file.write_text(
+        'name = "x"\nduration = "10 s"\n'
+        '[[link]]\nname = "sat"\nfrom = "server"\nto = "user"\nrate = "4 Mbit/s"\ndelay = "250 ms"\n'
+        'queue = { kind = "drop-tail", packets = 40 }\nreturn = { rate = "1 Mbit/s", delay = "250 ms" }\n'
+        f'[[flow]]\nname = "f"\nfrom = "user"\nto = "server"\n{flow}\n'
+    )
+    known = facts(file)
+    assert (known["flows"][0]["answers"], known["flows"][0]["answer_bytes"]) == (answers, size)
+    queues = {row.part: row.queue_bytes for row in parts(known)}
+    assert queues["sat"] == 40 * max(size, 1)
+    said = " ".join(cautions(bp.load(file), known))
+    # 250 kB are on their way at 4 Mbit/s; the queue of requests does not matter.
+    assert ("sat: the queue of 60.5 kB" in said) == (answers == "stream")
+    assert "sat.return" not in said or answers == "nothing"
+    # A call takes 3 % of the slower direction; how much a query yields is not known.
+    assert ("unloaded" in said) == ("voice" in flow)

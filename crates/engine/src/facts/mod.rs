@@ -11,11 +11,13 @@ mod sharing;
 use crate::instantiate::lay;
 use crate::scenario::{Flow as Wanted, Scenario};
 use bentpipe_core::{Recorder, Streams};
+use bentpipe_models::app::Answers;
 use bentpipe_models::facts::{Hop as Medium, Traffic};
 use bentpipe_models::net::edge::Rule;
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Construction;
 use bentpipe_models::transport::tcp::header;
+use bentpipe_models::transport::Packets;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -45,7 +47,9 @@ pub struct Flow {
     pub start_s: f64,
     /// Size of its full packets at the network layer, in bytes.
     pub packet_bytes: u32,
-    /// Size of what comes back for them; 0 if nothing does.
+    /// What its destination sends besides acknowledgments: `nothing` (that would matter to a path), `messages` or `stream`.
+    pub answers: &'static str,
+    /// Size of the largest packets that come back, acknowledgments or data, in bytes; 0 if nothing does.
     pub answer_bytes: u32,
     /// Rate that its application offers in the long run, at the network layer in bit/s; null if it takes what it gets.
     pub demand_bit_s: Option<f64>,
@@ -124,13 +128,19 @@ fn of_flow(flow: &Wanted) -> Flow {
     let demand = flow.app.demand();
     let packets = flow.transport.packets(demand.map(|demand| demand.datagram));
     let headers = f64::from(packets.size) / f64::from(packets.payload.max(1));
+    let (answers, data) = match flow.app.answers() {
+        Answers::Nothing => ("nothing", 0),
+        Answers::Messages(bytes) => ("messages", size_with(flow.transport.packets(Some(bytes)), bytes)),
+        Answers::Stream => ("stream", packets.size),
+    };
     Flow {
         name: flow.name.clone(),
         from: flow.from.clone(),
         to: flow.to.clone(),
         start_s: flow.start.as_secs_f64(),
         packet_bytes: packets.size,
-        answer_bytes: packets.answer,
+        answers,
+        answer_bytes: packets.answer.max(data),
         demand_bit_s: demand.map(|demand| headers * demand.rate_bit_s),
         responsive: packets.responsive,
         share_bit_s: None,
@@ -138,6 +148,11 @@ fn of_flow(flow: &Wanted) -> Flow {
         back: None,
         proxies: Vec::new(),
     }
+}
+
+/// Size at the network layer of a packet with at most so many bytes of payload.
+fn size_with(packets: Packets, bytes: u32) -> u32 {
+    packets.size - packets.payload + bytes.min(packets.payload)
 }
 
 /// Notes the proxies that serve a flow, and the edges that condition its packets.

@@ -15,7 +15,7 @@
 //! evaluation", IEEE Globecom 2013: window-based and rate-based congestion control, and delivery reports. Deviation: DTNperf's
 //! reports are administrative records of the bundle protocol; here they are datagrams of the application, of the size of such a record.
 
-use super::{Actions, App, Arrival, Demand, End, Event, Workload};
+use super::{Actions, Answers, App, Arrival, Demand, End, Event, Workload};
 use crate::link::series;
 use crate::packet::datagram::Written;
 use crate::LARGEST_DATAGRAM;
@@ -132,6 +132,13 @@ impl Workload for Config {
         }
         let rate = self.rate?;
         Some(Demand { rate_bit_s: rate.bits_per_second() as f64, datagram: self.payload.bytes() as u32 })
+    }
+
+    fn answers(&self) -> Answers {
+        match self.report.bytes() {
+            0 => Answers::Nothing,
+            bytes => Answers::Messages(bytes as u32),
+        }
     }
 
     fn writes(&self) -> bool {

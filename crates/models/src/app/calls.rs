@@ -20,7 +20,7 @@
 //!
 //! Deviation: a line is held for a local call by its time alone; its media do not leave the site.
 
-use super::{Actions, App, Connections, Demand, End, Event, Workload};
+use super::{Actions, Answers, App, Connections, Demand, End, Event, Workload};
 use crate::voice::codec::{self, Codec, Frames};
 use crate::voice::stream::Sending;
 use crate::voice::{playout, talker};
@@ -136,6 +136,10 @@ impl Workload for Config {
         let packet = sending.packet().as_secs_f64();
         let rate_bit_s = self.carried() * activity * f64::from(sending.payload()) * 8.0 / packet;
         (rate_bit_s > 0.0).then_some(Demand { rate_bit_s, datagram: sending.payload() })
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::Messages(self.sending().payload())
     }
 
     fn connections(&self) -> Connections {

@@ -17,7 +17,7 @@
 //!
 //! Limits: a command needs real hosts, so it cannot be simulated.
 
-use super::{Actions, App, End, Event, Workload};
+use super::{Actions, Answers, App, End, Event, Workload};
 use bentpipe_core::{Problems, Sample, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,6 +102,11 @@ impl Workload for Config {
 
     fn is_elastic(&self) -> bool {
         false
+    }
+
+    /// What a program sends is not known: at most packets of an Ethernet.
+    fn answers(&self) -> Answers {
+        Answers::Messages(1460)
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -14,7 +14,7 @@
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
-use super::{App, Connections, End, Workload};
+use super::{Answers, App, Connections, End, Workload};
 use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,13 @@ impl Workload for Config {
 
     fn has_transactions(&self) -> bool {
         true
+    }
+
+    fn answers(&self) -> Answers {
+        match self.direction {
+            Direction::Upload => Answers::Nothing,
+            Direction::Download => Answers::Stream,
+        }
     }
 
     fn connections(&self) -> Connections {

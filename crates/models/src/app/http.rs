@@ -21,7 +21,7 @@
 //! TLS, no name resolution, a single server.
 
 use super::draw::{self, Bounded, Number};
-use super::{Actions, App, Connections, End, Event, Transaction, Workload};
+use super::{Actions, Answers, App, Connections, End, Event, Transaction, Workload};
 use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -132,6 +132,10 @@ impl Workload for Config {
 
     fn has_transactions(&self) -> bool {
         true
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::Stream
     }
 
     fn connections(&self) -> Connections {

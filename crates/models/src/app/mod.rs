@@ -55,6 +55,11 @@ pub trait Workload {
         None
     }
 
+    /// What its destination sends besides the acknowledgments of the transport; nothing by default.
+    fn answers(&self) -> Answers {
+        Answers::Nothing
+    }
+
     /// The number of connections it can have.
     fn connections(&self) -> Connections {
         Connections::Fixed(1)
@@ -96,6 +101,17 @@ pub struct Demand {
     pub rate_bit_s: f64,
     /// Payload of a datagram in bytes.
     pub datagram: u32,
+}
+
+/// What the destination of an application sends to its source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answers {
+    /// Nothing, or so little that it does not matter to a path: messages of a set-up, receipts.
+    Nothing,
+    /// Messages with so many bytes of payload each.
+    Messages(u32),
+    /// As much as its transport carries.
+    Stream,
 }
 
 /// The number of connections that an application can have in a run.

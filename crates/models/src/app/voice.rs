@@ -18,7 +18,7 @@
 //! app = { kind = "voice", codec = "G.729A", playout = { kind = "fixed", delay = "80 ms" } }
 //! ```
 
-use super::{Actions, App, Arrival, Demand, End, Event, Workload};
+use super::{Actions, Answers, App, Arrival, Demand, End, Event, Workload};
 use crate::packet::datagram::Written;
 use crate::voice::codec::{self, find, Codec, Frames, CODECS};
 use crate::voice::playout;
@@ -231,6 +231,10 @@ impl Workload for Config {
             rate_bit_s: activity * f64::from(datagram) * 8.0 / sending.packet().as_secs_f64(),
             datagram,
         })
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::Messages(rtp::HEADER as u32 + self.sending(Side::Callee).payload())
     }
 
     fn measures(&self) -> Option<&'static Table> {

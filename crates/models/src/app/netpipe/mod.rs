@@ -31,7 +31,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use super::{App, End, Workload};
+use super::{Answers, App, End, Workload};
 use bentpipe_core::{Column, Count, Problems, Sample, Size, Span, Stream, Table, Tables};
 use destination::Destination;
 use schedule::Schedule;
@@ -153,6 +153,13 @@ impl Workload for Config {
 
     fn has_transactions(&self) -> bool {
         true
+    }
+
+    fn answers(&self) -> Answers {
+        match self.mode {
+            Mode::PingPong => Answers::Stream,
+            Mode::OneWay | Mode::Stream => Answers::Nothing,
+        }
     }
 
     fn check(&self, problems: &mut Problems) {

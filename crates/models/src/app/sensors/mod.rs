@@ -33,7 +33,7 @@ pub use channel::RadioErrors;
 pub use config::Config;
 pub use results::{FLOW, MOTES};
 
-use super::{Actions, App, Demand, End, Event, Workload};
+use super::{Actions, Answers, App, Demand, End, Event, Workload};
 use bentpipe_core::{Problems, Report, Sample, Span, Stream, Table, Tables, Time};
 use bentpipe_sensors::field::{Field, Row};
 
@@ -67,6 +67,10 @@ impl Workload for Config {
     /// In the flow's direction the query alone is sent.
     fn demand(&self) -> Option<Demand> {
         Some(Demand { rate_bit_s: 0.0, datagram: self.query.len() as u32 })
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::Messages(self.measure.bytes() as u32)
     }
 
     fn check(&self, problems: &mut Problems) {
