@@ -1033,6 +1033,9 @@ class HttpApp(TypedDict):
     """Number of pages that the user views, 1 by default."""
     request: NotRequired[Size]
     """Size of a request, 400 B by default; at least 1 B."""
+    response_time: NotRequired[Span]
+    """Time that the server takes from the arrival of a request to the first byte of its answer; 0 s by
+    default."""
     think: NotRequired[Span]
     """Mean time for which the user views a page before requesting the next, exponentially distributed; 0 s by
     default."""

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! app = { kind = "http", object = "18 kB" }
-//! app = { kind = "http", object = "18 kB", pages = 20, think = "10 s" }
+//! app = { kind = "http", object = "18 kB", pages = 20, think = "10 s", response_time = "30 ms" }
 //! ```
 //!
 //! The flow's source is the browser. Its first connection requests the page, which is the first object. When
@@ -25,6 +25,7 @@ use super::{Actions, Answers, App, Connections, End, Event, Transaction, Workloa
 use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Web pages over HTTP/1.1, fetched over two persistent connections (RFC 9112, section 9.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +59,9 @@ pub struct Config {
     /// by default.
     #[serde(default)]
     pub think: Span,
+    /// Time that the server takes from the arrival of a request to the first byte of its answer; 0 s by default.
+    #[serde(default)]
+    pub response_time: Span,
 }
 
 fn least() -> Size {
@@ -120,9 +124,15 @@ impl Workload for Config {
                 lanes: [Lane::default(); 2],
                 over: false,
             }),
-            End::Destination => {
-                Box::new(Server { site, request: self.request.bytes(), received: [0; 2], next: [None; 2] })
-            }
+            End::Destination => Box::new(Server {
+                site,
+                request: self.request.bytes(),
+                response_time: self.response_time,
+                received: [0; 2],
+                next: [None; 2],
+                due: VecDeque::new(),
+                ready: 0,
+            }),
         }
     }
 
@@ -312,23 +322,41 @@ impl App for Browser {
 struct Server {
     site: WebSite,
     request: u64,
+    response_time: Span,
     /// Received bytes of the next request, by connection.
     received: [u64; 2],
     /// The last object of this page that was sent, by connection.
     next: [Option<usize>; 2],
+    /// Answers that are being made: when each is ready, its connection, and its size.
+    due: VecDeque<(Time, u16, u64)>,
+    /// The answer that is sent at the next turn.
+    ready: u64,
 }
 
 impl App for Server {
-    fn on(&mut self, _now: Time, connection: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
+    fn on(&mut self, now: Time, connection: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
         let number = usize::from(connection);
         match event {
             Event::Received { bytes } => {
                 self.received[number] += bytes;
                 while self.received[number] >= self.request {
                     self.received[number] -= self.request;
-                    actions.send += self.answer(number);
+                    let answer = self.answer(number);
+                    if self.response_time == Span::ZERO {
+                        actions.send += answer;
+                    } else {
+                        self.due.push_back((now + self.response_time, connection, answer));
+                        actions.timer = self.due.front().map(|(at, ..)| *at);
+                    }
                 }
             }
+            Event::Timer => {
+                if let Some((_, connection, answer)) = self.due.pop_front() {
+                    (actions.turn, self.ready) = (Some(connection), answer);
+                }
+                actions.timer = self.due.front().map(|(at, ..)| *at);
+            }
+            Event::Turn => actions.send += std::mem::take(&mut self.ready),
             Event::PeerClosed => actions.close = true,
             _ => {}
         }
@@ -352,7 +380,6 @@ impl Server {
 mod tests {
     use super::*;
     use bentpipe_core::Streams;
-    use std::collections::VecDeque;
 
     /// Time in ms, who, on which connection, bytes (0 for opening).
     type Said = (u64, char, u16, u64);
@@ -387,6 +414,8 @@ mod tests {
                 later(1, 1 - end, Event::PeerClosed);
             }
             if let Some(at) = actions.timer {
+                // In place of an earlier one.
+                events.retain(|(_, other, _, event)| (*other, *event) != (end, Event::Timer));
                 events.push_back((at.as_nanos() / 1_000_000, end, 0, Event::Timer));
             }
             pages.extend(actions.over);
@@ -417,6 +446,31 @@ mod tests {
             (7, 's', 1, 2000),
             (8, 'c', 1, 100),
             (9, 's', 1, 2000),
+        ];
+        assert_eq!(said, expected);
+        assert_eq!(pages, [Transaction { start: Time::ZERO, bytes: 10_000, parts: 5, complete: true }]);
+    }
+
+    #[test]
+    fn the_server_takes_its_time_for_each_answer() {
+        let page = r#"{"object": "2 kB", "object_min": "2 kB", "object_max": "2 kB", "request": "100 B",
+                       "objects": 5, "objects_min": 5, "objects_max": 5, "response_time": "10 ms"}"#;
+        let (mut said, pages) = browse(page);
+        said.sort_unstable();
+        let expected = [
+            (0, 'c', 0, 0),
+            (2, 'c', 0, 100),
+            (13, 's', 0, 2000),
+            (14, 'c', 0, 100),
+            (14, 'c', 1, 0),
+            // Requested at 14 and, with a handshake, at 16 ms: both are being made at the same time.
+            (16, 'c', 1, 100),
+            (25, 's', 0, 2000),
+            (26, 'c', 0, 100),
+            (27, 's', 1, 2000),
+            (28, 'c', 1, 100),
+            (37, 's', 0, 2000),
+            (39, 's', 1, 2000),
         ];
         assert_eq!(said, expected);
         assert_eq!(pages, [Transaction { start: Time::ZERO, bytes: 10_000, parts: 5, complete: true }]);
