@@ -46,6 +46,21 @@ def test_the_placed_plan_costs_less_than_shipping() -> None:
     plots.query_plan(plan)
 
 
+def test_the_plan_is_printed_in_words_and_fits() -> None:
+    done = CliRunner().invoke(app, ["sensors", "explain", str(EXAMPLE)])
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 0 and max(map(len, lines)) <= 80
+    text = " ".join(done.stdout.split())
+    assert text.startswith("SELECT node, avg(temperature) AS temperature")
+    # m1 and m2 have identical operators, m3 also merges what they send.
+    assert [line.split()[:3] for line in lines if " sample " in line] == [
+        ["m1,", "m2", "sample"],
+        ["m3", "sample", "every"],
+    ]
+    assert "avg(temperature), max(light) per node," in text and "in windows of 10 s" in text
+    assert "m3 -> sink" in text and "every measure to the sink" in text
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

@@ -133,8 +133,8 @@ fn detail(plan: &Plan, kind: &Kind, network: &Network) -> String {
             let aggregates = aggregates.collect::<Vec<_>>().join(", ");
             match &query.grouping {
                 Some(grouping) => {
-                    let by = if grouping.node.is_some() { " of each node" } else { "" };
-                    format!("{aggregates}{by}, window of {} s", grouping.size.as_secs_f64())
+                    let by = if grouping.node.is_some() { " per node" } else { "" };
+                    format!("{aggregates}{by}, in windows of {} s", grouping.size.as_secs_f64())
                 }
                 None => aggregates,
             }

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bentpipe.topology import ranges
+
 from ..common import FIGURES, Json, Overrides
 
 if TYPE_CHECKING:
-    from bentpipe.sensors import Cost, Node
+    from bentpipe.sensors import Cost, Node, Plan
 
 #: Characters of an operator's detail in a terminal of 80.
 _WIDTH = 38
@@ -53,8 +57,8 @@ def explain(
 ) -> None:
     """Print a query's operators on the nodes, and what they cost.
 
-    Costs are expectations without contention and losses: a condition holds for half of the measures. They stand
-    beside those of a plan that ships every measure to the sink.
+    Nodes with identical operators share their rows. Costs are expectations without collisions and losses, if each
+    condition holds for half of the measures, beside those of sending every measure to the sink.
     """
     from bentpipe import sensors
 
@@ -69,24 +73,43 @@ def explain(
     if json:
         print_json({**asdict(plan), "figure": out})
         return
-    rows = []
-    for one in sorted(plan.operators, key=lambda one: (_place(plan.nodes, one.node), one.id)):
-        first, *others = textwrap.wrap(one.detail, _WIDTH) or [""]
-        rows.append((one.node, one.kind, first, f"{one.rows_per_s:.4g}"))
-        rows += [("", "", line, "") for line in others]
-    print_table(("Node", "Operator", "Detail", "Rows/s"), rows, text_columns=3, title="Operators")
-    channels = [
-        (" - ".join(one.path), f"{one.tuple_bytes}", f"{one.rows_per_s:.4g}") for one in plan.channels
-    ]
-    print_table(("Channel", "Bytes", "Rows/s"), channels, text_columns=1, title="Stream channels")
-    costs = [_cost("this plan", plan.cost), _cost("shipping all", plan.shipped)]
-    print_table(("Plan", "Messages/s", "Bytes/s", "Power (mW)"), costs, text_columns=1, title="Cost")
+    typer.echo(textwrap.fill(" ".join(plan.query.split()), 80, subsequent_indent="  ") + "\n")
+    print_table(
+        ("Node", "Operator", "What it does", "Rows\nper s"),
+        list(_operators(plan)),
+        text_columns=3,
+        title="Where each part of the query runs",
+    )
+    print_table(
+        ("From -> to", "Size of\na row, B", "Rows\nper s"),
+        [(" -> ".join(one.path), f"{one.tuple_bytes}", f"{one.rows_per_s:.4g}") for one in plan.channels],
+        text_columns=1,
+        title="What is sent between nodes",
+    )
+    print_table(
+        ("Plan", "Messages\nper s", "Bytes\nper s", "Transceivers\nmW"),
+        [_cost("this one", plan.cost), _cost("every measure to the sink", plan.shipped)],
+        text_columns=1,
+        title="Expected cost on the motes' channel",
+    )
     if out is not None:
         typer.echo(f"written  {out}")
 
 
-def _place(nodes: list[Node], name: str) -> int:
-    return [node.name for node in nodes].index(name)
+def _operators(plan: Plan) -> Iterator[tuple[str, ...]]:
+    """Returns rows of the table of operators; neighbours with identical operators share theirs."""
+
+    def of_node(node: Node) -> list[tuple[str, str, str]]:
+        own = [one for one in plan.operators if one.node == node.name]
+        return [(one.kind, one.detail, f"{one.rows_per_s:.4g}") for one in own]
+
+    for operators, nodes in groupby(plan.nodes, key=of_node):
+        name = ranges([node.name for node in nodes])
+        for kind, detail, rate in operators:
+            first, *others = textwrap.wrap(detail, _WIDTH) or [""]
+            yield name, kind, first, rate
+            yield from (("", "", line, "") for line in others)
+            name = ""
 
 
 def _cost(name: str, cost: Cost) -> tuple[str, ...]:
