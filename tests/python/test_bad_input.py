@@ -48,7 +48,7 @@ READ = [
     *("trace {} out.csv", "trace {} out.parquet", "trace {} out --duration 1", "variants {}", "down {}"),
     *("campaign run {} --replications 1", "campaign show {}", "campaign table {}", "campaign plot {}"),
     *("campaign export {} out.csv", "campaign batches {} rtt", "watch {} --once", "set {} a=1"),
-    *("up {} --name ../x", "exec {} -- true"),
+    *("up {} --name ../x", "exec {} -- true", "listen run --speech {}"),
 ]
 WRITE = [
     *("simulate good.toml --no-report --out {}", "simulate good.toml --vary seed=1,2 --no-report --out {}"),

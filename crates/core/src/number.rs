@@ -76,6 +76,10 @@ impl<const MIN: i64, const MAX: i64> Real<MIN, MAX> {
     }
 }
 
+fn out_of_range(value: f64) -> String {
+    format!("{value} is out of range")
+}
+
 macro_rules! number {
     ([$($generics:tt)*], $type:ty, $what:expr, $schema:expr, $from_f64:expr, $from_u64:expr, $put:expr) => {
         impl<'de, $($generics)*> Deserialize<'de> for $type {
@@ -87,8 +91,8 @@ macro_rules! number {
                         f.write_str(&$what)
                     }
                     fn visit_f64<E: de::Error>(self, value: f64) -> Result<$type, E> {
-                        let make: fn(f64) -> Option<$type> = $from_f64;
-                        make(value).ok_or_else(|| E::custom(format!("{value} is out of range; allowed: {}", $what)))
+                        let make: fn(f64) -> Result<$type, String> = $from_f64;
+                        make(value).map_err(|wrong| E::custom(format!("{wrong}; allowed: {}", $what)))
                     }
                     fn visit_i64<E: de::Error>(self, value: i64) -> Result<$type, E> {
                         let make: fn(i64) -> Option<$type> = $from_u64;
@@ -129,7 +133,7 @@ number!(
     Fraction,
     format!("a number from {} to {}", 0, 1),
     json_schema!({"type": "number", "minimum": 0, "maximum": 1}),
-    Fraction::new,
+    |value| Fraction::new(value).ok_or_else(|| out_of_range(value)),
     |value| Fraction::new(value as f64),
     |value, serializer| serializer.serialize_f64(value.0)
 );
@@ -139,7 +143,7 @@ number!(
     Count<MIN, MAX>,
     format!("a whole number from {MIN} to {MAX}"),
     json_schema!({"type": "integer", "minimum": MIN, "maximum": MAX}),
-    |_| None,
+    |value| Err(format!("{value:?} is not a whole number")),
     |value| u64::try_from(value).ok().filter(|value| (MIN..=MAX).contains(value)).map(Count),
     |value, serializer| serializer.serialize_u64(value.0)
 );
@@ -153,7 +157,10 @@ number!(
         "minimum": Real::<MIN, MAX>::LOW,
         "maximum": Real::<MIN, MAX>::HIGH,
     }),
-    |value| (Real::<MIN, MAX>::LOW..=Real::<MIN, MAX>::HIGH).contains(&value).then_some(Real(value)),
+    |value| {
+        let fits = (Real::<MIN, MAX>::LOW..=Real::<MIN, MAX>::HIGH).contains(&value);
+        fits.then_some(Real(value)).ok_or_else(|| out_of_range(value))
+    },
     |value| {
         let value = value as f64;
         (Real::<MIN, MAX>::LOW..=Real::<MIN, MAX>::HIGH).contains(&value).then_some(Real(value))
