@@ -1293,8 +1293,8 @@ class TcpTransport(TypedDict):
 
     ack_compression: NotRequired[Span]
     """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
-    SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0 s
-    (never) in linux-2.6.32 and the others."""
+    SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in the profiles of Linux
+    except linux-2.6.32, 0 s (never) in the others."""
     ack_every: NotRequired[int]
     """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
     standard reduces the frequency of acknowledgments and leaves the number open."""
@@ -1304,7 +1304,8 @@ class TcpTransport(TypedDict):
     bursts: NotRequired[bool]
     """Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
     the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits
-    for the next acknowledgment. Default: on in profile linux, off in linux-2.6.32 and the others."""
+    for the next acknowledgment. Default: on in the profiles of Linux except linux-2.6.32, off in the
+    others."""
     byte_counting: NotRequired[bool]
     """Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC
     3465, without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
@@ -1358,12 +1359,13 @@ class TcpTransport(TypedDict):
     section 4.2.3.2), instead of every segment at once. On in all profiles."""
     delayed_ack_min: NotRequired[Span]
     """Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
-    40 ms in profile linux, as in Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the
-    delay is constant."""
+    40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the delay is
+    constant."""
     delayed_ack_timeout: NotRequired[Span]
     """Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122)."""
     dsack: NotRequired[bool]
-    """Duplicate selective acknowledgments (RFC 2883). Default: on in profile linux, off in the others."""
+    """Duplicate selective acknowledgments (RFC 2883). Default: on in the profiles of Linux, off in the
+    others."""
     ecn: NotRequired[bool]
     """Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
     only uses it when asked to."""
@@ -1375,14 +1377,15 @@ class TcpTransport(TypedDict):
     segment over the path without queues."""
     frto: NotRequired[bool]
     """Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
-    SACK. Default: on in profile linux, off in the others."""
+    SACK. Default: on in the profiles of Linux, off in the others."""
     initial_sequence: NotRequired[int]
     """Initial sequence number of both ends. If unset, it is random."""
     initial_ssthresh: NotRequired[int]
     """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
     initial_window: NotRequired[int]
-    """Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and nineties."""
+    """Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux except
+    linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
+    nineties."""
     kind: Literal["tcp"]
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
@@ -1404,10 +1407,10 @@ class TcpTransport(TypedDict):
     """The named set of values that applies to all keys that are not set; `linux` by default."""
     proportional_reduction: NotRequired[bool]
     """Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
-    Default: on in profile linux, off in linux-2.6.32 and the others."""
+    Default: on in the profiles of Linux except linux-2.6.32, off in the others."""
     quick_acks: NotRequired[int]
     """Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
-    sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others."""
+    sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others."""
     quick_start: NotRequired[Rate]
     """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
     Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
@@ -1434,22 +1437,22 @@ class TcpTransport(TypedDict):
     window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
     so."""
     recovery: NotRequired[Recovery]
-    """How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
-    sack in linux-2.6.32 and the others."""
+    """How losses are detected and repaired. Default: rack in the profiles of Linux except linux-2.6.32, snack
+    in scps, reno in nineties, sack in the others."""
     restart_after_idle: NotRequired[bool]
     """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
-    Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in the
-    others."""
+    Linux by halving the window for each time-out that has passed. Default: on in the profiles of Linux, off
+    in the others."""
     retries: NotRequired[int]
     """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
     fails. Default: 12 in profile nineties, 15 in the others."""
     retries_as_time: NotRequired[bool]
     """Whether `retries` stands for a time: data is given up at the first retransmission after the time that
     so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
-    Default: on in profile linux, off in the others."""
+    Default: on in the profiles of Linux, off in the others."""
     rto_estimator: NotRequired[RtoEstimator]
-    """How the variation of the round-trip time is smoothed. Default: linux in profile linux, rfc6298 in the
-    others."""
+    """How the variation of the round-trip time is smoothed. Default: linux in the profiles of Linux, rfc6298
+    in the others."""
     rto_initial: NotRequired[Span]
     """Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
     profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others."""
@@ -1457,8 +1460,8 @@ class TcpTransport(TypedDict):
     """Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
     Linux, in the others; RFC 6298 (2.5) requires at least 60 s."""
     rto_min: NotRequired[Span]
-    """Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
-    the others."""
+    """Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298, 2.4) in the
+    others."""
     rto_variance_min: NotRequired[Span]
     """Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
     6298 (2.3). 200 ms by default, as in Linux."""
@@ -1480,29 +1483,29 @@ class TcpTransport(TypedDict):
     Default: 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the
     others it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own."""
     syn_linear_timeouts: NotRequired[int]
-    """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
-    Linux since 6.5; 0 in linux-6.1, linux-2.6.32 and the others."""
+    """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles linux and
+    linux-6.12, as in Linux since 6.5; 0 in the others."""
     syn_retries: NotRequired[int]
     """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
     fails. Default: 5 in profile linux-2.6.32, 6 in the others."""
     tail_loss_probe: NotRequired[bool]
     """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    needs `recovery = "rack"`. Default: on in profile linux, off in linux-2.6.32 and the others."""
+    needs `recovery = "rack"`. Default: on in the profiles of Linux except linux-2.6.32, off in the others."""
     timer_tick: NotRequired[Span]
     """Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
     ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock."""
     timestamps: NotRequired[bool]
-    """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
-    and scps, off in the others."""
+    """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in the profiles of
+    Linux and in scps, off in the others."""
     undo: NotRequired[bool]
     """Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
-    been spurious. Default: on in profile linux, off in the others."""
+    been spurious. Default: on in the profiles of Linux, off in the others."""
     window_scaling: NotRequired[bool]
     """Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
     the window is at most 65535 bytes."""
     window_validation: NotRequired[bool]
     """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
-    on in profile linux, off in the others."""
+    on in the profiles of Linux, off in the others."""
 
 
 class TfrcTransport(TypedDict):
@@ -3472,8 +3475,8 @@ class Tcp(TypedDict):
 
     ack_compression: NotRequired[Span]
     """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
-    SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0 s
-    (never) in linux-2.6.32 and the others."""
+    SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in the profiles of Linux
+    except linux-2.6.32, 0 s (never) in the others."""
     ack_every: NotRequired[int]
     """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
     standard reduces the frequency of acknowledgments and leaves the number open."""
@@ -3483,7 +3486,8 @@ class Tcp(TypedDict):
     bursts: NotRequired[bool]
     """Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
     the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits
-    for the next acknowledgment. Default: on in profile linux, off in linux-2.6.32 and the others."""
+    for the next acknowledgment. Default: on in the profiles of Linux except linux-2.6.32, off in the
+    others."""
     byte_counting: NotRequired[bool]
     """Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC
     3465, without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
@@ -3537,12 +3541,13 @@ class Tcp(TypedDict):
     section 4.2.3.2), instead of every segment at once. On in all profiles."""
     delayed_ack_min: NotRequired[Span]
     """Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
-    40 ms in profile linux, as in Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the
-    delay is constant."""
+    40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the delay is
+    constant."""
     delayed_ack_timeout: NotRequired[Span]
     """Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122)."""
     dsack: NotRequired[bool]
-    """Duplicate selective acknowledgments (RFC 2883). Default: on in profile linux, off in the others."""
+    """Duplicate selective acknowledgments (RFC 2883). Default: on in the profiles of Linux, off in the
+    others."""
     ecn: NotRequired[bool]
     """Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
     only uses it when asked to."""
@@ -3554,14 +3559,15 @@ class Tcp(TypedDict):
     segment over the path without queues."""
     frto: NotRequired[bool]
     """Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
-    SACK. Default: on in profile linux, off in the others."""
+    SACK. Default: on in the profiles of Linux, off in the others."""
     initial_sequence: NotRequired[int]
     """Initial sequence number of both ends. If unset, it is random."""
     initial_ssthresh: NotRequired[int]
     """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
     initial_window: NotRequired[int]
-    """Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and nineties."""
+    """Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux except
+    linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
+    nineties."""
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
     3.7.4). Default: on in profile nineties, off in the others."""
@@ -3582,10 +3588,10 @@ class Tcp(TypedDict):
     """The named set of values that applies to all keys that are not set; `linux` by default."""
     proportional_reduction: NotRequired[bool]
     """Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
-    Default: on in profile linux, off in linux-2.6.32 and the others."""
+    Default: on in the profiles of Linux except linux-2.6.32, off in the others."""
     quick_acks: NotRequired[int]
     """Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
-    sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others."""
+    sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others."""
     quick_start: NotRequired[Rate]
     """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
     Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
@@ -3612,22 +3618,22 @@ class Tcp(TypedDict):
     window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
     so."""
     recovery: NotRequired[Recovery]
-    """How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
-    sack in linux-2.6.32 and the others."""
+    """How losses are detected and repaired. Default: rack in the profiles of Linux except linux-2.6.32, snack
+    in scps, reno in nineties, sack in the others."""
     restart_after_idle: NotRequired[bool]
     """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
-    Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in the
-    others."""
+    Linux by halving the window for each time-out that has passed. Default: on in the profiles of Linux, off
+    in the others."""
     retries: NotRequired[int]
     """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
     fails. Default: 12 in profile nineties, 15 in the others."""
     retries_as_time: NotRequired[bool]
     """Whether `retries` stands for a time: data is given up at the first retransmission after the time that
     so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
-    Default: on in profile linux, off in the others."""
+    Default: on in the profiles of Linux, off in the others."""
     rto_estimator: NotRequired[RtoEstimator]
-    """How the variation of the round-trip time is smoothed. Default: linux in profile linux, rfc6298 in the
-    others."""
+    """How the variation of the round-trip time is smoothed. Default: linux in the profiles of Linux, rfc6298
+    in the others."""
     rto_initial: NotRequired[Span]
     """Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
     profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others."""
@@ -3635,8 +3641,8 @@ class Tcp(TypedDict):
     """Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
     Linux, in the others; RFC 6298 (2.5) requires at least 60 s."""
     rto_min: NotRequired[Span]
-    """Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
-    the others."""
+    """Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298, 2.4) in the
+    others."""
     rto_variance_min: NotRequired[Span]
     """Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
     6298 (2.3). 200 ms by default, as in Linux."""
@@ -3658,29 +3664,29 @@ class Tcp(TypedDict):
     Default: 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the
     others it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own."""
     syn_linear_timeouts: NotRequired[int]
-    """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
-    Linux since 6.5; 0 in linux-6.1, linux-2.6.32 and the others."""
+    """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles linux and
+    linux-6.12, as in Linux since 6.5; 0 in the others."""
     syn_retries: NotRequired[int]
     """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
     fails. Default: 5 in profile linux-2.6.32, 6 in the others."""
     tail_loss_probe: NotRequired[bool]
     """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    needs `recovery = "rack"`. Default: on in profile linux, off in linux-2.6.32 and the others."""
+    needs `recovery = "rack"`. Default: on in the profiles of Linux except linux-2.6.32, off in the others."""
     timer_tick: NotRequired[Span]
     """Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
     ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock."""
     timestamps: NotRequired[bool]
-    """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
-    and scps, off in the others."""
+    """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in the profiles of
+    Linux and in scps, off in the others."""
     undo: NotRequired[bool]
     """Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
-    been spurious. Default: on in profile linux, off in the others."""
+    been spurious. Default: on in the profiles of Linux, off in the others."""
     window_scaling: NotRequired[bool]
     """Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
     the window is at most 65535 bytes."""
     window_validation: NotRequired[bool]
     """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
-    on in profile linux, off in the others."""
+    on in the profiles of Linux, off in the others."""
 
 
 class AckDecimationMechanism(TypedDict):

@@ -2,6 +2,9 @@
 //! same values.
 
 mod check;
+mod profile;
+
+pub use profile::Profile;
 
 use super::handover::{Adapt, Freeze, OnHandover};
 use bentpipe_core::{Count, Rate, Sample, Size, Span};
@@ -71,8 +74,9 @@ keys! {
     /// Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
     /// or 52 with timestamps.
     segment_size: Count<1, 65_000>,
-    /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in profile linux, 3 (2 to 4 by RFC
-    /// 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and nineties.
+    /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux except
+    /// linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
+    /// nineties.
     initial_window: Count<1, 1_000_000>,
     /// Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,11 +90,11 @@ keys! {
     /// Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122).
     delayed_ack_timeout: Span,
     /// Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
-    /// 40 ms in profile linux, as in Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the
-    /// delay is constant.
+    /// 40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the delay
+    /// is constant.
     delayed_ack_min: Span,
     /// Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
-    /// sees retransmissions. Default: 16 in profile linux, as in Linux, 0 in the others.
+    /// sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others.
     quick_acks: Count<0, 65_535>,
     /// Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
     /// which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
@@ -98,44 +102,45 @@ keys! {
     /// payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means
     /// the whole window from the start.
     quick_window: Size,
-    /// Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
-    /// SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in profile linux, 0
-    /// s (never) in linux-2.6.32 and the others.
+    /// Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if SACK
+    /// is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in the profiles of Linux
+    /// except linux-2.6.32, 0 s (never) in the others.
     ack_compression: Span,
-    /// How losses are detected and repaired. Default: rack in profile linux, snack in scps, reno in nineties,
-    /// sack in linux-2.6.32 and the others.
+    /// How losses are detected and repaired. Default: rack in the profiles of Linux except linux-2.6.32, snack
+    /// in scps, reno in nineties, sack in the others.
     recovery: Recovery,
     /// Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them.
     #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<bool>,
-    /// Duplicate selective acknowledgments (RFC 2883). Default: on in profile linux, off in the others.
+    /// Duplicate selective acknowledgments (RFC 2883). Default: on in the profiles of Linux, off in the others.
     dsack: bool,
     /// Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    /// needs `recovery = "rack"`. Default: on in profile linux, off in linux-2.6.32 and the others.
+    /// needs `recovery = "rack"`. Default: on in the profiles of Linux except linux-2.6.32, off in the others.
     tail_loss_probe: bool,
-    /// Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
-    /// Default: on in profile linux, off in linux-2.6.32 and the others.
+    /// Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once. Default:
+    /// on in the profiles of Linux except linux-2.6.32, off in the others.
     proportional_reduction: bool,
-    /// Whether the window is reduced by one segment for every second acknowledgment, and to one segment above what is in
-    /// flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends far below the
-    /// slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others.
+    /// Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
+    /// what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
+    /// far below the slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with
+    /// `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others.
     rate_halving: bool,
     /// Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC 3465,
     /// without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
     /// acknowledgments slow it down. Default: off in profile linux-2.6.32 (tcp_abc is 0), on in the others.
     byte_counting: bool,
-    /// Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
-    /// been spurious. Default: on in profile linux, off in the others.
+    /// Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been
+    /// spurious. Default: on in the profiles of Linux, off in the others.
     undo: bool,
     /// Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
-    /// SACK. Default: on in profile linux, off in the others.
+    /// SACK. Default: on in the profiles of Linux, off in the others.
     frto: bool,
-    /// Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as
-    /// in Linux by halving the window for each time-out that has passed. Default: on in profile linux, off in
-    /// the others.
+    /// Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
+    /// Linux by halving the window for each time-out that has passed. Default: on in the profiles of Linux, off
+    /// in the others.
     restart_after_idle: bool,
     /// Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
-    /// on in profile linux, off in the others.
+    /// on in the profiles of Linux, off in the others.
     window_validation: bool,
     /// Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
     /// only uses it when asked to.
@@ -143,39 +148,40 @@ keys! {
     /// Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293,
     /// section 3.7.4). Default: on in profile nineties, off in the others.
     nagle: bool,
-    /// Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in the
-    /// profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in linux-6.1 and
-    /// linux-2.6.32; in
-    /// nineties 8192 B; in the others it never limits (1 GiB). A larger value raises it.
+    /// Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
+    /// the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
+    /// linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never limits (1 GiB). A larger value
+    /// raises it.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
-    /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic right-sizing). In the
-    /// profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on hosts with Linux' own
-    /// tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the window is `receive_window` from
-    /// the start, and `quick_window` says how many segments are acknowledged so.
+    /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
+    /// right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
+    /// hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
+    /// window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
+    /// so.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it never limits.
-    /// In the profiles of Linux it replaces `send_memory`.
+    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it never
+    /// limits. In the profiles of Linux it replaces `send_memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
-    /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst once it has
-    /// been sent. A program that has filled the buffer writes again when a third of it is free. Default: 4 MiB in the
-    /// profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it never limits. A
-    /// larger value raises it. Minimum: two segments, each in a packet of its own.
+    /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst once
+    /// it has been sent. A program that has filled the buffer writes again when a third of it is free. Default:
+    /// 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others
+    /// it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_memory: Option<Size>,
     /// Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
     /// the window is at most 65535 bytes.
     window_scaling: bool,
-    /// Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in profiles linux
-    /// and scps, off in the others.
+    /// Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in the profiles of
+    /// Linux and in scps, off in the others.
     timestamps: bool,
-    /// How the variation of the round-trip time is smoothed. Default: linux in profile linux, rfc6298 in the
-    /// others.
+    /// How the variation of the round-trip time is smoothed. Default: linux in the profiles of Linux, rfc6298
+    /// in the others.
     rto_estimator: RtoEstimator,
-    /// Minimum retransmission time-out. Default: 200 ms in profile linux, as in Linux; 1 s (RFC 6298, 2.4) in
-    /// the others.
+    /// Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298, 2.4) in the
+    /// others.
     rto_min: Span,
     /// Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
     /// profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others.
@@ -192,15 +198,15 @@ keys! {
     /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
     /// connection fails. Default: 5 in profile linux-2.6.32, 6 in the others.
     syn_retries: Count<0, 255>,
-    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profile linux, as in
-    /// Linux since 6.5; 0 in linux-6.1, linux-2.6.32 and the others.
+    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles linux and
+    /// linux-6.12, as in Linux since 6.5; 0 in the others.
     syn_linear_timeouts: Count<0, 127>,
     /// Number of retransmissions of the same data, or of unanswered window probes, after which the connection
     /// fails. Default: 12 in profile nineties, 15 in the others.
     retries: Count<0, 255>,
-    /// Whether `retries` stands for a time: data is given up at the first retransmission after the time that
-    /// so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
-    /// Default: on in profile linux, off in the others.
+    /// Whether `retries` stands for a time: data is given up at the first retransmission after the time that so
+    /// many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
+    /// Default: on in the profiles of Linux, off in the others.
     retries_as_time: bool,
     /// Whether segments are always paced, as with Linux' fq queue discipline. Otherwise, the default, they
     /// are paced only if the congestion control asks for it, as bbr does.
@@ -230,9 +236,10 @@ keys! {
     /// Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too.
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_start: Option<Rate>,
-    /// Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what the
-    /// pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits for
-    /// the next acknowledgment. Default: on in profile linux, off in linux-2.6.32 and the others.
+    /// Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
+    /// the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly
+    /// waits for the next acknowledgment. Default: on in the profiles of Linux except linux-2.6.32, off in the
+    /// others.
     bursts: bool,
     /// Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet is
     /// queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
@@ -241,44 +248,6 @@ keys! {
     /// Initial sequence number of both ends. If unset, it is random.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_sequence: Option<Count<0, 4_294_967_295>>,
-}
-
-/// A named set of values for all keys of TCP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// Linux as of version 6.18, whose receive buffer grows to 32 MiB and whose send buffer to 4 MiB (tcp_rmem and
-    /// tcp_wmem of a machine with 4 GiB of memory or more).
-    #[default]
-    Linux,
-    /// Like `linux`, but with the receive buffer of version 6.12: 6 MiB of memory, of which 3.98 MB were window over
-    /// packets of 1512 bytes in a TUN device. How much it is depends on the memory that a device takes for a packet.
-    #[serde(rename = "linux-6.12")]
-    Linux612,
-    /// Like `linux`, but with the receive buffer of versions before 6.6, 6 MiB of memory, of which half is window, and
-    /// without the linear time-outs of SYNs.
-    #[serde(rename = "linux-6.1")]
-    Linux61,
-    /// Linux 2.6.32 of 2009, which the distributions of 2010 to 2012 had, to reproduce measurements of that time
-    /// (decision 0137 gives the source of each value): losses by selective acknowledgments alone, rate halving, growth by
-    /// acknowledgments, an initial window of 3 segments and time-out of 3 s, buffers of 4 MiB; no bursts, no probes for
-    /// tail losses. The initial window is 10 from version 2.6.39 on, the initial time-out 1 s from 3.1 on.
-    /// Not modelled: segmentation offload of that time, the adaptation to reordering, and FACK.
-    #[serde(rename = "linux-2.6.32")]
-    Linux2632,
-    /// A stack of the early 2000s, as simulated in most published studies.
-    Classic,
-    /// Like `classic`, but with the initial window of FreeBSD at that time: one segment.
-    Freebsd,
-    /// SCPS-TP (CCSDS 714.0-B-2) as used by the interoperable PEP of DVB-RCS (I-PEP, ETSI TS 102 463):
-    /// selective negative acknowledgments, Vegas, timestamps, few acknowledgments, no header compression.
-    /// With `congestion = "fixed_rate"` and its parameter `rate` it has pure rate control.
-    Scps,
-    /// A stack of the late 1990s with the socket buffers of 4.4BSD, 8192 bytes in each direction: Reno without
-    /// selective acknowledgments, a clock of 500 ms, Nagle's algorithm, neither window scaling nor timestamps
-    /// (W. R. Stevens, TCP/IP Illustrated, volume 1, 1994, sections 19.3, 19.4, 20.4 and 21.3; volume 2, 1995,
-    /// chapter 25).
-    Nineties,
 }
 
 /// Which of the keys that can become meaningless through other keys the scenario gives.
@@ -353,151 +322,6 @@ pub enum RtoEstimator {
     /// round-trip time hardly raises it.
     #[default]
     Linux,
-}
-
-impl Profile {
-    /// Whether it is a version of Linux.
-    pub fn is_linux(self) -> bool {
-        matches!(self, Profile::Linux | Profile::Linux612 | Profile::Linux61 | Profile::Linux2632)
-    }
-
-    /// All values of the profile.
-    pub fn config(self) -> Config {
-        let linux = Config {
-            profile: self,
-            congestion: "reno".to_owned(),
-            parameters: BTreeMap::new(),
-            segment_size: Count::new(1460),
-            initial_window: Count::new(10),
-            initial_ssthresh: None,
-            delayed_ack: true,
-            ack_every: Count::new(2),
-            delayed_ack_timeout: Span::from_millis(200),
-            delayed_ack_min: Span::from_millis(40),
-            quick_acks: Count::new(16),
-            quick_window: Size::from_bytes(4416 << 10),
-            ack_compression: Span::from_millis(1),
-            recovery: Recovery::Rack,
-            sack: None,
-            dsack: true,
-            tail_loss_probe: true,
-            proportional_reduction: true,
-            rate_halving: false,
-            byte_counting: true,
-            undo: true,
-            frto: true,
-            restart_after_idle: true,
-            window_validation: true,
-            ecn: false,
-            nagle: false,
-            receive_window: Some(Size::from_bytes(16 << 20)),
-            receive_window_start: None,
-            send_buffer: None,
-            send_memory: Some(Size::from_bytes(4 << 20)),
-            window_scaling: true,
-            timestamps: true,
-            rto_estimator: RtoEstimator::Linux,
-            rto_min: Span::from_millis(200),
-            rto_initial: Span::from_secs(1),
-            rto_max: Span::from_secs(120),
-            rto_variance_min: Span::from_millis(200),
-            timer_tick: Span::ZERO,
-            syn_retries: Count::new(6),
-            syn_linear_timeouts: Count::new(4),
-            retries: Count::new(15),
-            retries_as_time: true,
-            pacing: false,
-            pacing_ss_ratio: Count::new(200),
-            pacing_ca_ratio: Count::new(120),
-            freeze: Vec::new(),
-            adapt: Vec::new(),
-            on_handover: Vec::new(),
-            freeze_warning: None,
-            quick_start: None,
-            bursts: true,
-            segmentation_offload: false,
-            initial_sequence: None,
-        };
-        let classic = Config {
-            initial_window: Count::new(3),
-            delayed_ack_min: linux.delayed_ack_timeout,
-            quick_acks: Count::new(0),
-            quick_window: Size::from_bytes(0),
-            receive_window: None,
-            send_memory: None,
-            ack_compression: Span::ZERO,
-            recovery: Recovery::Sack,
-            dsack: false,
-            tail_loss_probe: false,
-            proportional_reduction: false,
-            undo: false,
-            frto: false,
-            restart_after_idle: false,
-            window_validation: false,
-            timestamps: false,
-            bursts: false,
-            rto_estimator: RtoEstimator::Rfc6298,
-            syn_linear_timeouts: Count::new(0),
-            retries_as_time: false,
-            rto_min: Span::from_secs(1),
-            ..linux.clone()
-        };
-        match self {
-            Profile::Linux => linux,
-            Profile::Linux612 => Config {
-                receive_window: Some(Size::from_bytes(3_980_000)),
-                quick_window: Size::from_bytes(880 << 10),
-                ..linux
-            },
-            Profile::Linux61 => Config {
-                receive_window: Some(Size::from_bytes(3 << 20)),
-                quick_window: Size::from_bytes(16 << 20),
-                syn_linear_timeouts: Count::new(0),
-                ..linux
-            },
-            Profile::Linux2632 => Config {
-                initial_window: Count::new(3),
-                quick_window: Size::from_bytes(16 << 20),
-                receive_window: Some(Size::from_bytes(3 << 20)),
-                ack_compression: Span::ZERO,
-                recovery: Recovery::Sack,
-                tail_loss_probe: false,
-                proportional_reduction: false,
-                rate_halving: true,
-                byte_counting: false,
-                bursts: false,
-                rto_initial: Span::from_secs(3),
-                syn_retries: Count::new(5),
-                syn_linear_timeouts: Count::new(0),
-                ..linux
-            },
-            Profile::Classic => classic,
-            Profile::Freebsd => Config { initial_window: Count::new(1), ..classic },
-            Profile::Scps => Config {
-                congestion: "vegas".to_owned(),
-                recovery: Recovery::Snack,
-                timestamps: true,
-                ack_every: Count::new(4),
-                ..classic
-            },
-            Profile::Nineties => {
-                let buffer = Some(Size::from_bytes(8192));
-                Config {
-                    initial_window: Count::new(1),
-                    recovery: Recovery::Reno,
-                    nagle: true,
-                    receive_window: buffer,
-                    send_buffer: buffer,
-                    window_scaling: false,
-                    rto_initial: Span::from_secs(3),
-                    rto_max: Span::from_secs(64),
-                    timer_tick: Span::from_millis(500),
-                    retries: Count::new(12),
-                    ..classic
-                }
-            }
-        }
-    }
 }
 
 impl Sample for Config {
