@@ -17,11 +17,10 @@
 //!
 //! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md).
 
+use super::bursts;
+
 /// Memory of a prepared packet besides its payload.
 pub const OVERHEAD: u64 = 960;
-
-/// Largest payload of a packet: 64 KiB less the room that Linux keeps for headers.
-const MOST: u64 = 65_215;
 
 /// The writing program of one connection.
 #[derive(Clone, Debug)]
@@ -72,7 +71,7 @@ impl Writer {
     #[inline]
     pub fn offered(&mut self, window: u32) {
         self.half_window = u64::from(window / 2);
-        self.packet = (MOST.min(self.half_window) / self.segment).max(1) * self.segment;
+        self.packet = (bursts::MOST.min(self.half_window) / self.segment).max(1) * self.segment;
     }
 
     /// Returns the end of what has been written of data that ends at `end`.
