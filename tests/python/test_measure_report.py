@@ -39,11 +39,12 @@ def seen() -> measure.Measured:
 
 def written(seen: measure.Measured, place: Path) -> Run:
     folder.free(place)
-    return folder.write(place, "host", 1, seen, summarise(seen))
+    return folder.write(place, "host", 7, seen, summarise(seen))
 
 
 def test_the_report_has_what_was_measured(seen: measure.Measured, tmp_path: Path) -> None:
     run = written(seen, tmp_path / "run")
+    assert run.provenance["seed"] == 7
     found = {one.title.split(":")[0].split(";")[0]: one for one in measured.tables(run)}
     assert all(len(row) == len(one.columns) for one in found.values() for row in one.rows)
     (forward, backward) = found["Each direction at rest"].rows
