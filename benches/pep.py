@@ -4,10 +4,10 @@
     benches/pep.py [--only WORD] [--short] [--against PYTHON]
 
 Needs root, a built bentpipe (`make build`), target/dist/examples/bench_load (scripts/bench builds it; or in the folder
-of $CARGO_TARGET_DIR), nft, ip, ss, curl and iperf3. A case that cannot run prints the reason. Exit status 1 if a target
-that does not depend on the machine is missed.
+of $CARGO_TARGET_DIR), nft, ip, ss, curl, and iperf3 for the satellite. A case that cannot run prints the reason. Exit
+status 1 if a target that does not depend on the machine is missed.
 
-    throughput     one connection (iperf3), alternately without and with the proxy; target: half of the kernel's
+    throughput     one connection, alternately without and with the proxy; target: half of the kernel's
     short          connections with one byte each way; target: 5000 a second
     against        both again, with the proxies of this build and of the one that PYTHON runs (.venv/bin/python of
                    another checkout), alternately: medians of each round's ratios, as machines are noisy
@@ -16,6 +16,9 @@ that does not depend on the machine is missed.
     satellite      10 Mbit/s, 250 ms one way, 1 % loss, emulated by bentpipe: end to end, and split before the link
     simulated      the same on the virtual clock, with the simulated proxy; the median of nine seeds, and the goodput
                    of each leg alone; needs neither root nor programs
+
+Processor time is that of client, server, proxy and the kernel's threads for softirqs: it depends less on what else the
+machine does than rates do.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -33,13 +37,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 from networks import Bentpipe, until  # noqa: E402 - the path has to come first
-from proxied import SERVER, Lab  # noqa: E402
+from proxied import SERVER, Lab, Place  # noqa: E402
 
 LOAD = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/examples/bench_load"
 #: The same on every machine: some kernels have BBR by default, which is paced and carries half as much here.
@@ -52,12 +56,19 @@ class MissedError(Exception):
     """A target that does not depend on the machine's speed was missed."""
 
 
+class Bench(Lab):
+    """A lab with a running server, whose process this is."""
+
+    serving: int
+
+
 @contextmanager
-def laboratory(*server: str) -> Iterator[Lab]:
+def laboratory() -> Iterator[Bench]:
     """A lab with a running server."""
-    lab = Lab()
-    lab.client("sysctl", "-qw", "net.ipv4.ip_local_port_range=1024 65535")
-    process = subprocess.Popen([*lab.server.inside, *server], stdout=subprocess.DEVNULL)
+    lab = Bench()
+    ports(lab.client, 0, 1)
+    process = subprocess.Popen([*lab.server.inside, *serving()], stdout=subprocess.DEVNULL)
+    lab.serving = process.pid
     try:
         until(lambda: lab.server("ss", "-tlnH"))
         yield lab
@@ -65,6 +76,17 @@ def laboratory(*server: str) -> Iterator[Lab]:
         process.kill()
         process.wait()
         lab.close()
+
+
+def ports(client: Place, number: int, count: int) -> None:
+    """Gives the client the ports of one of ``count`` modes of measuring.
+
+    A connection that the kernel forwards must not have addresses and ports of one that the proxy had in the minute
+    before: where a socket is in TIME-WAIT, the kernel forwards nothing.
+    """
+    each = 64_000 // count
+    first = 1024 + number * each
+    client("sysctl", "-qw", f"net.ipv4.ip_local_port_range={first} {first + each - 1}")
 
 
 def serving() -> tuple[str, ...]:
@@ -79,93 +101,172 @@ def show(name: str, what: str, figures: str) -> None:
     print(f"{name:<12}{what:<36}{figures}", flush=True)
 
 
+class Load(NamedTuple):
+    """What a client did in a run."""
+
+    #: Connections or Gbit a second.
+    rate: float
+    #: Connections or gigabytes.
+    amount: float
+    p50_ms: float = 0.0
+    p99_ms: float = 0.0
+
+
+class Run(NamedTuple):
+    """A run of a client, and the seconds of processor time that a connection or gigabyte of it took."""
+
+    load: Load
+    everything: float
+    proxy: float
+
+
+def processor_seconds(*pids: int) -> float:
+    """Returns the processor time of processes so far."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def softirq_threads() -> list[int]:
+    """Returns the kernel's threads that handle packets when the processors have too many."""
+    names = ((int(path.parent.name), path) for path in Path("/proc").glob("[0-9]*/comm"))
+    return [pid for pid, path in names if path.exists() and path.read_text().startswith("ksoftirqd/")]
+
+
+#: How the proxy is started, by the name of the mode: options and the build's Python; None for no proxy.
+Modes = dict[str, tuple[tuple[str, ...], str] | None]
+
+
+def turns(lab: Bench, modes: Modes, rounds: int, load: Callable[[], Load]) -> dict[str, list[Run]]:
+    """Measures all modes in each round, each of them first, second and so on in turn."""
+    runs: dict[str, list[Run]] = {name: [] for name in modes}
+    names = list(modes)
+    softirqs = softirq_threads()
+    for turn in range(rounds):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            mode = modes[name]
+            if mode:
+                lab.start(*mode[0], "--server-congestion", CONGESTION, python=mode[1])
+            ports(lab.client, names.index(name), len(names))
+            proxies = [lab.worker_process] if mode else []
+            others = [lab.serving, *softirqs]
+            before = processor_seconds(*others), processor_seconds(*proxies), children_seconds()
+            done = load()
+            after = processor_seconds(*others), processor_seconds(*proxies), children_seconds()
+            took = [late - early for early, late in zip(before, after, strict=True)]
+            runs[name].append(Run(done, sum(took) / done.amount, took[1] / done.amount))
+            if mode:
+                lab.stop()
+    return runs
+
+
+def children_seconds() -> float:
+    """Returns the processor time of this process's children that have ended: a client, between two calls."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def times(one: list[Run], other: list[Run], figure: Callable[[Run], float]) -> float:
+    """Returns the median of the rounds' ratios."""
+    return statistics.median(figure(a) / figure(b) for a, b in zip(one, other, strict=True))
+
+
+def rate(run: Run) -> float:
+    """Connections or Gbit a second."""
+    return run.load.rate
+
+
+def cost(run: Run) -> float:
+    """Seconds of processor time of a connection or gigabyte."""
+    return run.everything
+
+
+def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
+    """Returns the median of a figure."""
+    return statistics.median(map(figure, runs))
+
+
+def costs(runs: list[Run], kernel: list[Run], unit: str, scale: float) -> str:
+    """Returns the processor time, beside the kernel's unless that is it."""
+    text = f"processor time {median(runs, cost) * scale:.3g} {unit}"
+    if runs is not kernel:
+        own = median(runs, lambda run: run.proxy) * scale
+        text += f" ({times(runs, kernel, cost):.2f} of the kernel's), of which the proxy {own:.3g}"
+    return text
+
+
 def throughput(short: bool) -> None:
     """Measures one connection, alternately without and with the proxy."""
-    if shutil.which("iperf3") is None:
-        raise FileNotFoundError("no iperf3")
-    kernel, proxy = [], []
-
-    with laboratory("iperf3", "-s") as lab:
-        for _ in range(3 if short else 5):
-            kernel.append(gbps(lab, 1 if short else 3))
-            lab.start("--server-congestion", CONGESTION)
-            proxy.append(gbps(lab, 1 if short else 3))
-            lab.stop()
-    ratio = statistics.median(proxy) / statistics.median(kernel)
-    show("throughput", "the kernel forwards", f"{spread(kernel)} Gbit/s")
-    show("", "through the proxy", f"{spread(proxy)} Gbit/s, {ratio:.2f} of it (target: 0.5)")
+    with laboratory() as lab:
+        modes: Modes = {"kernel": None, "proxy": ((), sys.executable)}
+        runs = turns(lab, modes, 3 if short else 7, lambda: bulk(lab, 1 if short else 3))
+    kernel, proxy = runs.values()
+    per = "s per GB"
+    show("throughput", "the kernel forwards", f"{spread(kernel)} Gbit/s; {costs(kernel, kernel, per, 1)}")
+    ratio = f"{times(proxy, kernel, rate):.2f} of it (target: 0.5)"
+    show("", "through the proxy", f"{spread(proxy)} Gbit/s, {ratio}; {costs(proxy, kernel, per, 1)}")
 
 
 def against(short: bool, other: str) -> None:
     """Compares this build with another, in turns, beside the kernel."""
-    builds = {"kernel": None, "this": sys.executable, "other": other}
-    rounds = 5 if short else 15
-    count = 3_000 if short else 8_000
+    modes: Modes = {"kernel": None, "this": ((), sys.executable), "other": ((), other)}
 
-    def turns(what: str, lab: Lab, measure: Callable[[], float]) -> None:
-        figures: dict[str, list[float]] = {name: [] for name in builds}
-        for turn in range(rounds):
-            # Each build is first, second and third in turn.
-            names = list(builds)
-            for name in names[turn % 3 :] + names[: turn % 3]:
-                if build := builds[name]:
-                    lab.start("--server-congestion", CONGESTION, python=build)
-                figures[name].append(measure())
-                if build:
-                    lab.stop()
+    def compare(what: str, lab: Bench, load: Callable[[], Load]) -> None:
+        runs = turns(lab, modes, 5 if short else 15, load)
+        for figure, name in ((rate, what), (cost, "processor time")):
+            ratios = (times(runs["this"], runs[beside], figure) for beside in ("other", "kernel"))
+            shown = ", ".join(f"{mode} {median(runs[mode], figure):.3g}" for mode in modes)
+            show(
+                "against", name, "this to other {:.3f}, to the kernel {:.3f}".format(*ratios) + f" ({shown})"
+            )
 
-        def ratio(one: str, two: str) -> float:
-            return statistics.median(a / b for a, b in zip(figures[one], figures[two], strict=True))
-
-        shown = ", ".join(f"{name} {statistics.median(figures[name]):.3g}" for name in builds)
-        text = f"this to other {ratio('this', 'other'):.3f}, to the kernel {ratio('this', 'kernel'):.3f}"
-        show("against", what, f"{text} ({shown})")
-
-    with laboratory(*serving()) as lab:
-        turns("connections a second", lab, lambda: float(load(lab, count)["per_second"]))
-    with laboratory("iperf3", "-s") as lab:
-        turns("one connection, Gbit/s", lab, lambda: gbps(lab, 1))
+    with laboratory() as lab:
+        compare("connections a second", lab, lambda: load(lab, 3_000 if short else 15_000))
+        compare("one connection, Gbit/s", lab, lambda: bulk(lab, 1))
 
 
-def gbps(lab: Lab, seconds: int) -> float:
-    """What one connection carries."""
-    text = lab.client("iperf3", "-c", SERVER, "-C", CONGESTION, "-t", str(seconds), "-O", "0.5", "-J")
-    return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e9
+def client(lab: Bench, kind: str, *words: int) -> dict[str, Any]:
+    """Returns what a client of `bench_load` prints."""
+    text = lab.client(str(LOAD), kind, SERVER, str(PORT), str(PORTS), *map(str, words))
+    result: dict[str, Any] = json.loads(text)
+    return result
 
 
-def spread(numbers: list[float]) -> str:
-    """Returns the median, minimum and maximum."""
-    return f"{statistics.median(numbers):.1f} ({min(numbers):.1f} to {max(numbers):.1f})"
+def bulk(lab: Bench, seconds: int) -> Load:
+    """Has one connection carry as much as it can."""
+    result = client(lab, "bulk", seconds)
+    return Load(result["gbps"], result["bytes"] / 1e9)
 
 
-def load(lab: Lab, count: int, threads: int = 32) -> dict[str, Any]:
-    """Makes short connections. Returns their statistics."""
-    words = (str(LOAD), "short", SERVER, str(PORT), str(PORTS), str(count), str(threads))
-    result: dict[str, Any] = json.loads(lab.client(*words))
+def spread(runs: list[Run]) -> str:
+    """Returns the median, minimum and maximum of rates."""
+    return f"{median(runs, rate):.1f} ({min(map(rate, runs)):.1f} to {max(map(rate, runs)):.1f})"
+
+
+def load(lab: Bench, count: int, at_once: int = 32) -> Load:
+    """Makes short connections."""
+    result = client(lab, "short", count, at_once)
     if result["failed"]:
         raise MissedError(f"{result['failed']} of {count} connections failed")
-    return result
+    return Load(result["per_second"], count, result["p50_us"] / 1000, result["p99_us"] / 1000)
 
 
 def short_connections(short: bool) -> None:
     """Measures short connections per second."""
-    count = 5_000 if short else 20_000
-    with laboratory(*serving()) as lab:
-        for accept in (None, "late", "early"):
-            if accept:
-                lab.start("--accept", accept)
-            done = [load(lab, count) for _ in range(3)]
-            if accept:
-                lab.stop()
-            rate = statistics.median(one["per_second"] for one in done)
-            times = (statistics.median(one[name] for one in done) / 1000 for name in ("p50_us", "p99_us"))
-            what = f"through the proxy, {accept} accept" if accept else "the kernel forwards"
-            target = " (target: 5000)" if accept else ""
-            show(
-                "" if accept else "short",
-                what,
-                "{:.0f} a second{}; p50 {:.1f} ms, p99 {:.1f} ms".format(rate, target, *times),
-            )
+    modes: Modes = {"kernel": None} | {
+        f"{accept} accept": (("--accept", accept), sys.executable) for accept in ("late", "early")
+    }
+    with laboratory() as lab:
+        runs = turns(lab, modes, 3 if short else 6, lambda: load(lab, 5_000 if short else 20_000))
+    for name, done in runs.items():
+        what = f"through the proxy, {name}" if modes[name] else "the kernel forwards"
+        target = " (target: 5000)" if modes[name] else ""
+        p50, p99 = median(done, lambda run: run.load.p50_ms), median(done, lambda run: run.load.p99_ms)
+        figures = f"{median(done, rate):.0f} a second{target}; p50 {p50:.1f} ms, p99 {p99:.1f} ms"
+        show("" if modes[name] else "short", what, f"{figures}; {costs(done, runs['kernel'], 'us', 1e6)}")
 
 
 #: The kernel's objects that each connection uses.
@@ -204,12 +305,12 @@ def hold(short: bool) -> None:
             yield
             process.stdin.close()
 
-    with laboratory(*serving()) as lab:
+    with laboratory() as lab:
         before = kernel_bytes()
         with held(lab):
             end_to_end = kernel_bytes() - before
     # A separate server: the first one still has its connections.
-    with laboratory(*serving()) as lab:
+    with laboratory() as lab:
         lab.start(*METRICS)
         time.sleep(0.5)
         base, before = resident(lab.worker_process), kernel_bytes()
@@ -231,7 +332,7 @@ def hold(short: bool) -> None:
 def leak(short: bool) -> None:
     """Checks whether anything is left of connections."""
     count = 10_000 if short else 100_000
-    with laboratory(*serving()) as lab:
+    with laboratory() as lab:
         lab.start(*METRICS)
         load(lab, 1000)
         until(lambda: lab.metric("connections") == lab.metric("handshakes") == 0)
@@ -245,7 +346,7 @@ def leak(short: bool) -> None:
     show(
         "leak",
         f"{count} connections",
-        f"{left} descriptors left, {more / 1024:+.0f} KiB; {done['per_second']:.0f} a second",
+        f"{left} descriptors left, {more / 1024:+.0f} KiB; {done.rate:.0f} a second",
     )
     if left:
         raise MissedError(f"{left} descriptors are left")
@@ -367,7 +468,7 @@ def simulated(short: bool) -> None:
 
     seconds = 10 if short else 40
 
-    def median(congestion: str, begin: str = "client", proxy: str = "") -> float:
+    def carried(congestion: str, begin: str = "client", proxy: str = "") -> float:
         text = SIMULATED.format(seconds=seconds, begin=begin, congestion=congestion) + proxy
         with tempfile.TemporaryDirectory() as folder:
             settings = ['link.sat.error={ kind = "packet", probability = 0.01 }', "record.traces=[]"]
@@ -380,11 +481,11 @@ def simulated(short: bool) -> None:
             bytes_ = [run.flows.row(0, named=True)["delivered_bytes"] for run in runs]
         return statistics.median(bytes_) * 8 / seconds / 1e6
 
-    base = median("cubic")
+    base = carried("cubic")
     show("simulated", "end to end, cubic", f"{base:.2f} Mbit/s")
     for case in ("cubic", "bbr", "hybla", "westwood", "vegas"):
-        split = median("cubic", proxy=SPLIT.format(congestion=case))
-        alone = median(case, begin="user")
+        split = carried("cubic", proxy=SPLIT.format(congestion=case))
+        alone = carried(case, begin="user")
         text = f"{split:.2f} Mbit/s, {split / base:.1f} times; that leg alone {alone:.2f} Mbit/s"
         show("", f"split, {case} over the satellite", text)
 
