@@ -161,19 +161,19 @@ impl Rules {
         // Not for this machine itself.
         let _ = writeln!(script, "  fib daddr type != unicast return\n  ip6 daddr fe80::/10 return");
         script += &spread(workers, "saddr", "sport", first);
-        // A packet of a connection that is there is looked up among the sockets once. A server's SYN-ACK is told only if
-        // it names a class of service, as most do not.
+        // Most packets are of connections that are there: for them one comparison, one look among the sockets and another
+        // comparison. A server's SYN-ACK is told only if it names a class of service, as most do not.
         let _ = writeln!(
             script,
             " }}\n chain again {{\n{}\
              }}\n chain answers {{\n{}\
-             }}\n chain there {{\n  \
-             tcp flags & (syn|ack) == syn|ack ip dscp != 0 jump answers\n  \
-             tcp flags & (syn|ack) == syn|ack ip6 dscp != 0 jump answers\n  \
-             notrack {ours}\n }}\n \
+             }}\n chain answer {{\n  ip dscp != 0 jump answers\n  ip6 dscp != 0 jump answers\n  notrack {ours}\n \
+             }}\n chain there {{\n  tcp flags & (syn|ack) == syn|ack goto answer\n  notrack {ours}\n }}\n \
+             chain syn {{\n  iif lo meta mark & {mark} == {mark} notrack goto again\n  \
+             iif != lo jump new\n  \
+             socket transparent 1 goto there\n }}\n \
              chain segments {{\n  \
-             iifname lo meta mark & {mark} == {mark} {SYN} notrack goto again\n  \
-             {SYN} iifname != lo jump new\n  \
+             {SYN} goto syn\n  \
              socket transparent 1 goto there\n }}\n \
              chain prerouting {{\n  type filter hook prerouting priority raw; policy accept;\n  \
              meta l4proto tcp goto segments\n  \
