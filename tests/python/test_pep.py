@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -118,6 +119,41 @@ def test_a_fin_stays_with_the_last_data(lab: Lab) -> None:
     packets = iter(lambda: tap.recv(200), b"")
     # The packet with those 100 bytes, after 20 of IPv4 and 32 of TCP, whose byte 13 has the flags.
     assert next(packet for packet in packets if packet[9] == 6 and packet[2:4] == b"\x00\x98")[33] & 1
+
+
+@pytest.mark.parametrize("size", [3, 3 << 20])
+def test_urgent_data_keeps_its_place_and_nothing_waits_behind_it(lab: Lab, size: int) -> None:
+    """RFC 6093, section 4: what is urgent is part of the stream. The kernel ends a read before it."""
+    lab.start()
+    near, far = lab.pair()
+    data = random.Random(3).randbytes(size)
+    written, read = threading.Event(), threading.Event()
+
+    def send() -> None:
+        near.sendall(data)
+        near.send(b"!", socket.MSG_OOB)
+        near.sendall(data)
+        written.set()
+        read.wait(30)
+        near.close()
+
+    if size < 1000:
+        # All of it is there when the proxy looks.
+        os.kill(lab.worker_process, signal.SIGSTOP)
+    sending = threading.Thread(target=send)
+    sending.start()
+    if size < 1000:
+        assert written.wait(30)
+        os.kill(lab.worker_process, signal.SIGCONT)
+    expected = data + b"!" + data
+    got = b""
+    while len(got) < len(expected):
+        got += far.recv(1 << 20)
+    assert got == expected
+    # Only now the connection ends, which would have moved what waited.
+    read.set()
+    sending.join()
+    assert received(far) == b""
 
 
 def test_a_reset_reaches_an_end_that_does_not_read(lab: Lab) -> None:

@@ -37,6 +37,9 @@ pub struct Direction {
     pub ending: bool,
     /// Whether the source is broken.
     pub broken: bool,
+    /// Whether the source may have urgent data (RFC 9293, section 3.8.5). The kernel ends a read before it, and splice(2)
+    /// never gets past it.
+    pub urgent: bool,
     /// Whether the sink may have room.
     pub writable: bool,
     carried: Carried,
@@ -162,19 +165,20 @@ impl Direction {
         pipes: &mut Pipes,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
-        if self.bulk {
+        if self.bulk && !self.urgent {
             if let Some(pipe) = pipes.borrow() {
                 return self.take_by_pipe(source, pipe, pipes);
             }
         }
         let Some(taken) = now(|| source.read(&mut buffer[..BUFFER]))? else {
             self.readable = false;
+            self.urgent = false;
             return Ok(0);
         };
         self.ended = taken == 0;
         self.bulk = taken == BUFFER;
         // A source that gave less than there was room for has no more: for what comes, the kernel tells anew (epoll(7)).
-        self.readable = self.bulk || self.ending;
+        self.readable = self.bulk || self.ending || self.urgent;
         let mut rest: Range<usize> = 0..taken;
         while !rest.is_empty() {
             // The FIN is here as well, and follows in this visit or the next: both leave in one segment.

@@ -56,6 +56,8 @@ impl Settings {
         // Data is passed on as it came; who wants Nagle's algorithm has used it already.
         socket.set_tcp_nodelay(true)?;
         socket.set_reuse_address(true)?;
+        // Urgent data keeps its place in the stream, as RFC 6093 recommends; else the kernel takes it out.
+        socket.set_out_of_band_inline(true)?;
         if let Some(bytes) = self.buffer {
             // The kernel doubles what it is told, for its own use.
             socket.set_send_buffer_size(bytes as usize / 2)?;

@@ -166,7 +166,11 @@ impl Worker {
 
     /// Registers a socket for events.
     fn watch(&self, socket: &Socket, slot: usize, side: u64) -> io::Result<()> {
-        let all = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+        let all = EpollFlags::EPOLLIN
+            | EpollFlags::EPOLLPRI
+            | EpollFlags::EPOLLOUT
+            | EpollFlags::EPOLLRDHUP
+            | EpollFlags::EPOLLET;
         Ok(self.epoll.add(socket, EpollEvent::new(all, (slot as u64) << 1 | side))?)
     }
 
@@ -181,6 +185,7 @@ impl Worker {
             _ => (&mut connection.down, &mut connection.up),
         };
         from.readable |= flags.intersects(end | EpollFlags::EPOLLIN);
+        from.urgent |= flags.contains(EpollFlags::EPOLLPRI);
         from.ending |= flags.intersects(end);
         from.broken |= broken;
         to.writable |= flags.intersects(end | EpollFlags::EPOLLOUT);
