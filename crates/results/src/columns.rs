@@ -2,6 +2,7 @@
 
 use crate::deltas::Deltas;
 use crate::names::Names;
+use crate::reals::Reals;
 use bentpipe_core::Column;
 use parquet::data_type::ByteArray;
 
@@ -61,7 +62,8 @@ impl Field {
             Kind::Time => Values::Deltas(Box::new(Deltas::new(false))),
             Kind::Whole => Values::Deltas(Box::new(Deltas::new(true))),
             Kind::Entity => Values::Names(Names::default()),
-            Kind::Text | Kind::Real => self.values(),
+            Kind::Real => Values::Reals(Reals::new()),
+            Kind::Text => self.values(),
         }
     }
 
@@ -84,6 +86,8 @@ pub(crate) enum Values {
     /// For a column of kind [`Kind::Entity`], by numbers.
     Names(Names),
     Real(Nullable<f64>),
+    /// Real numbers of a trace.
+    Reals(Reals),
 }
 
 impl Values {
@@ -94,13 +98,16 @@ impl Values {
             Values::Text(values) => values.clear(),
             Values::Names(names) => names.clear(),
             Values::Real(values) => values.clear(),
+            Values::Reals(reals) => reals.clear(),
         }
     }
 
     /// Ends what is encoded as it comes, before it is written.
     pub fn complete(&mut self) {
-        if let Values::Deltas(deltas) = self {
-            deltas.complete();
+        match self {
+            Values::Deltas(deltas) => deltas.complete(),
+            Values::Reals(reals) => reals.complete(),
+            Values::Whole(_) | Values::Text(_) | Values::Names(_) | Values::Real(_) => {}
         }
     }
 
@@ -109,13 +116,21 @@ impl Values {
         self.extend_numbers(std::iter::once(value));
     }
 
-    /// Appends values of a model.
+    /// Appends values of a model to a column that is no trace's.
     pub fn extend_numbers(&mut self, numbers: impl Iterator<Item = f64> + Clone) {
         match self {
             Values::Whole(values) => values.extend(numbers, |number| number as i64),
-            Values::Deltas(deltas) => numbers.for_each(|number| deltas.push_number(number)),
             Values::Real(values) => values.extend(numbers, |number| number),
-            Values::Text(_) | Values::Names(_) => unreachable!("numbers for a column of text"),
+            _ => unreachable!("numbers for a column of text or of a trace"),
+        }
+    }
+
+    /// Appends values of a model to a trace's column, at most [`BLOCK`](crate::deltas::BLOCK) of them.
+    pub fn extend_trace(&mut self, numbers: &[f64]) {
+        match self {
+            Values::Deltas(deltas) => deltas.extend_numbers(numbers),
+            Values::Reals(reals) => reals.extend(numbers),
+            _ => unreachable!("numbers for a column of text or of a report"),
         }
     }
 }

@@ -1,30 +1,23 @@
-//! A trace's column of whole numbers, encoded here as it comes: Parquet's own writer keeps the values of a row group, counts their
-//! levels and packs their bits one value at a time.
+//! A trace's column of whole numbers, packed as they come: Parquet's own writer packs their bits one value at a time.
 //!
-//! Values go through one block of 128 straight into a data page of [`PAGE`] rows: definition levels, if the column may have
-//! nulls, and the values as DELTA_BINARY_PACKED (Parquet's format, "Encodings"): in each block the least difference between
-//! neighbours, and in each of its four miniblocks what the differences exceed it by, in as many bits as the largest needs.
+//! Values go through one block of 128 straight into a [page](crate::pages) as DELTA_BINARY_PACKED (Parquet's format, "Encodings"): in
+//! each block the least difference between neighbours, and in each of its four miniblocks what the differences exceed it by, in as many
+//! bits as the largest needs.
 
-use parquet::basic::{Compression, Encoding};
-use parquet::column::page::{CompressedPage, Page, PageWriter};
-use parquet::column::writer::ColumnCloseResult;
+use crate::pages::{push_varint, Pages};
+use parquet::basic::Encoding;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::statistics::Statistics;
-use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// Rows in a data page.
-const PAGE: usize = 16 * 1024;
 /// Values in a block, and in a miniblock.
-const BLOCK: usize = 128;
+pub(crate) const BLOCK: usize = 128;
 const MINIBLOCK: usize = 32;
 
 /// The values of one row group.
 pub(crate) struct Deltas {
-    /// Whether values may be missing.
-    nullable: bool,
+    pages: Pages,
     /// The block that is being filled.
     block: [i64; BLOCK],
     filled: usize,
@@ -33,13 +26,8 @@ pub(crate) struct Deltas {
     first: i64,
     /// Full blocks of the page.
     packed: Vec<u8>,
-    /// Values and rows of the page without those of the block.
+    /// Values of the page without those of the block.
     values: usize,
-    rows: usize,
-    /// Which rows of the page have a value; empty as long as all have.
-    present: Vec<bool>,
-    /// Full pages: their number of rows, their length and what is stored.
-    pages: Vec<(usize, usize, Vec<u8>)>,
     extremes: Option<(i64, i64)>,
 }
 
@@ -47,66 +35,65 @@ impl Deltas {
     /// A column without values; `nullable` if some may be missing.
     pub fn new(nullable: bool) -> Deltas {
         Deltas {
-            nullable,
+            pages: Pages::new(nullable, Encoding::DELTA_BINARY_PACKED),
             block: [0; BLOCK],
             filled: 0,
             before: 0,
             first: 0,
             packed: Vec::new(),
             values: 0,
-            rows: 0,
-            present: Vec::new(),
-            pages: Vec::new(),
             extremes: None,
         }
     }
 
-    /// Adds a row with a value.
+    /// Adds rows with these values.
     #[inline]
-    pub fn push(&mut self, value: i64) {
-        if self.values + self.filled == 0 {
-            self.first = value;
-            self.before = value;
-            // The first value stands in the page's header, and no difference leads to it.
-            self.values = 1;
-        } else {
-            self.block[self.filled] = value;
-            self.filled += 1;
-            if self.filled == BLOCK {
-                self.pack();
+    pub fn extend(&mut self, mut values: &[i64]) {
+        while let Some((&first, others)) = values.split_first() {
+            let mut count = 1;
+            if self.values + self.filled == 0 {
+                // It stands in the page's header, and no difference leads to it.
+                (self.first, self.before, self.values) = (first, first, 1);
+                values = others;
+            } else {
+                count = values.len().min(BLOCK - self.filled).min(self.pages.room());
+                let (these, others) = values.split_at(count);
+                self.block[self.filled..self.filled + count].copy_from_slice(these);
+                self.filled += count;
+                if self.filled == BLOCK {
+                    self.pack();
+                }
+                values = others;
+            }
+            self.pages.add(count);
+            if self.pages.is_full() {
+                self.end_page();
             }
         }
-        if !self.present.is_empty() {
-            self.present.push(true);
+    }
+
+    /// Adds rows with a model's values, at most [`BLOCK`] of them: NaN stands for "no value".
+    #[inline]
+    pub fn extend_numbers(&mut self, numbers: &[f64]) {
+        let mut whole = [0; BLOCK];
+        let whole = &mut whole[..numbers.len()];
+        if convert(numbers, whole) {
+            return self.extend(whole);
         }
-        self.end_row();
+        for number in numbers {
+            if number.is_nan() {
+                self.push_null();
+            } else {
+                self.extend(&[*number as i64]);
+            }
+        }
     }
 
     /// Adds a row without a value.
     #[cold]
     pub fn push_null(&mut self) {
-        debug_assert!(self.nullable, "a required column has all its values");
-        if self.present.is_empty() {
-            self.present.resize(self.rows, true);
-        }
-        self.present.push(false);
-        self.end_row();
-    }
-
-    /// Adds a model's value: NaN stands for "no value".
-    #[inline]
-    pub fn push_number(&mut self, number: f64) {
-        if number.is_nan() {
-            self.push_null();
-        } else {
-            self.push(number as i64);
-        }
-    }
-
-    #[inline]
-    fn end_row(&mut self) {
-        self.rows += 1;
-        if self.rows == PAGE {
+        self.pages.add_null();
+        if self.pages.is_full() {
             self.end_page();
         }
     }
@@ -124,7 +111,7 @@ impl Deltas {
             before = *value;
         }
         self.before = last;
-        let least = deltas[..count].iter().copied().min().expect("the block has values");
+        let least = deltas[..count].iter().fold(i64::MAX, |least, delta| least.min(*delta));
         // What pads the block need not be smaller than what is packed.
         deltas[count..].fill(least);
         push_varint(&mut self.packed, zigzag(least));
@@ -145,24 +132,15 @@ impl Deltas {
         if self.filled > 0 {
             self.pack();
         }
-        let mut page = Vec::with_capacity(self.packed.len() + self.rows / 8 + 32);
-        if self.nullable {
-            let levels = levels(self.rows, &self.present);
-            page.extend_from_slice(&(levels.len() as u32).to_le_bytes());
-            page.extend_from_slice(&levels);
-        }
-        for number in [BLOCK, BLOCK / MINIBLOCK, self.values] {
-            push_varint(&mut page, number as u64);
-        }
-        push_varint(&mut page, zigzag(self.first));
-        page.extend_from_slice(&self.packed);
-        let mut stored = vec![0; lz4_flex::block::get_maximum_output_size(page.len())];
-        let length = lz4_flex::block::compress_into(&page, &mut stored).expect("there is room for the worst");
-        stored.truncate(length);
-        self.pages.push((self.rows, page.len(), stored));
+        self.pages.end(|page| {
+            for number in [BLOCK, BLOCK / MINIBLOCK, self.values] {
+                push_varint(page, number as u64);
+            }
+            push_varint(page, zigzag(self.first));
+            page.extend_from_slice(&self.packed);
+        });
         self.packed.clear();
-        self.present.clear();
-        (self.values, self.rows, self.first, self.before) = (0, 0, 0, 0);
+        (self.values, self.first, self.before) = (0, 0, 0);
     }
 
     /// Takes down the extremes of a batch, for a column whose row groups are skipped by them.
@@ -173,7 +151,7 @@ impl Deltas {
 
     /// Ends the last page, before [`Deltas::write`].
     pub fn complete(&mut self) {
-        if self.rows > 0 {
+        if !self.pages.is_empty() {
             self.end_page();
         }
     }
@@ -190,73 +168,29 @@ impl Deltas {
         descriptor: ColumnDescPtr,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<(), ParquetError> {
-        let (mut rows, mut size, mut plain, mut first) = (0, 0, 0, None);
-        let mut chunk = TrackedWrite::new(Vec::new());
-        let mut pages = SerializedPageWriter::new(&mut chunk);
-        for (count, length, stored) in &self.pages {
-            let page = Page::DataPage {
-                buf: stored.clone().into(),
-                num_values: *count as u32,
-                encoding: Encoding::DELTA_BINARY_PACKED,
-                def_level_encoding: Encoding::RLE,
-                rep_level_encoding: Encoding::RLE,
-                statistics: None,
-            };
-            let written = pages.write_page(CompressedPage::new(page, *length))?;
-            rows += *count as u64;
-            size += written.compressed_size as i64;
-            plain += written.uncompressed_size as i64;
-            first = first.or(Some(written.offset as i64));
-        }
-        let chunk = chunk.into_inner()?;
-        let mut metadata = ColumnChunkMetaData::builder(descriptor)
-            .set_encodings(vec![Encoding::RLE, Encoding::DELTA_BINARY_PACKED])
-            .set_compression(Compression::LZ4_RAW)
-            .set_num_values(rows as i64)
-            .set_total_compressed_size(size)
-            .set_total_uncompressed_size(plain)
-            .set_data_page_offset(first.unwrap_or(0));
-        if let Some((least, most)) = self.extremes {
-            let nulls = if self.nullable { None } else { Some(0) };
-            metadata =
-                metadata.set_statistics(Statistics::int64(Some(least), Some(most), None, nulls, false));
-        }
-        let closed = ColumnCloseResult {
-            bytes_written: chunk.len() as u64,
-            rows_written: rows,
-            metadata: metadata.build()?,
-            bloom_filter: None,
-            column_index: None,
-            offset_index: None,
-        };
-        group.append_column(&bytes::Bytes::from(chunk), closed)
+        self.pages.write(descriptor, self.extremes, group)
     }
 }
 
-/// Definition levels of `rows` rows: one run of ones, or one bit for each.
-fn levels(rows: usize, present: &[bool]) -> Vec<u8> {
-    let mut levels = Vec::new();
-    if present.is_empty() {
-        push_varint(&mut levels, (rows as u64) << 1);
-        levels.push(1);
-    } else {
-        push_varint(&mut levels, (rows.div_ceil(8) as u64) << 1 | 1);
-        let bits = |group: &[bool]| group.iter().rev().fold(0, |bits, one| bits << 1 | u8::from(*one));
-        levels.extend(present.chunks(8).map(bits));
+/// Converts numbers to integers if all are whole and below 2^51 in size. Returns whether they are.
+///
+/// The sum of such a number and 1.5 x 2^52 has it as the low bits of its significand; unlike the conversion of single numbers, this is
+/// done for several at a time by any processor.
+#[inline]
+fn convert(numbers: &[f64], whole: &mut [i64]) -> bool {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    const LIMIT: f64 = 2_251_799_813_685_248.0;
+    let mut exact = true;
+    for (whole, number) in whole.iter_mut().zip(numbers) {
+        let shifted = number + SHIFT;
+        *whole = shifted.to_bits() as i64 - SHIFT.to_bits() as i64;
+        exact &= (shifted - SHIFT == *number) & (number.abs() < LIMIT);
     }
-    levels
+    exact
 }
 
 fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
-}
-
-pub(crate) fn push_varint(page: &mut Vec<u8>, mut value: u64) {
-    while value > 0x7f {
-        page.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    page.push(value as u8);
 }
 
 /// Packs the low `width` bits of each value, least significant bit first.
@@ -294,46 +228,21 @@ fn pack_width<const WIDTH: usize>(values: &[u64; MINIBLOCK], out: &mut Vec<u8>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parquet::basic::{Repetition, Type as Physical};
+    use crate::pages::{tests as pages, PAGE};
     use parquet::data_type::Int64Type;
-    use parquet::file::reader::{FileReader, SerializedFileReader};
-    use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::types::{SchemaDescriptor, Type};
-    use std::sync::Arc;
 
-    /// Writes a column as a file of one row group and reads it with Parquet's own reader.
     fn round_trip(rows: &[Option<i64>], nullable: bool) -> Vec<Option<i64>> {
         let mut column = Deltas::new(nullable);
         for row in rows {
             match row {
-                Some(value) => column.push(*value),
+                Some(value) => column.extend(&[*value]),
                 None => column.push_null(),
             }
         }
         column.complete();
-        let repetition = if nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        let field = Type::primitive_type_builder("n", Physical::INT64).with_repetition(repetition).build();
-        let group =
-            Type::group_type_builder("t").with_fields(vec![Arc::new(field.unwrap())]).build().unwrap();
-        let group = Arc::new(group);
-        let mut file = SerializedFileWriter::new(Vec::new(), Arc::clone(&group), Default::default()).unwrap();
-        let mut row_group = file.next_row_group().unwrap();
-        column.write(SchemaDescriptor::new(group).column(0), &mut row_group).unwrap();
-        row_group.close().unwrap();
-        let reader = SerializedFileReader::new(bytes::Bytes::from(file.into_inner().unwrap())).unwrap();
-        let row_group = reader.get_row_group(0).unwrap();
-        let mut column = row_group.get_column_reader(0).unwrap();
-        let parquet::column::reader::ColumnReader::Int64ColumnReader(reader) = &mut column else { panic!() };
-        let (mut values, mut levels) = (Vec::new(), Vec::new());
-        let reader: &mut parquet::column::reader::ColumnReaderImpl<Int64Type> = reader;
-        let (count, _, _) =
-            reader.read_records(rows.len() + 1, Some(&mut levels), None, &mut values).unwrap();
-        assert_eq!(count, rows.len());
-        let mut values = values.into_iter();
-        match nullable {
-            false => values.map(Some).collect(),
-            true => levels.iter().map(|level| (*level == 1).then(|| values.next().unwrap())).collect(),
-        }
+        pages::round_trip::<Int64Type>(rows.len(), nullable, |descriptor, group| {
+            column.write(descriptor, group)
+        })
     }
 
     /// Numbers whose differences have `bits` bits.
@@ -377,6 +286,41 @@ mod tests {
             assert_eq!(round_trip(&rows, true), rows, "every {every}");
         }
         assert_eq!(round_trip(&[None, None], true), [None, None]);
+    }
+
+    #[test]
+    fn numbers_become_integers_as_one_by_one() {
+        let edge = (1i64 << 51) as f64;
+        let special = [
+            0.0,
+            -0.0,
+            0.5,
+            -1.5,
+            3.0,
+            f64::NAN,
+            edge,
+            edge - 1.0,
+            -edge,
+            1.0 - edge,
+            1e18,
+            -1e300,
+            f64::INFINITY,
+        ];
+        for count in 1..=special.len() {
+            let mut whole = vec![0; count];
+            let numbers = &special[special.len() - count..];
+            if convert(numbers, &mut whole) {
+                assert_eq!(whole, numbers.iter().map(|number| *number as i64).collect::<Vec<_>>());
+            }
+        }
+        let small: Vec<f64> = (-64..64).map(|number| f64::from(number) * 35_184_372_088_831.0).collect();
+        let mut whole = [0; BLOCK];
+        assert!(convert(&small, &mut whole));
+        assert!(whole.iter().zip(&small).all(|(whole, number)| *whole == *number as i64));
+        for number in special {
+            let exact = number.fract() == 0.0 && number.abs() < edge;
+            assert_eq!(convert(&[number], &mut [0]), exact, "{number}");
+        }
     }
 
     #[test]

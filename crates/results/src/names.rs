@@ -4,7 +4,7 @@
 //! A column chunk is a dictionary page with the names that its rows have and a data page with their places in it, as
 //! one bit-packed run (Parquet's format, "Encodings": RLE_DICTIONARY).
 
-use crate::deltas::push_varint;
+use crate::pages::push_varint;
 use parquet::basic::Encoding;
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;

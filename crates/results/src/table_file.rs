@@ -98,6 +98,10 @@ impl TableFile {
                     deltas.write(descriptor.column(index), &mut group)?;
                     continue;
                 }
+                Values::Reals(reals) => {
+                    reals.write(descriptor.column(index), &mut group)?;
+                    continue;
+                }
                 _ => {}
             }
             let mut column = group.next_column()?.expect("one column of values per field");

@@ -6,6 +6,7 @@
 //! the files keep what they had.
 
 use crate::columns::{Field, Schema, Values};
+use crate::deltas::BLOCK;
 use crate::table_file::{TableFile, ROW_GROUP};
 use crate::ResultsError;
 use bentpipe_core::{Row, Sink, Table};
@@ -17,9 +18,6 @@ use std::thread::{Builder, JoinHandle};
 
 /// Batches under way: enough to keep writing while the models compute, and to go on while a row group is written.
 const QUEUE: usize = 32;
-
-/// Rows that are turned into columns at a time, so that they stay in the first-level cache.
-const BLOCK: usize = 128;
 
 type Batch = (Vec<Row>, Vec<f64>);
 
@@ -230,17 +228,27 @@ impl TraceTable {
             unreachable!("a trace begins with a time and an entity")
         };
         for row in rows {
-            time.push(row.time as i64);
             entity.push(row.entity, names);
         }
-        let times = || rows.iter().map(|row| row.time as i64);
-        if let (Some(least), Some(most)) = (times().min(), times().max()) {
+        for block in rows.chunks(BLOCK) {
+            let mut times = [0; BLOCK];
+            let times = &mut times[..block.len()];
+            times.iter_mut().zip(block).for_each(|(time, row)| *time = row.time as i64);
+            time.extend(times);
+            let (least, most) = times
+                .iter()
+                .fold((i64::MAX, i64::MIN), |(least, most), time| (least.min(*time), most.max(*time)));
             time.note_extremes(least, most);
         }
         if width > 0 {
+            // So few rows stay in the first-level cache.
+            let mut numbers = [0.0; BLOCK];
             for block in values.chunks(BLOCK * width) {
                 for (index, column) in columns.iter_mut().enumerate() {
-                    column.extend_numbers(block.chunks_exact(width).map(|row| row[index]));
+                    let numbers = &mut numbers[..block.len() / width];
+                    let those = block.chunks_exact(width).map(|row| row[index]);
+                    numbers.iter_mut().zip(those).for_each(|(number, that)| *number = that);
+                    column.extend_trace(numbers);
                 }
             }
         }

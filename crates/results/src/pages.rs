@@ -1,0 +1,229 @@
+//! The data pages of a trace's column, encoded here as the rows come: Parquet's own writer keeps the values of a row group and counts
+//! their levels one at a time.
+//!
+//! A page has [`PAGE`] rows: definition levels, if the column may have nulls, and the values in the column's encoding.
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+use std::io::Write;
+
+/// Bytes of a page's header, at least.
+const HEADER: usize = 32;
+
+/// Rows in a data page.
+pub(crate) const PAGE: usize = 16 * 1024;
+
+/// The pages of a column in one row group.
+pub(crate) struct Pages {
+    /// Whether values may be missing.
+    nullable: bool,
+    encoding: Encoding,
+    /// Rows of the page that is being filled.
+    rows: usize,
+    /// Which of them have a value; empty as long as all have.
+    present: Vec<bool>,
+    /// Full pages: their number of rows, their length and what is stored.
+    full: Vec<(usize, usize, Bytes)>,
+    /// The page before and after compression, kept for their memory: a fresh one costs a page fault every 4 KiB.
+    plain: Vec<u8>,
+    compressed: Vec<u8>,
+}
+
+impl Pages {
+    /// A column without rows, whose values have this encoding; `nullable` if some may be missing.
+    pub fn new(nullable: bool, encoding: Encoding) -> Pages {
+        Pages {
+            nullable,
+            encoding,
+            rows: 0,
+            present: Vec::new(),
+            full: Vec::new(),
+            plain: Vec::new(),
+            compressed: Vec::new(),
+        }
+    }
+
+    /// Whether the page that is being filled has no rows.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Number of rows for which the page has room, at least one unless it is [full](Self::is_full).
+    #[inline]
+    pub fn room(&self) -> usize {
+        PAGE - self.rows
+    }
+
+    /// Whether the page is to be [ended](Self::end).
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.rows == PAGE
+    }
+
+    /// Counts `rows` more rows with values.
+    #[inline]
+    pub fn add(&mut self, rows: usize) {
+        self.rows += rows;
+        if !self.present.is_empty() {
+            self.present.resize(self.rows, true);
+        }
+    }
+
+    /// Counts a row without a value.
+    #[cold]
+    pub fn add_null(&mut self) {
+        debug_assert!(self.nullable, "a required column has all its values");
+        if self.present.is_empty() {
+            self.present.resize(self.rows, true);
+        }
+        self.present.push(false);
+        self.rows += 1;
+    }
+
+    /// Ends the page, to which `values` appends its encoded values.
+    pub fn end(&mut self, values: impl FnOnce(&mut Vec<u8>)) {
+        let Pages { plain, compressed, .. } = self;
+        plain.clear();
+        if self.nullable {
+            let levels = levels(self.rows, &self.present);
+            plain.extend_from_slice(&(levels.len() as u32).to_le_bytes());
+            plain.extend_from_slice(&levels);
+        }
+        values(plain);
+        let most = lz4_flex::block::get_maximum_output_size(plain.len());
+        if compressed.len() < most {
+            compressed.resize(most, 0);
+        }
+        let length = lz4_flex::block::compress_into(plain, compressed).expect("there is room for the worst");
+        self.full.push((self.rows, plain.len(), Bytes::copy_from_slice(&compressed[..length])));
+        self.present.clear();
+        self.rows = 0;
+    }
+
+    /// Removes all full pages.
+    pub fn clear(&mut self) {
+        self.full.clear();
+    }
+
+    /// Writes the full pages as the next column of a row group, with the `extremes` of its values if readers skip row groups by them.
+    pub fn write<W: Write + Send>(
+        &self,
+        descriptor: ColumnDescPtr,
+        extremes: Option<(i64, i64)>,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Result<(), ParquetError> {
+        let (mut rows, mut size, mut plain, mut first) = (0, 0, 0, None);
+        let stored: usize = self.full.iter().map(|(_, _, stored)| stored.len() + HEADER).sum();
+        let mut chunk = TrackedWrite::new(Vec::with_capacity(stored));
+        let mut pages = SerializedPageWriter::new(&mut chunk);
+        for (count, length, stored) in &self.full {
+            let page = Page::DataPage {
+                buf: stored.clone(),
+                num_values: *count as u32,
+                encoding: self.encoding,
+                def_level_encoding: Encoding::RLE,
+                rep_level_encoding: Encoding::RLE,
+                statistics: None,
+            };
+            let written = pages.write_page(CompressedPage::new(page, *length))?;
+            rows += *count as u64;
+            size += written.compressed_size as i64;
+            plain += written.uncompressed_size as i64;
+            first = first.or(Some(written.offset as i64));
+        }
+        let chunk = chunk.into_inner()?;
+        let mut metadata = ColumnChunkMetaData::builder(descriptor)
+            .set_encodings(vec![Encoding::RLE, self.encoding])
+            .set_compression(Compression::LZ4_RAW)
+            .set_num_values(rows as i64)
+            .set_total_compressed_size(size)
+            .set_total_uncompressed_size(plain)
+            .set_data_page_offset(first.unwrap_or(0));
+        if let Some((least, most)) = extremes {
+            let nulls = if self.nullable { None } else { Some(0) };
+            metadata =
+                metadata.set_statistics(Statistics::int64(Some(least), Some(most), None, nulls, false));
+        }
+        let closed = ColumnCloseResult {
+            bytes_written: chunk.len() as u64,
+            rows_written: rows,
+            metadata: metadata.build()?,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        };
+        group.append_column(&Bytes::from(chunk), closed)
+    }
+}
+
+/// Definition levels of `rows` rows: one run of ones, or one bit for each.
+fn levels(rows: usize, present: &[bool]) -> Vec<u8> {
+    let mut levels = Vec::new();
+    if present.is_empty() {
+        push_varint(&mut levels, (rows as u64) << 1);
+        levels.push(1);
+    } else {
+        push_varint(&mut levels, (rows.div_ceil(8) as u64) << 1 | 1);
+        let bits = |group: &[bool]| group.iter().rev().fold(0, |bits, one| bits << 1 | u8::from(*one));
+        levels.extend(present.chunks(8).map(bits));
+    }
+    levels
+}
+
+pub(crate) fn push_varint(page: &mut Vec<u8>, mut value: u64) {
+    while value > 0x7f {
+        page.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    page.push(value as u8);
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use parquet::basic::Repetition;
+    use parquet::data_type::DataType;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::types::{SchemaDescriptor, Type};
+    use std::sync::Arc;
+
+    type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
+
+    /// Writes a column as a file of one row group by `write` and reads it with Parquet's own reader.
+    pub fn round_trip<T: DataType>(
+        rows: usize,
+        nullable: bool,
+        write: impl FnOnce(ColumnDescPtr, &mut Group<'_>) -> Result<(), ParquetError>,
+    ) -> Vec<Option<T::T>> {
+        let repetition = if nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let field =
+            Type::primitive_type_builder("n", T::get_physical_type()).with_repetition(repetition).build();
+        let group =
+            Type::group_type_builder("t").with_fields(vec![Arc::new(field.unwrap())]).build().unwrap();
+        let group = Arc::new(group);
+        let mut file = SerializedFileWriter::new(Vec::new(), Arc::clone(&group), Default::default()).unwrap();
+        let mut row_group = file.next_row_group().unwrap();
+        write(SchemaDescriptor::new(group).column(0), &mut row_group).unwrap();
+        row_group.close().unwrap();
+        let reader = SerializedFileReader::new(Bytes::from(file.into_inner().unwrap())).unwrap();
+        let row_group = reader.get_row_group(0).unwrap();
+        let mut column = T::get_column_reader(row_group.get_column_reader(0).unwrap()).unwrap();
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        let (count, _, _) = column.read_records(rows + 1, Some(&mut levels), None, &mut values).unwrap();
+        assert_eq!(count, rows);
+        let mut values = values.into_iter();
+        match nullable {
+            false => values.map(Some).collect(),
+            true => levels.iter().map(|level| (*level == 1).then(|| values.next().unwrap())).collect(),
+        }
+    }
+}
