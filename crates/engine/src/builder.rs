@@ -2,7 +2,7 @@
 //! themselves through it.
 
 use crate::network::{Graph, Network};
-use crate::routes::{incoming, towards, Edge};
+use crate::routes::{towards, Edge, Incoming};
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
 use bentpipe_models::net::edge;
 use bentpipe_models::net::gate::Gate;
@@ -189,7 +189,7 @@ impl<'a> Builder<'a> {
     /// network by which the path leaves it.
     pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<(NodeId, &'a str)>> {
         let count = self.nodes.len();
-        let next = towards(to, count, &self.edges, &incoming(count, &self.edges));
+        let next = towards(to, count, &self.edges, &Incoming::of(count, &self.edges));
         let (mut at, mut path) = (from, Vec::new());
         while at != to {
             let edge = &self.edges[next[at.0 as usize]? as usize];
@@ -235,6 +235,12 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The output port of a node's router that leads to a stage.
+    fn port_of(&mut self, node: NodeId, entry: (StageId, Port)) -> Port {
+        let at = &mut self.nodes[node.0 as usize];
+        *self.ports.entry((node, entry.0, entry.1)).or_insert_with(|| at.add_exit(entry))
+    }
+
     /// The number of the link or network that is being added.
     fn part(&self) -> u32 {
         self.parts.len().checked_sub(1).expect("every edge belongs to a link or network") as u32
@@ -248,7 +254,7 @@ impl<'a> Builder<'a> {
     /// Computes the routes and returns the network.
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
-        let into = incoming(count, &self.edges);
+        let into = Incoming::of(count, &self.edges);
         // By the edges out of each node: those into a constellation lead to several nodes through one.
         let mut out_degree = vec![0u32; count];
         let mut exit = vec![None; count];
@@ -412,9 +418,24 @@ impl<'a> Construction<'a> for Builder<'a> {
     }
 
     fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span) {
+        let (part, port) = (self.part(), self.port_of(from, entry));
+        self.edges.push(Edge { from, to, port, delay, part, mesh: false });
+    }
+
+    fn mesh(&mut self, nodes: &[(NodeId, (StageId, Port))], delay: &dyn Fn(usize, usize) -> Span) {
         let part = self.part();
-        let node = &mut self.nodes[from.0 as usize];
-        let port = *self.ports.entry((from, entry.0, entry.1)).or_insert_with(|| node.add_exit(entry));
-        self.edges.push(Edge { from, to, port, delay, part });
+        for (at, &(from, entry)) in nodes.iter().enumerate() {
+            let port = self.port_of(from, entry);
+            let others = nodes.iter().enumerate().filter(|(other, _)| *other != at);
+            let edge = |(other, (to, _)): (usize, &(NodeId, _))| Edge {
+                from,
+                to: *to,
+                port,
+                delay: delay(at, other),
+                part,
+                mesh: true,
+            };
+            self.edges.extend(others.map(edge));
+        }
     }
 }

@@ -55,6 +55,10 @@ pub trait Construction<'a>: Supply {
     /// Tells routing that packets get from one node to another through the in port `entry`, with a propagation delay of
     /// `delay`. Several edges of a node may have the same entry.
     fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span);
+
+    /// Adds an edge from each of these nodes, through its in port, to each other one, with the delay between the two of these
+    /// numbers. The direct edge must not be longer than a path over several of them. Only one mesh belongs to a part.
+    fn mesh(&mut self, nodes: &[(NodeId, (StageId, Port))], delay: &dyn Fn(usize, usize) -> Span);
 }
 
 /// Builds a stage that routes by itself.

@@ -53,13 +53,11 @@ impl AccessNetwork for Config {
             &nodes,
             Box::new(move |beyond, supply| Box::new(self.stage(name, beyond, streams, supply))),
         );
-        for (index, (&from, at)) in nodes.iter().zip(self.sites.values()).enumerate() {
-            let port = (stage, Port(index as u16));
-            site.towards_node(port, from);
-            for (&to, other) in nodes.iter().zip(self.sites.values()).filter(|(to, _)| **to != from) {
-                site.edge(from, to, port, self.expected_delay(at, other));
-            }
-        }
+        let entries = nodes.iter().enumerate().map(|(index, &node)| (node, (stage, Port(index as u16))));
+        let entries: Vec<_> = entries.collect();
+        entries.iter().for_each(|&(node, port)| site.towards_node(port, node));
+        let delay = self.expected_delays();
+        site.mesh(&entries, &delay);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::orbit::look::Turning;
 use crate::orbit::satellite::Satellite;
 use crate::orbit::shell::{self, Neighbours};
 use crate::orbit::site::Site;
-use crate::orbit::vector::dot;
+use crate::orbit::vector::{dot, Vector};
 use crate::{channel, queue};
 use bentpipe_core::{Angle, Count, Distance, Problems, Rate, Sample, Span};
 use schemars::JsonSchema;
@@ -202,13 +202,15 @@ impl Config {
         (satellites, neighbours)
     }
 
-    /// The delay between two sites that routing outside the constellation assumes: up to the lowest
-    /// satellites, along the surface, and down.
-    pub fn expected_delay(&self, a: &GroundSite, b: &GroundSite) -> Span {
-        let (from, to) = (a.site().up(), b.site().up());
-        let along = dot(&from, &to).clamp(-1.0, 1.0).acos() * EQUATORIAL_RADIUS;
+    /// The delay between two sites, by number, that routing outside the constellation assumes: up to the lowest satellites, along
+    /// the surface, and down. It is never longer than over a third site.
+    pub fn expected_delays(&self) -> impl Fn(usize, usize) -> Span {
+        let up: Vec<Vector> = self.sites.values().map(|site| site.site().up()).collect();
         let height = self.shell.iter().map(|shell| shell.height()).fold(f64::INFINITY, f64::min);
-        light_time(along + 2.0 * height)
+        move |a, b| {
+            let along = dot(&up[a], &up[b]).clamp(-1.0, 1.0).acos() * EQUATORIAL_RADIUS;
+            light_time(along + 2.0 * height.max(0.0))
+        }
     }
 
     /// Mask of a site in radians.

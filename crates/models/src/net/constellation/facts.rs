@@ -30,7 +30,9 @@ impl Config {
                 paths.iter_mut().zip(found).for_each(|(paths, path)| paths.push(path));
             }
         }
-        crossings.iter().zip(paths).map(|(crossing, paths)| self.hop(name, crossing, &paths)).collect()
+        let expected = self.expected_delays();
+        let found = crossings.iter().zip(pairs).zip(paths);
+        found.map(|((crossing, (a, b)), paths)| self.hop(name, crossing, &paths, expected(a, b))).collect()
     }
 
     /// The queues of the network: what each stands in, the rate behind it, and its discipline.
@@ -41,7 +43,8 @@ impl Config {
         queues
     }
 
-    fn hop(&self, name: &str, crossing: &Crossing<'_>, paths: &[Option<Path>]) -> Hop {
+    /// The hop of a crossing whose paths were found at the moments, or are expected to have a delay where there is none.
+    fn hop(&self, name: &str, crossing: &Crossing<'_>, paths: &[Option<Path>], expected: Span) -> Hop {
         let super::Gsl { up, down, mask: _, queue, error, choice: _, antennas: _ } = &self.gsl;
         let traffic = crossing.traffic;
         let delays = Course::of(paths.iter().flatten().map(|path| (path.delay, 1.0)));
@@ -74,7 +77,7 @@ impl Config {
         Hop {
             part: format!("{name}.{}", crossing.from),
             rate_bit_s: Course::constant(rate.bits_per_second() as f64),
-            delay_s: delays.unwrap_or_else(|| Course::constant(self.expected(crossing))),
+            delay_s: delays.unwrap_or_else(|| Course::constant(expected.as_secs_f64())),
             loss: 1.0 - survive,
             queue,
             dama: None,
@@ -86,11 +89,5 @@ impl Config {
             notes,
         }
         .within(1.0)
-    }
-
-    /// The delay that routing counts with, for a path that is never there.
-    fn expected(&self, crossing: &Crossing<'_>) -> f64 {
-        let [from, to] = [crossing.from, crossing.to].map(|node| &self.sites[node]);
-        self.expected_delay(from, to).as_secs_f64()
     }
 }
