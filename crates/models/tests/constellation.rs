@@ -98,26 +98,27 @@ proptest! {
         let metric = if hops { Metric::Hops } else { Metric::Delay };
         let exits = vec![vec![Exit { site: 2, beyond: Span::ZERO }]];
         let mut routes = Routes::new(&topology, metric, Some(Span::from_secs(1)), exits);
-        let tree = routes.tree(0, now, &topology);
-        for (satellite, (hop, cost)) in tree.paths.hops.iter().zip(&tree.paths.costs).enumerate() {
+        let costs = routes.tree(0, now, &topology).paths.costs.clone();
+        for (satellite, cost) in costs.iter().enumerate() {
             for isl in topology.isls.iter().filter(|isl| isl.up) {
                 let (a, b) = (isl.ends.0 as usize, isl.ends.1 as usize);
                 if satellite == a || satellite == b {
-                    let other = tree.paths.costs[a + b - satellite];
+                    let other = costs[a + b - satellite];
                     // One hop more than a neighbour's path is never needed.
                     prop_assert!(!hops || *cost == UNREACHED || metric.hops_of(*cost) <= metric.hops_of(other) + 1);
                 }
             }
-            match hop {
+            match routes.hop(0, satellite as u32, now, &topology) {
                 Hop::None => prop_assert_eq!(*cost, UNREACHED),
                 Hop::Down { site, .. } => {
-                    prop_assert_eq!(topology.sites[*site as usize].serving[0], Some(satellite as u32));
+                    prop_assert_eq!(topology.sites[site as usize].serving[0], Some(satellite as u32));
                 }
-                Hop::Isl(isl) => {
-                    let isl = &topology.isls[*isl as usize];
+                Hop::Isl { way, to } => {
+                    let isl = &topology.isls[way as usize / 2];
                     prop_assert!(isl.up);
-                    let next = isl.ends.0 as usize + isl.ends.1 as usize - satellite;
-                    prop_assert!(tree.paths.costs[next] < *cost);
+                    let (from, over) = if way % 2 == 0 { isl.ends } else { (isl.ends.1, isl.ends.0) };
+                    prop_assert_eq!((satellite as u32, to), (from, over));
+                    prop_assert!(costs[to as usize] < *cost);
                 }
             }
         }
@@ -153,10 +154,11 @@ proptest! {
                 prop_assert!(used.insert(satellite), "satellite {} is on two paths", satellite);
                 steps += 1;
                 match path.hops[&satellite] {
-                    Hop::Isl(isl) => {
-                        let isl = &topology.isls[isl as usize];
+                    Hop::Isl { way, to } => {
+                        let isl = &topology.isls[way as usize / 2];
                         prop_assert!(isl.up);
-                        satellite = isl.ends.0 + isl.ends.1 - satellite;
+                        prop_assert_eq!(isl.ends.0 + isl.ends.1, satellite + to);
+                        satellite = to;
                     }
                     Hop::Down { site, antenna } => {
                         prop_assert_eq!(topology.sites[site as usize].serving[antenna as usize], Some(satellite));

@@ -53,7 +53,8 @@ pub struct Stamp {
 pub struct Tree {
     /// The state for which it was computed.
     pub stamp: Stamp,
-    /// The next hop and the cost by satellite, which [`Metric::delay_of`] and [`Metric::hops_of`] take apart.
+    /// The next hops, for [`Routes::hop_in`], and the cost by satellite, which [`Metric::delay_of`] and [`Metric::hops_of`] take
+    /// apart.
     pub paths: Paths,
 }
 
@@ -127,14 +128,33 @@ impl Routes {
         self.imported = Some(Imported { forwarding, sites, numbers, names });
     }
 
+    /// The next hop from a satellite to a destination at `now`.
+    #[inline]
+    pub fn hop(&mut self, destination: usize, satellite: u32, now: Time, topology: &Topology) -> Hop {
+        self.make_valid(destination, now, topology);
+        self.hop_in(destination, satellite)
+    }
+
+    /// The same, for a destination whose tree is valid.
+    #[inline]
+    pub fn hop_in(&self, destination: usize, satellite: u32) -> Hop {
+        let tree = self.trees[destination].as_ref().expect("it is valid");
+        self.graph.hop(&tree.paths, satellite)
+    }
+
     /// Returns the tree of a destination that is valid at `now`.
     #[inline]
     pub fn tree(&mut self, destination: usize, now: Time, topology: &Topology) -> &Tree {
+        self.make_valid(destination, now, topology);
+        self.trees[destination].as_ref().expect("it is valid")
+    }
+
+    #[inline]
+    fn make_valid(&mut self, destination: usize, now: Time, topology: &Topology) {
         let Period { number, changes, from, until } = self.period;
         if now >= until || now < from || changes != topology.changes || self.valid[destination] != number {
             self.update(destination, now, topology);
         }
-        self.trees[destination].as_ref().expect("it is valid")
     }
 
     /// Makes the tree of a destination valid at `now`.
@@ -175,7 +195,6 @@ impl Routes {
         let imported = self.imported.as_ref().expect("there is a state");
         let count = topology.satellites.len();
         let mut paths = Paths::none(count);
-        let mut next = vec![None; count];
         if let Some(state) = (stamp.refresh as usize).checked_sub(1) {
             let (_, state) = &imported.forwarding.states[state];
             for (satellite, name) in imported.names.iter().enumerate() {
@@ -191,31 +210,30 @@ impl Routes {
                         Some(Some(to)) => {
                             let to = imported.numbers[to];
                             let edges = self.graph.edges_of(satellite as u32).iter();
-                            let mut up = edges.filter(|(_, isl)| topology.isls[*isl as usize].up);
-                            next[satellite] = Some(to as usize);
-                            up.find(|(other, _)| *other == to).map(|(_, isl)| Hop::Isl(*isl))
+                            let mut up = edges.filter(|edge| topology.isls[edge.isl() as usize].up);
+                            up.find(|edge| edge.to == to).map(|edge| Hop::Isl { way: edge.way, to })
                         }
                     };
                     if let Some(hop) = hop {
-                        paths.hops[satellite] = hop;
+                        self.graph.lead(&mut paths, satellite as u32, hop);
                         break;
                     }
                 }
             }
         }
-        for satellite in 0..count {
+        for satellite in 0..count as u32 {
             let (mut at, mut hops) = (satellite, 1);
-            while let Hop::Isl(_) = paths.hops[at] {
-                at = next[at].expect("the hop leads to a satellite");
+            while let Hop::Isl { to, .. } = self.graph.hop(&paths, at) {
+                at = to;
                 hops += 1;
                 if hops > count as u64 {
                     break;
                 }
             }
-            match paths.hops[at] {
-                Hop::Down { .. } => paths.costs[satellite] = self.metric.cost(hops, hops),
+            match self.graph.hop(&paths, at) {
+                Hop::Down { .. } => paths.costs[satellite as usize] = self.metric.cost(hops, hops),
                 // A dead end or a circle.
-                _ => paths.hops[satellite] = Hop::None,
+                _ => self.graph.lead(&mut paths, satellite, Hop::None),
             }
         }
         self.trees[destination] = Some(Tree { stamp, paths });
@@ -294,10 +312,10 @@ impl Routes {
             let mut hops = BTreeMap::new();
             let mut satellite = first.1;
             loop {
-                let hop = paths.hops[satellite as usize];
+                let hop = self.graph.hop(&paths, satellite);
                 hops.insert(satellite, hop);
-                let Hop::Isl(isl) = hop else { break };
-                satellite = self.graph.other_end(isl, satellite);
+                let Hop::Isl { to, .. } = hop else { break };
+                satellite = to;
             }
             used.extend(hops.keys().copied());
             disjoint.push(Path { first, hops, cost, delay: Span::from_nanos(self.metric.delay_of(cost)) });

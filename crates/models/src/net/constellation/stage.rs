@@ -192,11 +192,10 @@ impl Constellation {
         (self.topology.sites.len() as u32 + site) * self.antennas + antenna
     }
 
-    /// The carrier of an inter-satellite link that starts at `from`.
+    /// The carrier of an inter-satellite link and direction, as in [`Hop::Isl`].
     #[inline]
-    fn across(&self, isl: u32, from: u32) -> CarrierId {
-        let first = 2 * self.topology.sites.len() as u32 * self.antennas;
-        first + 2 * isl + u32::from(self.topology.isls[isl as usize].ends.0 != from)
+    fn across(&self, way: u32) -> CarrierId {
+        2 * self.topology.sites.len() as u32 * self.antennas + way
     }
 
     /// The hop from a site up to a satellite.
@@ -214,11 +213,11 @@ impl Constellation {
                 let ends = Ends::Ground { site, satellite };
                 Some(Leg { carrier: self.down(site, antenna), ends, to: Taker::Site(site) })
             }
-            Hop::Isl(isl) => {
-                let link = &self.topology.isls[isl as usize];
-                assert!(link.up, "no packet takes a link that is down");
-                let to = Taker::Satellite(link.ends.0 ^ link.ends.1 ^ satellite);
-                Some(Leg { carrier: self.across(isl, satellite), ends: Ends::Isl(isl), to })
+            Hop::Isl { way, to } => {
+                let isl = way / 2;
+                debug_assert!(self.topology.isls[isl as usize].up, "no packet takes a link that is down");
+                let to = Taker::Satellite(to);
+                Some(Leg { carrier: self.across(way), ends: Ends::Isl(isl), to })
             }
         }
     }
@@ -267,7 +266,7 @@ impl Constellation {
             return self.forward(now, satellite, packet, out);
         }
         let flight = *self.flights.flight(slot);
-        let hop = self.routes.tree(flight.tree as usize, now, &self.topology).paths.hops[satellite as usize];
+        let hop = self.routes.hop(flight.tree as usize, satellite, now, &self.topology);
         let Some(leg) = self.leg(satellite, hop) else {
             return out.drop(self.flights.take(slot).into_inner(), NO_PATH);
         };
@@ -332,7 +331,7 @@ impl Constellation {
                 return hop;
             }
         }
-        self.routes.tree(tree as usize, now, &self.topology).paths.hops[satellite as usize]
+        self.routes.hop(tree as usize, satellite, now, &self.topology)
     }
 
     /// Updates the paths from a site to a destination to the present state.
@@ -498,11 +497,11 @@ impl Constellation {
         packet: &Packet,
     ) -> Option<Path> {
         let t = seconds(now);
-        let tree = self.routes.tree(destination as usize, now, &self.topology);
-        let balance = &self.balance;
+        self.routes.tree(destination as usize, now, &self.topology);
+        let (balance, routes) = (&self.balance, &self.routes);
         let next = |satellite: u32| {
             let own = balance.as_ref().and_then(|balance| balance.hop(packet, destination, satellite));
-            own.unwrap_or(tree.paths.hops[satellite as usize])
+            own.unwrap_or_else(|| routes.hop_in(destination as usize, satellite))
         };
         let topology = &self.topology;
         let range =
@@ -516,10 +515,9 @@ impl Constellation {
                 Hop::Down { site, .. } => {
                     return Some(Path { hops, delay: delay + range(site, satellite), exit: site });
                 }
-                Hop::Isl(isl) => {
-                    let (a, b) = topology.isls[isl as usize].ends;
-                    delay += light_time(topology.length(Ends::Isl(isl), t));
-                    satellite = if satellite == a { b } else { a };
+                Hop::Isl { way, to } => {
+                    delay += light_time(topology.length(Ends::Isl(way / 2), t));
+                    satellite = to;
                 }
             }
         }

@@ -4,9 +4,9 @@
 use super::config::Config;
 use super::forwarding::{text_of, State};
 use super::routes::{light_time, Exit, Hop, Routes};
-use super::topology::{seconds, Isl, Parts, Topology};
+use super::topology::{seconds, Ends, Isl, Parts, Topology};
 use crate::orbit::look::{Observer, Turning};
-use crate::orbit::vector::{length, minus, Vector};
+use crate::orbit::vector::Vector;
 use bentpipe_core::{Span, Time};
 use serde::Serialize;
 
@@ -116,16 +116,11 @@ impl View {
         while self.topology.advance(now).is_some() {}
         let mut state = State::new();
         for (number, site) in self.sites.iter().enumerate() {
-            let tree = self.routes.tree(number, now, &self.topology);
-            for (satellite, hop) in tree.paths.hops.iter().enumerate() {
-                let next = match hop {
+            for satellite in 0..self.topology.satellites.len() {
+                let next = match self.routes.hop(number, satellite as u32, now, &self.topology) {
                     Hop::None => continue,
                     Hop::Down { .. } => None,
-                    Hop::Isl(isl) => {
-                        let (a, b) = self.topology.isls[*isl as usize].ends;
-                        let next = if satellite as u32 == a { b } else { a };
-                        Some(self.topology.satellites[next as usize].name.clone())
-                    }
+                    Hop::Isl { to, .. } => Some(self.topology.satellites[to as usize].name.clone()),
                 };
                 state.insert((site.clone(), self.topology.satellites[satellite].name.clone()), next);
             }
@@ -137,7 +132,7 @@ impl View {
     fn path(&mut self, now: Time, from: usize, to: usize) -> Option<Path> {
         let t = seconds(now);
         let topology = &self.topology;
-        let Topology { satellites, isls, sites, .. } = topology;
+        let Topology { satellites, sites, .. } = topology;
         let tree = self.routes.tree(to, now, topology);
         let serving = sites[from].serving.iter().flatten();
         let mut at = *serving.min_by_key(|satellite| tree.paths.costs[**satellite as usize])?;
@@ -146,18 +141,15 @@ impl View {
         };
         let (mut delay, mut over) = (range(from, at), vec![at]);
         loop {
-            match tree.paths.hops[at as usize] {
+            match self.routes.hop_in(to, at) {
                 Hop::None => return None,
                 Hop::Down { .. } => {
                     let delay = (delay + range(to, at)).as_secs_f64();
                     return Some(Path { satellites: over, delay });
                 }
-                Hop::Isl(isl) => {
-                    let (a, b) = isls[isl as usize].ends;
-                    let chord =
-                        minus(&satellites[a as usize].position(t), &satellites[b as usize].position(t));
-                    delay += light_time(length(&chord));
-                    at = if at == a { b } else { a };
+                Hop::Isl { way, to } => {
+                    delay += light_time(topology.length(Ends::Isl(way / 2), t));
+                    at = to;
                     over.push(at);
                 }
             }

@@ -98,8 +98,8 @@ impl Constellation {
 
     fn vanish(&mut self, now: Time, isl: u32, out: &mut Outbox) {
         let (a, b) = self.topology.isls[isl as usize].ends;
-        for (from, to) in [(a, b), (b, a)] {
-            let carrier = self.across(isl, from);
+        for (from, to, way) in [(a, b, 2 * isl), (b, a, 2 * isl + 1)] {
+            let carrier = self.across(way);
             let cut = self.cut(carrier, now, now, now);
             self.stray(cut.sent, carrier, Taker::Satellite(to), self.vanished, VANISHED, out);
             for packet in cut.waiting {
