@@ -7,7 +7,7 @@
 
 use crate::error::{Problem, ScenarioError};
 use crate::read;
-use crate::value::{address, path_text, Node, Origin, Table, Text, Value};
+use crate::value::{addresses, path_text, Node, Origin, Table, Text, Value};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -68,9 +68,9 @@ fn include(value: &mut Value, path: &mut Vec<String>, problems: &mut Vec<Problem
             }
         }
         Node::Array(elements) => {
-            for index in 0..elements.len() {
-                path.push(address(elements, index));
-                include(&mut elements[index], path, problems);
+            for (address, element) in addresses(elements).into_iter().zip(elements) {
+                path.push(address);
+                include(element, path, problems);
                 path.pop();
             }
         }

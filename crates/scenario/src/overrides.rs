@@ -178,7 +178,7 @@ fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut
 /// The position of the element that `key` addresses.
 fn element(elements: &[Value], key: &str) -> Result<usize, Fault> {
     value::position(elements, key).ok_or_else(|| {
-        let allowed: Vec<_> = (0..elements.len()).map(|index| value::address(elements, index)).collect();
+        let allowed = value::addresses(elements);
         Fault {
             message: "there is no such element".to_owned(),
             nearest: nearest::nearest(key, &allowed),

@@ -212,6 +212,19 @@ pub(crate) fn address(elements: &[Value], index: usize) -> String {
     name.filter(unique).map_or_else(|| index.to_string(), str::to_owned)
 }
 
+/// The addresses of all elements of a list, in time that grows with their number.
+pub(crate) fn addresses(elements: &[Value]) -> Vec<String> {
+    let mut counts = BTreeMap::new();
+    for name in elements.iter().filter_map(Value::name) {
+        *counts.entry(name).or_insert(0u32) += 1;
+    }
+    let address = |(index, element): (usize, &Value)| match element.name() {
+        Some(name) if counts[name] == 1 => name.to_owned(),
+        _ => index.to_string(),
+    };
+    elements.iter().enumerate().map(address).collect()
+}
+
 /// A key path in writing; keys that are not bare words are quoted.
 pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     let quoted = path.iter().map(|key| {
@@ -228,4 +241,19 @@ pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
 /// Whether TOML permits `key` without quotes.
 pub(crate) fn is_bare(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_addressed_by_names_that_only_one_has() {
+        let text = "list = [{ name = \"a\" }, { name = \"b\" }, { name = \"a\" }, 4]";
+        let root = crate::parse::from_bytes("test", text.as_bytes()).unwrap();
+        let Node::Array(elements) = &root.table().unwrap()["list"].value.node else { panic!("it is a list") };
+        assert_eq!(addresses(elements), ["0", "b", "2", "3"]);
+        let single: Vec<String> = (0..4).map(|index| address(elements, index)).collect();
+        assert_eq!(addresses(elements), single);
+    }
 }
