@@ -204,7 +204,7 @@ impl Network {
                 unreachable!("routers wait for nothing")
             };
             let until = || self.wakes.others(stage).min(end);
-            self.events += woken.wake_until(time, &until, &mut self.out);
+            self.events += woken.wake_until(time, &until, last - self.events, &mut self.out);
             let wake = woken.next_wake();
             debug_assert!(
                 wake.is_none_or(|wake| wake >= time),

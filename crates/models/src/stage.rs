@@ -25,8 +25,9 @@ pub trait Stage: Send {
     fn wake(&mut self, now: Time, out: &mut Outbox);
 
     /// [`wake`](Self::wake), after which the stage may continue with its own wakes that come before `until()`, as long as it has
-    /// sent nothing: no other stage is called before then. Returns the number of wakes.
-    fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, out: &mut Outbox) -> u64 {
+    /// sent nothing: no other stage is called before then. It continues up to `most` wakes, so that whoever waits for it to return can
+    /// look around. Returns the number of wakes.
+    fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, _most: u64, out: &mut Outbox) -> u64 {
         self.wake(now, out);
         1
     }

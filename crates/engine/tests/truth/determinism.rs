@@ -301,6 +301,35 @@ fn the_length_of_the_steps_does_not_matter() {
 }
 
 #[test]
+fn a_constellation_returns_after_the_events_asked_for() {
+    // A packet every second: nothing else happens while one crosses the satellites.
+    let scenario = scenario(
+        r#"
+name = "one packet at a time"
+duration = "10 s"
+preset = "starlink-shell1"
+
+[[flow]]
+name = "probe"
+from = "user"
+to = "server"
+app = { kind = "cbr", rate = "8 kbit/s", datagram = "1000 B" }
+transport = { kind = "udp" }
+"#,
+    );
+    let once = results(&scenario);
+    let mut counted = Run::new(&scenario, scenario.seed.value(), 0);
+    let mut now = Time::ZERO;
+    while now < counted.end {
+        let before = counted.network.events();
+        now = counted.network.run_some(counted.end, 1);
+        assert!(counted.network.events() - before <= 2, "{} at {now:?}", counted.network.events() - before);
+    }
+    assert!(counted.network.events() > 50, "each packet has many hops");
+    assert!(counted.results() == once);
+}
+
+#[test]
 fn one_thread_and_two_give_the_same() {
     let scenario = everything();
     let replications = 4;

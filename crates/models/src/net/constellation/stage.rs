@@ -560,13 +560,13 @@ impl Stage for Constellation {
         }
     }
 
-    fn wake_until(&mut self, now: Time, until: &dyn Fn() -> Time, out: &mut Outbox) -> u64 {
+    fn wake_until(&mut self, now: Time, until: &dyn Fn() -> Time, most: u64, out: &mut Outbox) -> u64 {
         self.wake(now, out);
         let (mut wakes, mut end) = (1, None);
         while let (Some((at, carrier)), false) = (self.arrivals.first(), out.has_sent()) {
             let end = *end.get_or_insert_with(|| self.own_bound().min(until()));
             let begins = self.begins.first().is_some_and(|(begin, _)| begin <= at);
-            if at >= end || begins || self.leads_down(carrier) {
+            if wakes >= most || at >= end || begins || self.leads_down(carrier) {
                 break;
             }
             self.arrive(at, carrier, out);
