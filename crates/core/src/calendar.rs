@@ -72,6 +72,14 @@ impl Calendar {
         Some((Time::from_nanos((entry >> 32) as u64), entry as u32))
     }
 
+    /// The number of the entry of the first day that comes out after `ahead` others of it, if there are as many; entries that are far
+    /// ahead are not counted.
+    #[inline]
+    pub fn coming(&self, ahead: usize) -> Option<u32> {
+        let at = self.today.len().checked_sub(ahead + 1)?;
+        Some(self.today[at] as u32)
+    }
+
     #[inline]
     fn earliest(&self) -> Option<Entry> {
         match (self.today.last(), self.far.peek()) {
@@ -210,6 +218,11 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(calendar.first(), model.first().copied());
+                for ahead in 0..3 {
+                    if let (true, Some(coming)) = (calendar.far.is_empty(), calendar.coming(ahead)) {
+                        prop_assert_eq!(Some(coming), model.get(ahead).map(|(_, number)| *number));
+                    }
+                }
             }
             for first in model {
                 prop_assert_eq!(calendar.pop(), Some(first));

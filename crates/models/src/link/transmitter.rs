@@ -338,6 +338,12 @@ impl Transmitter {
         self.free_at <= now
     }
 
+    /// The number of bytes of the packets admitted so far.
+    #[inline]
+    pub fn sent_bytes(&self) -> u64 {
+        self.sent.bytes
+    }
+
     /// When everything admitted so far will have been sent.
     #[inline]
     pub fn free_at(&self) -> Time {

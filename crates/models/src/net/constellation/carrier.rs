@@ -5,7 +5,7 @@
 //! when the packet arrives, which is neglected. What leaves later never arrives earlier: distances change far
 //! more slowly than light travels, and rounding is held back.
 
-use super::flights::{Flights, Line, Slot, Taker};
+use super::flights::{Flight, Flights, Line, Slot, Taker};
 use super::ranging::Ranging;
 use crate::channel::{self, Errors, Fate};
 use crate::link::transmitter::Transmitter;
@@ -118,10 +118,28 @@ impl Carrier {
         arrival
     }
 
+    /// Whether no packet is on it.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.line.is_empty()
+    }
+
+    /// The packet that arrives next.
+    #[inline]
+    pub fn first<'a>(&self, flights: &'a Flights) -> Option<&'a Flight> {
+        self.line.first(flights)
+    }
+
     /// When the next packet arrives.
     #[inline]
     pub fn next_arrival(&self, flights: &Flights) -> Option<Time> {
         self.line.first(flights).map(|first| first.arrival)
+    }
+
+    /// Something of each of the cache lines that a packet on its way needs.
+    #[inline]
+    pub fn glance(&self) -> impl Copy {
+        (self.last, self.transmitter.free_at(), self.transmitter.sent_bytes())
     }
 
     /// The time for which a packet that arrives now would wait for its transmission.

@@ -99,6 +99,12 @@ impl Default for Line {
 }
 
 impl Line {
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+
     /// The packet that arrives first.
     #[inline]
     pub fn first<'a>(&self, flights: &'a Flights) -> Option<&'a Flight> {

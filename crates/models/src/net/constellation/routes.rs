@@ -142,6 +142,12 @@ impl Routes {
         self.graph.hop(&tree.paths, satellite)
     }
 
+    /// The next hop in the tree of a destination, valid or not, if there is one.
+    #[inline]
+    pub fn former_hop(&self, destination: usize, satellite: u32) -> Hop {
+        self.trees[destination].as_ref().map_or(Hop::None, |tree| self.graph.hop(&tree.paths, satellite))
+    }
+
     /// Returns the tree of a destination that is valid at `now`.
     #[inline]
     pub fn tree(&mut self, destination: usize, now: Time, topology: &Topology) -> &Tree {

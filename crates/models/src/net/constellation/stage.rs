@@ -1,6 +1,7 @@
 //! The stage of a constellation: input port i and output port i are those of site i, in the order of the
 //! configuration.
 
+mod ahead;
 mod changes;
 
 use super::balance::Balance;
@@ -389,6 +390,7 @@ impl Constellation {
     #[inline]
     fn arrive(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
         self.arrivals.pop();
+        self.look_ahead();
         let link = self.carriers[carrier as usize].as_mut().expect("a packet is on it");
         let (slot, fate) = link.arrive(now, &mut self.flights).expect("a packet is on it");
         self.forget_cancelled();
