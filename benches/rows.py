@@ -154,6 +154,13 @@ def rows(plan: Plan) -> Iterator[Row]:
         figure=Figure(simulated_per_second, "sim s/s", at_least=10),
         simulated_s=s,
     )
+    s = plan.seconds(20)
+    yield Row(
+        "starlink 1000",
+        plan.bentpipe("starlink-1000", starlink(s, sites=1000)),
+        figure=Figure(simulated_per_second, "sim s/s", at_least=10),
+        simulated_s=s,
+    )
 
     # A simulated hour; and the same with nine thousand idle terminals more.
     s = plan.seconds(3600)
