@@ -95,6 +95,8 @@ LINUX_VEGAS: Final = Change("linux-vegas", (f"flow.{FLOW}.transport.congestion=v
 #: The bandwidth-delay product of 2048 kbit/s and 500 ms.
 BOUNDED_WINDOW: Final = Change("bounded-window", (f'flow.{FLOW}.transport.receive_window="128 kB"',))
 FIRST_WINDOW: Final = Change("window-2", (f"flow.{FLOW}.transport.initial_window=2",))
+#: Vegas that aims at one waiting segment, neither more nor less; the paper does not give its alpha and beta.
+ONE_WAITING: Final = Change("alpha-beta-1", (f"flow.{FLOW}.transport.parameters={{alpha=1,beta=1}}",))
 #: As small as one slot carries, instead of eight.
 SMALL_PACKETS: Final = Change("small-packets", (f"flow.{FLOW}.transport.segment_size=148",))
 
@@ -103,7 +105,9 @@ CAUSES: Final = [
     Curve("return", "vegas", "rbdc", SECTIONS),
     # Unchanged, but measured over another stretch of time or by another value.
     *(Curve("return", congestion, "rbdc") for congestion in CONGESTIONS),
-    Curve("return", "vegas", "rbdc", FIRST_WINDOW),
+    *(Curve("return", congestion, "rbdc", FIRST_WINDOW) for congestion in CONGESTIONS),
+    *(Curve("return", "vegas", scheme, ONE_WAITING) for scheme in SCHEMES),
+    *(Curve("return", "reno", scheme) for scheme in ("cra", "vbdc")),
     *(
         Curve(direction, congestion, "vbdc", NO_SLOT)
         for direction in DIRECTIONS

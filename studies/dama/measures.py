@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from .curves import (
     FIRST_WINDOW,
     LINUX_VEGAS,
     NO_SLOT,
+    ONE_WAITING,
     SCHEMES,
     SECTIONS,
     SMALL_PACKETS,
@@ -71,12 +72,25 @@ def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
     )
     ours["acks-rtt-oscillates-reno-rbdc"] = spread(reno_rbdc, AFTER_FIT_S)
     ours["acks-rtt-less-vegas-rbdc"] = deviations(vegas_rbdc, reno_rbdc)
+    ours["acks-rtt-slower-vegas-rbdc"] = more_swings(vegas_rbdc, reno_rbdc)
+    one_waiting = {scheme: series[Curve("return", "vegas", scheme, ONE_WAITING)] for scheme in SCHEMES}
+    reno = {scheme: series[Curve("return", "reno", scheme)] for scheme in SCHEMES}
+    others = [reno["cra"], reno["rbdc"], *one_waiting.values()]
+    ours["alpha-beta-1-eff-best-reno-vbdc"] = lead(reno["vbdc"], others)
     for curve, one in series.items():
         at = f"{curve.congestion}-{curve.scheme}"
         if curve.change is None and curve.congestion == "reno":
-            ours[f"later-eff-start-{at}"] = mean(one.efficiency, AFTER_START_S)
+            if curve.scheme == "rbdc":
+                ours[f"later-eff-start-{at}"] = mean(one.efficiency, AFTER_START_S)
         elif curve.change is None:
             ours[f"middle-rtt-{at}"] = middle(one.rtt_ms, SETTLED_RTT_S)
+        elif curve.change == FIRST_WINDOW and curve.congestion == "reno":
+            ours[f"window-2-eff-start-{at}"] = mean(one.efficiency, START_S)
+        elif curve.change == ONE_WAITING:
+            if curve.scheme != "cra":
+                ours[f"alpha-beta-1-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
+                ours[f"alpha-beta-1-rtt-{at}"] = mean(one.rtt_ms, SETTLED_RTT_S)
+                ours[f"alpha-beta-1-eff-{at}"] = mean(one.efficiency, STEADY_S)
         elif curve.change == FIRST_WINDOW:
             ours[f"window-2-rate-{at}"] = mean(one.goodput_kbit_s, STEADY_S)
         elif curve.change == SECTIONS and curve.direction == "return":
@@ -124,6 +138,7 @@ def _forward(of: Chosen, ours: dict[str, float | None]) -> None:
     ours["fwd-rtt-oscillates-reno-rbdc"] = spread(reno_rbdc, AFTER_FIT_S)
     ours["fwd-rtt-vegas-vbdc"] = mean(vegas_vbdc, SHOWN_S)
     ours["fwd-rtt-less-vegas-rbdc"] = deviations(vegas_rbdc, reno_rbdc)
+    ours["fwd-rtt-slower-vegas-rbdc"] = more_swings(vegas_rbdc, reno_rbdc)
     ours["fwd-ack-compression"] = compressed_acks_percent(of("reno", "vbdc"))
 
 
@@ -154,13 +169,12 @@ def _efficiency(of: Chosen, ours: dict[str, float | None]) -> None:
     ours["eff-start-reno-rbdc"] = mean(reno_rbdc, START_S)
     ours["eff-later-reno-rbdc"] = mean(reno_vbdc, STEADY_S) - mean(reno_rbdc, STEADY_S)
     others = [
-        of(congestion, scheme).efficiency
+        of(congestion, scheme)
         for congestion in CONGESTIONS
         for scheme in SCHEMES
         if (congestion, scheme) != ("reno", "vbdc")
     ]
-    best = max(float(one.value.mean()) for one in others)
-    ours["eff-best-reno-vbdc"] = float(reno_vbdc.value.mean()) - best
+    ours["eff-best-reno-vbdc"] = lead(of("reno", "vbdc"), others)
     vegas_cra = of("vegas", "cra").efficiency
     ours["eff-below-vegas-cra"] = mean(vegas_cra, SHOWN_S) - mean(reno_cra, SHOWN_S)
     for scheme in ON_DEMAND:
@@ -170,6 +184,34 @@ def _efficiency(of: Chosen, ours: dict[str, float | None]) -> None:
 def deviations(one: Course, other: Course) -> float:
     """Ratio of two standard deviations over the time in which the figure shows DAMA delay."""
     return float(one.between(*AFTER_FIT_S).std() / other.between(*AFTER_FIT_S).std())
+
+
+def lead(one: Series, others: Sequence[Series]) -> float:
+    """The mean efficiency of a curve less the best of others, in percent."""
+    return float(one.efficiency.value.mean()) - max(float(other.efficiency.value.mean()) for other in others)
+
+
+def more_swings(one: Course, other: Course) -> float:
+    """How many more swings one course has than another over the time in which the figure shows DAMA delay."""
+    return float(swings(one.between(*AFTER_FIT_S)) - swings(other.between(*AFTER_FIT_S)))
+
+
+def swings(values: FloatArray) -> int:
+    """How often a course turns after it has risen or fallen by more than a superframe.
+
+    >>> swings(np.array([500.0, 700.0, 650.0, 500.0, 520.0, 700.0]))
+    2
+    """
+    turns, rising, extreme = 0, None, values[0]
+    for value in values:
+        if rising is None:
+            if abs(value - extreme) > SUPERFRAME_MS:
+                rising, extreme = value > extreme, value
+        elif (value > extreme) == rising:
+            extreme = value
+        elif abs(value - extreme) > SUPERFRAME_MS:
+            turns, rising, extreme = turns + 1, not rising, value
+    return turns
 
 
 def time_to_full_s(series: Series) -> float | None:

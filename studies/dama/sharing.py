@@ -31,6 +31,10 @@ STEP_S: Final = 0.5
 TEN: Final = 10
 SEEDS: Final = tuple(range(1, 11))
 
+#: The moments within a superframe at which five flows may start.
+MOMENTS: Final = 12
+SUPERFRAME_S: Final = 0.094
+
 #: From when on which flows are there in T_III.
 JOIN_S, LEAVE_S, RETURN_S, END_S = 100.0, 150.0, 250.0, 400.0
 
@@ -45,6 +49,8 @@ class Case:
     seed: int = 1
     #: What is different from the paper's test, to see what that explains: one of :data:`CHANGES`.
     change: str = ""
+    #: How much later five flows start, in twelfths of a superframe.
+    moment: int = 0
 
     @property
     def job(self) -> Job:
@@ -57,6 +63,10 @@ class Case:
             name = f"{name}-{self.seed}"
             for flow, (start_s, lifetime_s) in zip(names, self.times_s, strict=True):
                 changes += [f'flow.{flow}.start="{start_s} s"', f'flow.{flow}.app.duration="{lifetime_s} s"']
+        if self.moment:
+            name = f"{name}-moment-{self.moment}"
+            late_s = SUPERFRAME_S * self.moment / MOMENTS
+            changes += [f'flow.{flow}.start="{5 * place + late_s:.6f} s"' for place, flow in enumerate(names)]
         if self.change:
             name = f"{name}-{self.change}"
         if self.change in CHANGES:
@@ -103,6 +113,8 @@ CAUSES: Final = [
     *(Case(case.congestion, case.scheme, change=APART) for case in FIVE),
     *(Case(congestion, "cra", change=change) for congestion in CONGESTIONS for change in ("", QUEUE)),
     *(Case("vegas", "vbdc", change=change) for change in (*CHANGES, NO_SLOT)),
+    *(Case("vegas", scheme, moment=moment) for scheme in SCHEMES[1:] for moment in range(MOMENTS)),
+    *(Case(congestion, "cra", TEN, seed, QUEUE) for congestion in CONGESTIONS for seed in SEEDS),
 ]
 TENS: Final = [
     Case(congestion, scheme, TEN, seed)
@@ -185,10 +197,25 @@ def simulate_sharing(cases: list[Case], out: Path, progress: Progress) -> dict[C
     return {case: Sharing(runs[job]) for case, job in jobs.items()}
 
 
-def simulate_friendliness(out: Path, progress: Progress) -> dict[Scheme, Sharing]:
-    """The three runs of T_III."""
+#: What is changed in T_III, to see what that explains: the slow start of Vegas ends at once; Vegas never joins.
+AT_ONCE: Final = "vegas-threshold-2"
+WITHOUT: Final = "without-vegas"
+_OF_VEGAS: Final = {
+    "": (),
+    AT_ONCE: ("transport.initial_ssthresh=2",),
+    WITHOUT: (f'start="{END_S - 1:g} s"',),
+}
+
+
+def simulate_friendliness(out: Path, progress: Progress, change: str = "") -> dict[Scheme, Sharing]:
+    """The three runs of T_III, with a change if one is named."""
+    changes = [f"flow.vegas{number}.{key}" for number in (1, 2, 3) for key in _OF_VEGAS[change]]
     jobs = {
-        scheme: Job(f"friendliness-{scheme}", HERE / "friendliness.toml", tuple(_scheme(scheme, CRA[scheme])))
+        scheme: Job(
+            f"friendliness-{scheme}{f'-{change}' if change else ''}",
+            HERE / "friendliness.toml",
+            (*_scheme(scheme, CRA[scheme]), *changes),
+        )
         for scheme in SCHEMES
     }
     runs = run_all(list(jobs.values()), out, progress)

@@ -16,6 +16,7 @@ from .sharing import (
     END_S,
     JOIN_S,
     LEAVE_S,
+    MOMENTS,
     NO_SLOT,
     QUEUE,
     RETURN_S,
@@ -63,8 +64,9 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
         ours[f"use-vegas-{scheme}"] = 100 * mean(of("vegas", scheme).utilisation, AFTERWARDS_S)
     ours["fair-level-vegas-vbdc"] = mean(of("vegas", "vbdc").fairness, AFTERWARDS_S)
     full = {scheme: reached_s(of("reno", scheme).utilisation, FULL) for scheme in SCHEMES}
-    if full["vbdc"] is not None and full["rbdc"] is not None:
+    if full["vbdc"] is not None and full["rbdc"] is not None and full["cra"] is not None:
         ours["full-later-reno-vbdc"] = full["vbdc"] - full["rbdc"]
+        ours["full-later-cra-reno-vbdc"] = full["vbdc"] - full["cra"]
     low, high = joining(sharing, "reno", "cra")
     ours["ten-low-cra"], ours["ten-high-cra"] = low.value, high.value
     ours["fair-saturation-vegas-cra"] = reached_s(vegas.utilisation, FULL)
@@ -76,10 +78,7 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
         shown = (time >= SHOWN_S[0]) & (time <= SHOWN_S[1])
         both = [np.mean([one.utilisation.value for one in runs], axis=0) for runs in (reno_runs, vegas_runs)]
         ours[f"ten-lower-{assigned}"] = 100 * float((both[1] < both[0])[shown].mean())
-        early, late = (
-            np.mean([one.fairness.between(*part).std() for one in reno_runs]) for part in SWINGING_S
-        )
-        ours[f"ten-damped-{assigned}"] = float(late / early)
+        ours[f"ten-damped-{assigned}"] = _damped(reno_runs)
         ours[f"ten-converge-{assigned}"] = converged_s(vegas_runs) - converged_s(reno_runs)
     return rounded(ours)
 
@@ -108,7 +107,44 @@ def measure_causes(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
         one = of("vegas", "vbdc", change)
         ours[f"{change}-use-vegas-vbdc"] = 100 * mean(one.utilisation, AFTERWARDS_S)
         ours[f"{change}-fair-level-vegas-vbdc"] = mean(one.fairness, AFTERWARDS_S)
+    over_moments = {
+        scheme: [of_moment for case, of_moment in sharing.items() if case in _moments(scheme)]
+        for scheme in SCHEMES[1:]
+    }
+    for scheme, runs in over_moments.items():
+        used = [mean(one.utilisation, AFTERWARDS_S) for one in runs]
+        ours[f"moments-use-vegas-{scheme}"] = 100 * float(np.mean(used))
+    fair = [mean(one.fairness, AFTERWARDS_S) for one in over_moments["vbdc"]]
+    ours["moments-fair-level-vegas-vbdc"] = float(np.mean(fair))
+    reno, vegas = ([sharing[Case(one, "cra", TEN, seed, QUEUE)] for seed in SEEDS] for one in CONGESTIONS)
+    ours["queue-ten-damped-cra"] = _damped(reno)
+    ours["queue-ten-converge-cra"] = converged_s(vegas) - converged_s(reno)
     return rounded(ours)
+
+
+def _moments(scheme: Scheme) -> list[Case]:
+    return [Case("vegas", scheme, moment=moment) for moment in range(MOMENTS)]
+
+
+def _damped(runs: Sequence[Sharing]) -> float:
+    """How much the index of fairness swings in the second stretch over the first, means over the draws."""
+    early, late = (np.mean([one.fairness.between(*part).std() for one in runs]) for part in SWINGING_S)
+    return float(late / early)
+
+
+def table_of_moments(sharing: Mapping[Case, Sharing]) -> Table:
+    """Five Vegas flows that start at other moments within a superframe."""
+    rows = []
+    for scheme in SCHEMES[1:]:
+        runs = [sharing[case] for case in _moments(scheme)]
+        for name, values in (
+            ("utilisation", [mean(one.utilisation, AFTERWARDS_S) for one in runs]),
+            ("fairness", [mean(one.fairness, AFTERWARDS_S) for one in runs]),
+        ):
+            cells = [f"{value:.3f}" for value in (min(values), float(np.mean(values)), max(values))]
+            rows.append([f"Vegas/{scheme.upper()}", name, *cells])
+    about = f"Five flows of Vegas from {MOMENTS} moments within a superframe on, 40 to 200 s"
+    return Table(about, ["flows", "of", "least", "mean", "greatest"], rows)
 
 
 def joining(sharing: Mapping[Case, Sharing], congestion: Congestion, scheme: Scheme) -> tuple[Mean, Mean]:
@@ -150,6 +186,24 @@ def measure_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, float |
         ours[f"reno-unchanged-{scheme}"] = with_vegas / before
         ours[f"alone-{scheme}"] = 100 * mean(one.utilisation, (LEAVE_S + SETTLE_S, RETURN_S))
     return rounded(ours)
+
+
+def measure_friendliness_causes(
+    unchanged: Mapping[Scheme, Sharing], at_once: Mapping[Scheme, Sharing], without: Mapping[Scheme, Sharing]
+) -> dict[str, float | None]:
+    """Values for T_III-causes: the slow start of Vegas ends at once; Reno beside what it has without Vegas."""
+    ours: dict[str, float | None] = {}
+    after = (JOIN_S + SETTLE_S, LEAVE_S)
+    for scheme in SCHEMES:
+        rate, alone = _rate_of_reno(unchanged[scheme], after), _rate_of_reno(without[scheme], after)
+        ours[f"threshold-2-{_UNCHANGED}-{scheme}"] = measure_friendliness({scheme: at_once[scheme]})[
+            f"{_UNCHANGED}-{scheme}"
+        ]
+        ours[f"beside-{_UNCHANGED}-{scheme}"] = rate / alone
+    return rounded(ours)
+
+
+_UNCHANGED: Final = "reno-unchanged"
 
 
 def _rate_of_reno(one: Sharing, stretch_s: tuple[float, float]) -> float:

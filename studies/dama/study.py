@@ -14,11 +14,17 @@ from bentpipe.studies import Reproduction, Statement, Table, bar, judge, read_pu
 from .curves import CAUSES, CURVES, simulate_all
 from .figures import draw_all
 from .measures import measure, measure_causes
+from .sharing import AT_ONCE, FIVE, TENS, WITHOUT, simulate_friendliness, simulate_sharing
 from .sharing import CAUSES as SHARING_CAUSES
-from .sharing import FIVE, TENS, simulate_friendliness, simulate_sharing
 from .sharing_figures import draw_fairness, draw_friendliness
 from .sharing_measures import measure_causes as measure_sharing_causes
-from .sharing_measures import measure_fairness, measure_friendliness, table_of_joining
+from .sharing_measures import (
+    measure_fairness,
+    measure_friendliness,
+    measure_friendliness_causes,
+    table_of_joining,
+    table_of_moments,
+)
 from .transfer_figures import files, pages
 from .transfer_measures import (
     measure_files,
@@ -86,13 +92,22 @@ def _fairness(out: Path, progress: Progress, came: Came, _: Sequence[Statement])
 
 
 def _fairness_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
-    came.ours |= measure_sharing_causes(simulate_sharing(SHARING_CAUSES, out, progress))
+    sharing = simulate_sharing(SHARING_CAUSES, out, progress)
+    came.ours |= measure_sharing_causes(sharing)
+    came.tables.append(table_of_moments(sharing))
 
 
 def _friendliness(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
     sharing = simulate_friendliness(out, progress)
     came.ours |= measure_friendliness(sharing)
     came.figures |= draw_friendliness(sharing)
+
+
+def _friendliness_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+    unchanged, at_once, without = (
+        simulate_friendliness(out, progress, change) for change in ("", AT_ONCE, WITHOUT)
+    )
+    came.ours |= measure_friendliness_causes(unchanged, at_once, without)
 
 
 def _files(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
@@ -130,6 +145,7 @@ TESTS: Final[dict[str, Callable[[Path, Progress, Came, Sequence[Statement]], Non
     "T_II": _fairness,
     "T_II-causes": _fairness_causes,
     "T_III": _friendliness,
+    "T_III-causes": _friendliness_causes,
     "T_IV": _files,
     "T_IV-causes": _files_causes,
     "T_V": _pages,

@@ -20,7 +20,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 #: The quick tests; `make studies` runs all.
-QUICK = ("T_I", "T_I-causes", "T_II-causes", "T_III", "T_IV", "T_IV-causes")
+QUICK = ("T_I", "T_I-causes", "T_II-causes", "T_III", "T_III-causes", "T_IV", "T_IV-causes")
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +71,18 @@ def test_the_curves_are_distinct_runs(reproduction: studies.Reproduction, out: P
 def test_the_statements_say_where_they_come_from() -> None:
     for statement in studies.read_published(FOLDER / "published.csv"):
         assert statement.source.startswith("fig. "), statement.id
-        assert statement.test.removesuffix("-causes") in ("T_I", "T_II", "T_III", "T_IV", "T_V"), statement.id
+        assert statement.test.removesuffix("-causes") in (
+            "T_I",
+            "T_II",
+            "T_III",
+            "T_III-causes",
+            "T_IV",
+            "T_V",
+        ), statement.id
 
 
 def test_equation_9_is_shown_for_every_file(reproduction: studies.Reproduction) -> None:
-    (table,) = reproduction.tables
+    table = reproduction.tables[-1]
     assert [row[:2] for row in table.rows] == [
         [scheme, str(size)] for scheme in ("CRA", "RBDC", "VBDC") for size in range(1, 13)
     ]
@@ -89,7 +96,7 @@ def test_a_study_goes_on_where_it_stopped(reproduction: studies.Reproduction, ou
     before = [file.stat().st_mtime_ns for file in runs]
     (out / "runs" / "file-cra-3.key").unlink()
     again = studies.run(FOLDER, "T_IV", out, json=True)
-    assert again.tables == reproduction.tables
+    assert again.tables == reproduction.tables[-1:]
     changed = [
         file.parent.name for file, time in zip(runs, before, strict=True) if file.stat().st_mtime_ns != time
     ]
