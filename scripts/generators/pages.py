@@ -261,7 +261,7 @@ def parity(cases: Sequence[Any], in_memory: float) -> str:
         table(["case", "length", "seeds", "tolerance", "in memory", "quantities"], rows),
         "`make test-variants` compares every congestion control in the engine with the same C file in the kernel, over "
         "a GEO link without loss, with 0.1 % and with 1 %, over DVB-RCS with VBDC and over a link whose delay follows "
-        "satellites.",
+        "satellites; and Compound, which Linux does not have, over a soft handover without loss (`handover-slower`).",
         "## Exceptions",
         table(["case", "quantity", "tolerance", "reason"], exceptions),
         "## Scenarios",
