@@ -97,6 +97,7 @@ SENSITIVITY: Final = (
         replace(STUDY, name=f"queue of {packets} packets", queue=packets)
         for packets in (100, 160, 200, 220, 300)
     ),
+    replace(STUDY, name="queue of 1000 packets, netem's default", queue=1000),
     replace(STUDY, name="Compound not bounded", window=None),
     *(replace(STUDY, name=f"Compound bounded by {size} KiB", window=size) for size in (128, 256)),
     replace(STUDY, name="all versions bounded by 160 KiB", everyone=True),
@@ -170,11 +171,16 @@ _SLOW_FIRST: Final = (
     Phase(_FAST, 50),
 )
 
+#: The experiment in which the sender stops at :data:`DURATION_S` and what it has sent still arrives, until this time.
+TAIL: Final = "satellite-tail"
+TAIL_UNTIL_S: Final = 100.0
+
 #: By name. ``loss`` has the round-trip time of :attr:`Setup.loss_rtt_ms`.
 EXPERIMENTS: Final[dict[str, Experiment]] = {
     one.name: one
     for one in (
         Experiment("satellite", "satellite alone: 512 kbit/s, RTT 500 ms", (_SATELLITE,) * 3),
+        Experiment(TAIL, "satellite alone, the sender stops after 60 s", (_SATELLITE,) * 3),
         _varied(*_DELAY),
         _varied(
             "bandwidth", "2 Mbit/s - 512 kbit/s - 2 Mbit/s at RTT 50 ms", Phase(_FAST, 50), Phase(_SLOW, 50)
@@ -205,7 +211,15 @@ def overrides(experiment: Experiment, setup: Setup, later_s: float = 0.0) -> tup
             changes.append(_change(later_s + at + experiment.gap_ms / 1e3, after.keys()))
     first = phases[0].keys().removeprefix("{ ")
     ends = f'name = "path", from = "gateway", to = "client", {queue}'
-    return (f"link=[{_LAN}, {{ {ends}, {first}]", f"change=[{', '.join(changes)}]")
+    stops = (
+        f'flow.transfer.app={{ kind = "bulk", duration = "{DURATION_S} s" }}',
+        f'duration="{TAIL_UNTIL_S} s"',
+    )
+    return (
+        *(stops if experiment.name == TAIL else ()),
+        f"link=[{_LAN}, {{ {ends}, {first}]",
+        f"change=[{', '.join(changes)}]",
+    )
 
 
 _LAN: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from .cases import VERSIONS
+from .cases import TAIL, VERSIONS
 from .measures import Outcome
 
 #: Outcomes by experiment and version; those with the proxy by "EXPERIMENT-pep".
@@ -44,6 +44,8 @@ def _fig2(of: Outcomes) -> dict[str, float | None]:
         "fig2-compound-lossless": sum(one["compound"].retransmissions),
         "fig2-compound": one["compound"].phases[0]
         / max(one[version].phases[0] for version in _except("compound")),
+        "fig2-tail-length": min(of[TAIL, version].tail_s for version in ("hybla", "cubic"))
+        - of[TAIL, "compound"].tail_s,
         "fig2-tail": min(sum(one[version].retransmissions) for version in ("hybla", "cubic")),
     }
 
@@ -121,7 +123,9 @@ def _fig6(of: Outcomes) -> dict[str, float | None]:
     pauses = {version: max(of["bandwidth-1000", version].pauses_s) for version in VERSIONS}
     least = min(pauses[version] for version in _except("compound"))
     proxy = of.get(("bandwidth-1000-pep", "hybla"))
+    longest = {gap: max(max(of[f"bandwidth-{gap}", one].pauses_s) for one in VERSIONS) for gap in (500, 1000)}
     return {
+        "fig6-short": longest[500] - longest[1000],
         "fig6-others": least / pauses["compound"],
         "fig6-compound": pauses["compound"],
         "fig6-proxy": max(proxy.pauses_s) / pauses["compound"] if proxy else None,

@@ -89,6 +89,8 @@ class Outcome:
     #: After each handover, with the longest pause in the 20 s after it.
     restarts_s: tuple[float, ...]
     pauses_s: tuple[float, ...]
+    #: From the end of the 60 s to the last new byte of a sender that stops then.
+    tail_s: float
 
 
 def course_of(run: Run) -> Course:
@@ -125,4 +127,5 @@ def outcome_of(course: Course, experiment: Experiment) -> Outcome:
         tuple(course.retransmissions_between(begin, end) for begin, end in pairwise(edges)),
         tuple(course.restart_s(at, rate, end) for at, rate, end in after),
         tuple(course.pause_s(at, end) for at, _, end in after),
+        max(0.0, float(course.time_s[-1]) - DURATION_S),
     )

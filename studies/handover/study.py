@@ -17,6 +17,7 @@ from .cases import (
     EXPERIMENTS,
     SENSITIVITY,
     STUDY,
+    TAIL,
     TODAY,
     VARIANTS,
     VERSIONS,
@@ -34,7 +35,7 @@ HERE: Final = Path(__file__).parent
 
 #: The experiments of each test; those that end in "-pep" go through the proxy.
 TESTS: Final = {
-    "fig2": ("satellite",),
+    "fig2": ("satellite", TAIL),
     "fig3a": ("delay",),
     "fig3b": ("bandwidth",),
     "loss": ("loss",),
@@ -92,7 +93,7 @@ def _figures(test: str | None, out: Path, json: bool, clock: Clock) -> Reproduct
             for one in judged
         ]
     figures = []
-    for name in (name for name in names if not name.endswith("-pep")):
+    for name in (name for name in names if name != TAIL and not name.endswith("-pep")):
         of = {key[1]: course for key, course in courses[clock].items() if key[0] == name}
         figure = draw(EXPERIMENTS[name], of, courses[clock].get((f"{name}-pep", "hybla")))
         figures += [
