@@ -143,6 +143,28 @@ def approximate(points: Points, constellation: str, loss: float) -> float:
     return segments * SEGMENT_BITS
 
 
+def measure_own_round_trips(points: Points) -> dict[str, float | None]:
+    """Figure 6 over LEO with the round-trip time and time-out that TCP measured in each hour, instead of table 3's."""
+    own = of_constellation(points, "LEO")
+    over = {
+        place: of["throughput_bit_s"].value
+        / SEGMENT_BITS
+        / padhye_approximate_segments_s(
+            of["loss"].value,
+            of["rtt_s"].value,
+            of["timeout_s"].value,
+            segments_per_ack=PER_ACK,
+            window_maximum_segments=WINDOW,
+        )
+        for place, of in own.items()
+    }
+    short = [value for place, value in over.items() if place.size_kb == 500 and place.ber == 1e-5]
+    return {
+        "own-model-most-leo": 100 * fmean(abs(value - 1) <= NEAR for value in over.values()),
+        "own-model-short-leo": median(short),
+    }
+
+
 def triple_duplicate(points: Points, constellation: str, loss: float) -> float:
     """The model without time-outs in bit/s, likewise."""
     rtt_s = timers(points, constellation).rtt_s

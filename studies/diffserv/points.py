@@ -28,6 +28,8 @@ WINDOW: Final = 30
 _COLUMNS: Final = {
     "delay_s": "delay_mean",
     "path_s": "path_delay",
+    "rtt_s": "rtt_mean",
+    "timeout_s": "rto_mean",
     "jitter_signed_s": "jitter_signed",
     "jitter_absolute_s": "jitter_absolute",
     "jitter_rfc3550_s": "jitter_rfc3550",

@@ -21,6 +21,9 @@ _SILENT_S: Final = 10.0
 
 RATES: Final = (1e-7, 1e-6, 1e-5)
 
+#: Errors of both satellite links.
+_OF_LINKS: Final = "network.sky.gsl.error"
+
 
 @dataclass
 class _Connection:
@@ -72,21 +75,27 @@ def jitter_s(values: list[float]) -> float:
 
 
 def captures(out: Path, *, quiet: bool) -> tuple[dict[str, float | None], Table]:
-    """Six runs of 12 minutes, 1 MB and 6 connections a minute, and our values of the statements on them."""
+    """Twelve runs of 12 minutes, 1 MB and 6 connections a minute, with errors on one link and on both (x2): our values
+    of the statements on them."""
     jobs = {
-        (name, rate): Job(
-            f"first-{name.lower()}-{rate:.0e}",
+        (name, rate, twice): Job(
+            f"first-{name.lower()}-{rate:.0e}{'-twice' if twice else ''}",
             HERE / "ftp.toml",
             (
                 f"preset={preset}",
                 'duration="12 min"',
                 'flow.files.app.size="1 MB"',
                 'flow.files.app.every="10 s"',
-                f"{BER}={rate}",
+                *(
+                    (f"{BER}=0.0", f"{_OF_LINKS}={{kind = 'bit', rate = {rate}}}")
+                    if twice
+                    else (f"{BER}={rate}",)
+                ),
                 'record.capture=["ftp", "boston"]',
                 "record.capture_bytes=60",
             ),
         )
+        for twice in (False, True)
         for preset, name in CONSTELLATIONS.items()
         for rate in RATES
     }
@@ -95,18 +104,18 @@ def captures(out: Path, *, quiet: bool) -> tuple[dict[str, float | None], Table]
     of = {key: delays(runs[job].path / "packets.pcapng") for key, job in jobs.items()}
     ours: dict[str, float | None] = {}
     rows = []
-    for name in CONSTELLATIONS.values():
-        small = name.lower()
-        delay = [fmean(of[name, rate].first) for rate in RATES]
-        jitter = [jitter_s(of[name, rate].first) for rate in RATES]
-        ours[f"first-delay-ber-{small}"] = delay[2] / delay[0]
-        ours[f"first-jitter-ber-{small}"] = jitter[2] / jitter[0]
-        ours[f"first-jitter-gap-{small}"] = 1e3 * ((jitter[2] - jitter[1]) - (jitter[1] - jitter[0]))
+    for twice, name in ((twice, name) for twice in (False, True) for name in CONSTELLATIONS.values()):
+        prefix, small = "twice-first" if twice else "first", name.lower()
+        delay = [fmean(of[name, rate, twice].first) for rate in RATES]
+        jitter = [jitter_s(of[name, rate, twice].first) for rate in RATES]
+        ours[f"{prefix}-delay-ber-{small}"] = delay[2] / delay[0]
+        ours[f"{prefix}-jitter-ber-{small}"] = jitter[2] / jitter[0]
+        ours[f"{prefix}-jitter-gap-{small}"] = 1e3 * ((jitter[2] - jitter[1]) - (jitter[1] - jitter[0]))
         for rate in RATES:
-            one, flow = of[name, rate], runs[jobs[name, rate]].flows.row(0, named=True)
+            one, flow = of[name, rate, twice], runs[jobs[name, rate, twice]].flows.row(0, named=True)
             rows.append(
                 [
-                    name,
+                    f"{name} x2" if twice else name,
                     f"{rate:.0e}",
                     f"{1e3 * fmean(one.own):.1f}",
                     f"{1e3 * fmean(one.first):.1f}",

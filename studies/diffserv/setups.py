@@ -11,7 +11,7 @@ from bentpipe.jobs import Job, run_all
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.studies import Table, bar
 
-from .measures import row_of
+from .measures import measure_own_round_trips, row_of
 from .points import BER, BER_TWICE, Points, of_constellation, points_of, timers
 
 if TYPE_CHECKING:
@@ -77,28 +77,43 @@ def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
 #: The point that is the worst of the campaign.
 WORST: Final[dict[str, Any]] = {"flow.files.app.size": ["2 MB"], "flow.files.app.every": ["6 s"]}
 
-#: Seed of another draw of arrivals and files than the study's.
+#: The point that loses least, and the one of the worst that the paper names.
+LEAST: Final[dict[str, Any]] = {
+    "flow.files.app.size": ["500 kB"],
+    "flow.files.app.every": ["60 s"],
+    BER: [1e-7],
+}
+MOST: Final[dict[str, Any]] = {**WORST, BER: [1e-5]}
+
+#: Seed of another draw of arrivals and files than the study's, and draws of single points.
 DRAW: Final = 3
+DRAWS: Final = 10
 
 
 def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]:
-    """Worst delay and loss where RED drops each packet by the average alone, and the hours over GEO with another draw
-    of arrivals and files."""
+    """Worst delay and loss where RED drops each packet by the average alone; all hours with another draw of arrivals
+    and files; the points of least and most loss with ten draws; the models with each hour's own round trip."""
     alone = points_of(
         scenario, out / "causes", 1, overrides=(f"{SPACING}=geometric",), vary=WORST, quiet=quiet
     )
-    draw = points_of(
-        scenario, out / "draw", 1, overrides=(f"seed={DRAW}",), vary={"preset": ["geo-five"]}, quiet=quiet
-    )
+    draw = points_of(scenario, out / "draw", 1, overrides=(f"seed={DRAW}",), quiet=quiet)
+    least = points_of(scenario, out / "low", DRAWS, vary=LEAST, quiet=quiet)
+    worst = points_of(scenario, out / "high", DRAWS, vary=MOST, quiet=quiet)
 
     def most(points: Points, constellation: str, measure: str) -> float:
         return max(of[measure].value for of in of_constellation(points, constellation).values())
 
+    deviations = {name: timers(draw, name).deviation_s for name in ("LEO", "GEO")}
     return {
         "alone-worst-delay-leo": most(alone, "LEO", "delay_s"),
         "alone-loss-most-geo": most(alone, "GEO", "loss"),
-        "draw-deviation-geo": timers(draw, "GEO").deviation_s,
+        "draw-deviation-geo": deviations["GEO"],
+        "draw-deviation-ratio": deviations["LEO"] / deviations["GEO"],
         "draw-loss-most-geo": most(draw, "GEO", "loss"),
+        "draws-loss-low-leo": most(least, "LEO", "loss"),
+        "draws-loss-low-geo": most(least, "GEO", "loss"),
+        "draws-loss-ratio": most(worst, "GEO", "loss") / most(worst, "LEO", "loss"),
+        **measure_own_round_trips(points_of(scenario, out / "campaign", 1, quiet=quiet)),
     }
 
 
