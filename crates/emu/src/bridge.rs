@@ -19,7 +19,7 @@ use bentpipe_models::voice::recognised::Recogniser;
 use bentpipe_models::{Body, Packet};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, RawFd};
 use std::sync::{mpsc, Arc};
 use std::time::Duration;
 
@@ -33,16 +33,34 @@ const REQUEST: u64 = u64::MAX - 1;
 /// What a thread asks of the one that runs the engine.
 type Request = Box<dyn FnOnce(&mut Bridge, Time) + Send>;
 
+/// What an [`Observer`] has to do with a packet that a host gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// Nothing.
+    Nothing,
+    /// It looks at the host as soon as the host has the packet ([`Observer::got`]).
+    AtHost,
+    /// The packet's data is discarded at this TCP socket once all packets of the moment are written
+    /// ([`Observer::discarded`]).
+    Discard(RawFd),
+}
+
 /// Observes the packets between the engine and the hosts. It is called in the engine's thread and delays everything
 /// there.
 pub trait Observer: Send {
+    /// Called first. `discards` tells whether the engine's thread can discard data at sockets.
+    fn begin(&mut self, _discards: bool) {}
+
     /// Called when the host of `node` has received a packet of `flow`.
     fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time);
 
-    /// Whether [`got`](Self::got) has something to do with a packet of `flow` for the host of `node`.
-    fn looks(&self, _node: NodeId, _flow: FlowId) -> bool {
-        true
+    /// Returns what there is to do with `packet`, which belongs to `flow` and is for the host of `node`.
+    fn looks(&self, _node: NodeId, _flow: FlowId, _packet: &[u8]) -> Look {
+        Look::AtHost
     }
+
+    /// Called when `bytes` of a socket's data have been discarded at `now`.
+    fn discarded(&mut self, _network: &mut Network, _socket: RawFd, _now: Time, _bytes: usize) {}
 
     /// Called when the host of `node` has sent `packet`, which belongs to `flow`.
     fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]);
@@ -227,7 +245,8 @@ impl Bridge {
     }
 
     /// Calls `observer` for each packet from now on.
-    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+    pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
+        observer.begin(self.wait.ring().is_some());
         self.observer = Some(observer);
     }
 
@@ -268,7 +287,7 @@ impl Bridge {
             }
             let next = [self.network.next_wake(), end].into_iter().flatten().min();
             let ready = self.wait.wait(&self.clock, now, next)?;
-            self.take_written();
+            self.take_written(now);
             if ready.slept {
                 self.looked = ready.now;
             }
@@ -322,15 +341,20 @@ impl Bridge {
         }
     }
 
-    /// Takes back the buffers of packets that the ring has written.
+    /// Takes back the buffers of packets that the ring has written, and what it has discarded, both at `now`.
     #[inline]
-    fn take_written(&mut self) {
+    fn take_written(&mut self, now: Time) {
         let Some(ring) = self.wait.ring() else { return };
         while let Some(buffer) = ring.take_written() {
             self.pool.put(buffer);
         }
         while let Some(number) = ring.take_refused() {
             self.attachments[number].refused += 1;
+        }
+        while let Some((socket, bytes)) = ring.take_discarded() {
+            if let Some(observer) = &mut self.observer {
+                observer.discarded(&mut self.network, socket, now, bytes);
+            }
         }
     }
 
@@ -459,11 +483,19 @@ impl Bridge {
                 attachment.lateness.add(now.since(leaving.due));
                 streams::look(&mut self.streams, now, packet.birth, bytes);
                 let node = attachment.host.node;
+                let look = match &self.observer {
+                    Some(observer) => observer.looks(node, packet.flow, bytes),
+                    None => Look::Nothing,
+                };
                 ring.write(number, buffer, packet.size as usize)?;
-                if let Some(observer) = self.observer.as_mut().filter(|at| at.looks(node, packet.flow)) {
-                    ring.flush()?;
-                    observer.got(&mut self.network, node, packet.flow, now);
-                    self.will_answer(number);
+                match (look, &mut self.observer) {
+                    (Look::AtHost, Some(observer)) => {
+                        ring.flush()?;
+                        observer.got(&mut self.network, node, packet.flow, now);
+                        self.will_answer(number);
+                    }
+                    (Look::Discard(socket), _) => ring.discard(socket),
+                    _ => {}
                 }
                 continue;
             }

@@ -172,6 +172,7 @@ impl Wait {
         if sleeps {
             let turn = ring.wait(next.map(|next| clock.monotonic_at(next)))?;
             woken = match next {
+                _ if turn.at_once => now,
                 Some(next) if turn.expired && !turn.came => clock.woken_at(next),
                 _ => clock.woken(),
             };

@@ -1,5 +1,6 @@
 //! All that a thread does with its files at a moment, in one system call (io_uring): packets that it writes, packets that come,
-//! and the wait for the next. A packet is read as it comes, into one of the ring's rooms.
+//! data that is discarded at the sockets to which packets were written, and the wait for the next. A packet is read as it comes,
+//! into one of the ring's rooms.
 
 use io_uring::{cqueue, opcode, squeue, types, IoUring};
 use nix::errno::Errno;
@@ -26,6 +27,12 @@ const TIMER: u64 = 3;
 const QUIET: u64 = 4;
 /// The timer's new time.
 const ALARM: u64 = 5;
+const DISCARD: u64 = 6;
+/// The mark between what happens because of the ring's own writes and what comes later.
+const MARK: u64 = 7;
+
+/// Bytes that one entry discards at most.
+const CHUNK: usize = 256 << 10;
 
 /// A file that is watched.
 struct Watched {
@@ -52,6 +59,8 @@ pub struct Turn {
     pub expired: bool,
     /// A packet came, or a file became ready.
     pub came: bool,
+    /// All that came did so because of what this turn wrote, before the thread could sleep.
+    pub at_once: bool,
 }
 
 /// A ring of the thread that made it.
@@ -63,11 +72,19 @@ pub struct Ring {
     rooms: Box<[u8]>,
     held: Vec<Option<Held>>,
     spare: Vec<usize>,
-    /// Writes whose end has not been seen.
+    /// Entries for writing and discarding whose end has not been seen.
     writing: usize,
     /// Buffers that have been written, and the files that had no room for them.
     written: Vec<Box<[u8]>>,
     refused: Vec<usize>,
+    /// Sockets whose data is discarded at the next wait, and the bytes that have been.
+    to_discard: VecDeque<RawFd>,
+    discarded: VecDeque<(RawFd, usize)>,
+    /// Where the discarded data would be if it were copied, which MSG_TRUNC prevents.
+    chunk: Box<[u8]>,
+    /// The mark has come, and after it a packet or a file has.
+    marked: bool,
+    came_later: bool,
     /// Numbers of the files at which something is, for the next answer.
     ready: Vec<u64>,
     /// Nanoseconds of CLOCK_MONOTONIC at which the timer expires.
@@ -103,6 +120,11 @@ impl Ring {
             writing: 0,
             written: Vec::new(),
             refused: Vec::new(),
+            to_discard: VecDeque::new(),
+            discarded: VecDeque::new(),
+            chunk: vec![0; CHUNK].into_boxed_slice(),
+            marked: true,
+            came_later: false,
             ready: Vec::new(),
             armed: None,
             at: Box::new(types::Timespec::new()),
@@ -149,6 +171,41 @@ impl Ring {
         self.push(&entry.user_data(WRITE << KIND | slot as u64))
     }
 
+    /// Discards the data that a TCP socket has at the next wait, once everything is written.
+    pub fn discard(&mut self, socket: RawFd) {
+        if !self.to_discard.contains(&socket) {
+            self.to_discard.push_back(socket);
+        }
+    }
+
+    /// Takes a socket and the number of its bytes that have been discarded since the last wait.
+    pub fn take_discarded(&mut self) -> Option<(RawFd, usize)> {
+        self.discarded.pop_front()
+    }
+
+    fn push_discards(&mut self) -> io::Result<()> {
+        while let Some(socket) = self.to_discard.pop_front() {
+            let entry = opcode::Recv::new(types::Fd(socket), self.chunk.as_mut_ptr(), CHUNK as u32)
+                .flags(libc::MSG_TRUNC | libc::MSG_DONTWAIT)
+                .build();
+            self.writing += 1;
+            self.push(&entry.user_data(DISCARD << KIND | socket as u64))?;
+        }
+        Ok(())
+    }
+
+    /// Has the ring send itself a message, if there is anything that hosts can answer. What the writes before it cause is done in
+    /// order, so whatever comes before the message was there before the thread slept.
+    fn push_mark(&mut self) -> io::Result<()> {
+        self.marked = self.writing == 0;
+        if !self.marked {
+            let own = types::Fd(self.ring.as_raw_fd());
+            let entry = opcode::MsgRingData::new(own, 0, MARK << KIND, None).build();
+            self.push(&entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(QUIET << KIND))?;
+        }
+        Ok(())
+    }
+
     /// Copies the next packet that has come from file number `file` of those that are watched.
     pub fn read(&mut self, file: usize, into: &mut [u8]) -> io::Result<Option<usize>> {
         let Some((room, size)) = self.watched[file].arrived.pop_front() else { return Ok(None) };
@@ -174,17 +231,25 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes what there is to write, and waits until something comes or until `alarm`, in nanoseconds of CLOCK_MONOTONIC.
+    /// Writes and discards what there is to, and waits until something comes or until `alarm`, in nanoseconds of
+    /// CLOCK_MONOTONIC.
     pub fn wait(&mut self, alarm: Option<u64>) -> io::Result<Turn> {
         self.watch_all()?;
         self.arm(alarm)?;
+        self.push_discards()?;
+        self.came_later = false;
+        self.push_mark()?;
+        let mut turn = Turn::default();
         loop {
-            // The end of each write counts.
-            self.enter(self.writing + 1)?;
-            let expired = self.gather()?;
-            let came = !self.ready.is_empty() || self.has_any();
-            if self.writing == 0 && (expired || came || self.armed != alarm) {
-                return Ok(Turn { expired, came });
+            // The end of each of them counts, and so does the mark.
+            let over = turn.expired || turn.came || self.armed != alarm;
+            self.enter(self.writing + usize::from(!self.marked) + usize::from(!over))?;
+            turn.expired |= self.gather()?;
+            turn.came = !self.ready.is_empty() || self.has_any();
+            self.push_discards()?;
+            let over = turn.expired || turn.came || self.armed != alarm;
+            if over && self.writing == 0 && self.marked {
+                return Ok(Turn { at_once: turn.came && !turn.expired && !self.came_later, ..turn });
             }
         }
     }
@@ -274,7 +339,21 @@ impl Ring {
     /// Takes what is done; returns whether the timer expired at the moment for which it is set.
     fn gather(&mut self) -> io::Result<bool> {
         let (mut expired, mut missed) = (false, false);
-        let Ring { ring, watched, held, spare, writing, written, refused, ready, .. } = self;
+        let Ring {
+            ring,
+            watched,
+            held,
+            spare,
+            writing,
+            written,
+            refused,
+            to_discard,
+            discarded,
+            ready,
+            marked,
+            came_later,
+            ..
+        } = self;
         for entry in ring.completion() {
             let (kind, number) = (entry.user_data() >> KIND, entry.user_data() & ((1 << KIND) - 1));
             let result = entry.result();
@@ -285,7 +364,10 @@ impl Ring {
                         file.idle = true;
                     }
                     match (result, cqueue::buffer_select(entry.flags())) {
-                        (1.., Some(room)) => file.arrived.push_back((room, result as usize)),
+                        (1.., Some(room)) => {
+                            file.arrived.push_back((room, result as usize));
+                            *came_later |= *marked;
+                        }
                         // No room was left, or a signal came.
                         (0.., _) => {}
                         _ if [libc::ENOBUFS, libc::EAGAIN, libc::EINTR].contains(&-result) => {}
@@ -303,11 +385,26 @@ impl Ring {
                         error => return Err(error.into()),
                     }
                 }
+                DISCARD => {
+                    *writing -= 1;
+                    // There may be nothing, and an error is for whoever else waits for the socket.
+                    if result > 0 {
+                        match discarded.back_mut() {
+                            Some((socket, bytes)) if *socket == number as RawFd => *bytes += result as usize,
+                            _ => discarded.push_back((number as RawFd, result as usize)),
+                        }
+                    }
+                    if result as usize == CHUNK {
+                        to_discard.push_back(number as RawFd);
+                    }
+                }
                 POLL => {
                     let file = &mut watched[number as usize];
                     file.idle = true;
                     ready.push(file.number);
+                    *came_later |= *marked;
                 }
+                MARK => *marked = true,
                 TIMER => expired |= result == -libc::ETIME,
                 // It expired before it could get another time.
                 ALARM => missed = true,
@@ -333,7 +430,7 @@ impl Drop for Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::monotonic;
+    use crate::clock::{monotonic, sleep_until};
     use nix::sys::socket::{socketpair, AddressFamily, SockFlag, SockType};
     use nix::unistd::{read, write};
     use std::os::fd::AsFd;
@@ -391,6 +488,79 @@ mod tests {
                     taken += 1;
                 }
             }
+        });
+    }
+
+    #[test]
+    fn data_is_discarded_with_the_wait_whatever_its_length() {
+        use std::io::Write;
+        with_ring(|ring, theirs, _| {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut sender = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (receiver, _) = listener.accept().unwrap();
+            receiver.set_nonblocking(true).unwrap();
+            // Nothing is there, which neither ends the wait nor counts.
+            ring.discard(receiver.as_raw_fd());
+            let at = monotonic() + 1_000_000;
+            assert!(ring.wait(Some(at)).unwrap().expired && monotonic() >= at);
+            assert_eq!(ring.take_discarded(), None);
+            let sent = 3 * CHUNK + 5;
+            let all = move || {
+                sender.write_all(&vec![1; sent]).unwrap();
+                sender
+            };
+            let thread = std::thread::Builder::new().spawn(all).unwrap();
+            let mut discarded = 0;
+            while discarded < sent {
+                ring.discard(receiver.as_raw_fd());
+                ring.discard(receiver.as_raw_fd());
+                ring.wait(Some(monotonic() + 1_000_000)).unwrap();
+                while let Some((socket, bytes)) = ring.take_discarded() {
+                    assert_eq!(socket, receiver.as_raw_fd());
+                    discarded += bytes;
+                }
+            }
+            assert_eq!(discarded, sent);
+            drop(thread.join().unwrap());
+            // A packet that comes ends the wait with what was discarded.
+            write(theirs, b"yes").unwrap();
+            ring.discard(receiver.as_raw_fd());
+            assert!(ring.wait(None).unwrap().came);
+            assert_eq!(ring.take_discarded(), None);
+            assert_eq!(ready(ring), [7]);
+        });
+    }
+
+    #[test]
+    fn it_tells_what_its_own_writes_have_caused_from_what_came_later() {
+        with_ring(|ring, theirs, _| {
+            ring.watch(theirs.as_fd(), 9, true);
+            let far = Some(monotonic() + 1_000_000_000_000);
+            for _ in 0..3 {
+                ring.write(0, vec![1; 8].into_boxed_slice(), 8).unwrap();
+                let turn = ring.wait(far).unwrap();
+                assert!(turn.came && turn.at_once && !turn.expired);
+                assert_eq!((ready(ring), ring.read(2, &mut [0; ROOM]).unwrap()), (vec![9], Some(8)));
+            }
+            // The other end of the file that is polled answers when it has received the packet, in another thread.
+            let (own, answering) = std::os::unix::net::UnixDatagram::pair().unwrap();
+            ring.watch(own.as_fd(), 10, true);
+            let answer = move || {
+                let size = answering.recv(&mut [0; 8]).unwrap();
+                sleep_until(monotonic() + 30_000_000);
+                answering.send(&[2; 4]).unwrap();
+                size
+            };
+            let thread = std::thread::Builder::new().spawn(answer).unwrap();
+            ring.write(3, vec![1; 8].into_boxed_slice(), 8).unwrap();
+            let turn = ring.wait(far).unwrap();
+            assert!(turn.came && !turn.at_once);
+            assert_eq!((ready(ring), ring.read(3, &mut [0; ROOM]).unwrap()), (vec![10], Some(4)));
+            assert_eq!(thread.join().unwrap(), 8);
+            // Without a write there is nothing that it could have caused.
+            write(theirs, b"yes").unwrap();
+            let turn = ring.wait(far).unwrap();
+            assert!(turn.came && !turn.at_once);
         });
     }
 

@@ -3,21 +3,25 @@
 //! sends after a silence, and has a row for each acknowledgment that changes something and for each time-out, without any
 //! program in the kernel.
 //!
+//! It also discards the data that comes for applications that only count it ([`Watched::discard`]), so that no other thread is
+//! woken for it: a packet, and what becomes of it at the receiving socket, are one system call.
+//!
 //! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt. By equation 2.3 of RFC
 //! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of rounding.
 
 use super::info::Info;
 use super::log::{Seen, Statistics};
-use crate::bridge::Observer;
+use crate::bridge::{Look, Observer};
 use crate::frame;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{FlowId, NodeId, Span, Time};
+use bentpipe_core::{FlowId, NodeId, Probe, Span, Time};
 use bentpipe_engine::Network;
 use nix::sys::socket::{getpeername, getsockname, SockaddrIn};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddrV4};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Silence after which a packet may be sent because of a time-out, which is no shorter than 200 ms.
@@ -35,6 +39,8 @@ struct Asked {
     seen: Seen,
     /// Whether it has sent data.
     sends: bool,
+    /// Whether the engine's thread discards what comes.
+    discards: bool,
     asked: Time,
     acknowledged: u64,
     srtt: u32,
@@ -60,7 +66,33 @@ struct Inner {
     connections: BTreeMap<Sockets, Asked>,
     /// Which they are, by the packets to and from them.
     places: BTreeMap<Place, Sockets>,
+    /// Whether the engine's thread can discard data, and what it has discarded, by socket.
+    can_discard: bool,
+    sinks: BTreeMap<RawFd, Sink>,
     statistics: Statistics,
+}
+
+/// A socket whose data the engine's thread discards.
+struct Sink {
+    /// The trace `delivery`, if it is recorded, and the bytes in its last row.
+    probe: Option<Probe>,
+    delivered: u64,
+    discarded: Arc<Discarded>,
+}
+
+/// The data of a connection that the engine's thread has discarded.
+#[derive(Debug, Default)]
+pub struct Discarded {
+    bytes: AtomicU64,
+    last: AtomicU64,
+}
+
+impl Discarded {
+    /// Number of bytes, and when the last of them came; `None` before the first.
+    pub fn total(&self) -> Option<(u64, Time)> {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        (bytes > 0).then(|| (bytes, Time::from_nanos(self.last.load(Ordering::Relaxed))))
+    }
 }
 
 /// The socket's own address and port, and the other end's.
@@ -70,6 +102,22 @@ type Sockets = (SocketAddrV4, SocketAddrV4);
 pub struct Watched {
     inner: Arc<Mutex<Inner>>,
     sockets: Sockets,
+}
+
+impl Watched {
+    /// Makes the engine's thread discard the data that comes from now on, after `delivered` bytes, with a row of `probe` for each
+    /// time. Nobody else has to read the socket then. Returns `None` where the thread cannot.
+    pub fn discard(&self, probe: Option<Probe>, delivered: u64) -> Option<Arc<Discarded>> {
+        let mut inner = lock(&self.inner);
+        let Inner { connections, can_discard: true, sinks, .. } = &mut *inner else { return None };
+        let asked = connections.get_mut(&self.sockets)?;
+        asked.discards = true;
+        let discarded = Arc::new(Discarded::default());
+        let sink = Sink { probe, delivered, discarded: Arc::clone(&discarded) };
+        // It stays there when the connection has ended: the ring may not have told all yet.
+        sinks.insert(asked.socket.as_raw_fd(), sink);
+        Some(discarded)
+    }
 }
 
 impl Drop for Watched {
@@ -109,6 +157,7 @@ impl Exact {
             opened,
             seen,
             sends: false,
+            discards: false,
             asked: Time::ZERO,
             acknowledged: info.acknowledged(opened),
             srtt: info.srtt(),
@@ -132,10 +181,32 @@ impl Exact {
 }
 
 impl Observer for Exact {
-    fn looks(&self, node: NodeId, flow: FlowId) -> bool {
+    fn begin(&mut self, discards: bool) {
+        lock(&self.inner).can_discard = discards;
+    }
+
+    fn looks(&self, node: NodeId, flow: FlowId, packet: &[u8]) -> Look {
         let inner = lock(&self.inner);
         let sockets = inner.places.get(&(node, flow));
-        sockets.and_then(|sockets| inner.connections.get(sockets)).is_some_and(|asked| asked.sends)
+        match sockets.and_then(|sockets| inner.connections.get(sockets)) {
+            // Without data to take, to receive would take the socket's error from whoever waits for it.
+            Some(asked) if asked.discards && frame::has_data(packet) => {
+                Look::Discard(asked.socket.as_raw_fd())
+            }
+            Some(asked) if asked.sends => Look::AtHost,
+            _ => Look::Nothing,
+        }
+    }
+
+    fn discarded(&mut self, network: &mut Network, socket: RawFd, now: Time, bytes: usize) {
+        let mut inner = lock(&self.inner);
+        let Some(sink) = inner.sinks.get_mut(&socket) else { return };
+        sink.delivered += bytes as u64;
+        sink.discarded.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        sink.discarded.last.store(now.as_nanos(), Ordering::Relaxed);
+        if let Some(probe) = sink.probe {
+            network.out().record(probe, now, &[sink.delivered as f64, f64::NAN]);
+        }
     }
 
     fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time) {
@@ -160,7 +231,7 @@ impl Inner {
         now: Time,
         worth: impl FnOnce(&mut Asked) -> bool,
     ) {
-        let Inner { connections, places, statistics } = self;
+        let Inner { connections, places, statistics, .. } = self;
         let found = places.get(&place).and_then(|sockets| connections.get_mut(sockets));
         let Some(asked) = found else { return };
         if !worth(asked) {

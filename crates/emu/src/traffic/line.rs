@@ -4,7 +4,7 @@
 //! log acknowledgments. That moment, and the one at which all is acknowledged, the kernel reports itself, by stamps in the
 //! socket's error queue.
 
-use super::exact::Watched;
+use super::exact::{Discarded, Watched};
 use super::info::Info;
 use super::{Probes, Watch};
 use crate::clock::Clock;
@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 /// How often a socket is asked whether everything is sent or acknowledged, should it not say so.
 const LOOK: Span = Span::from_millis(200);
@@ -71,8 +72,11 @@ pub struct Line {
     /// When it was opened, and when all that was sent on it and its end was acknowledged.
     pub start: Option<Time>,
     pub completed: Option<Time>,
-    /// Bytes of payload that have arrived.
-    pub delivered: u64,
+    /// Bytes of payload that this end has taken, whether its application does nothing when there are more, and those that the
+    /// engine's thread discards since then.
+    delivered: u64,
+    only_counts: bool,
+    pub discarded: Option<Arc<Discarded>>,
     pub last: Option<Info>,
     /// Number in the table `tcp_connection`, and words.
     pub failure: Option<(u8, String)>,
@@ -81,13 +85,15 @@ pub struct Line {
 }
 
 impl Line {
-    /// Over a socket that is open, if it was accepted, or that is still to be connected to `remote`.
+    /// Over a socket that is open, if it was accepted, or that is still to be connected to `remote`. The application `only_counts`
+    /// data that comes if it does nothing then.
     pub fn new(
         number: u16,
         socket: OwnedFd,
         remote: SocketAddrV4,
         accepted: bool,
         window: Option<i32>,
+        only_counts: bool,
         probes: Probes,
     ) -> Line {
         Line {
@@ -110,6 +116,8 @@ impl Line {
             start: None,
             completed: None,
             delivered: 0,
+            only_counts,
+            discarded: None,
             last: None,
             failure: None,
             traced: None,
@@ -260,6 +268,14 @@ impl Line {
             self.delivered += bytes;
             watch.rows.add(self.probes.arrival, now, &[self.delivered as f64, f64::NAN]);
             self.tell(now, Event::Received { bytes });
+            if self.only_counts && self.discarded.is_none() {
+                let watched = self.watched.as_ref();
+                self.discarded =
+                    watched.and_then(|watched| watched.discard(self.probes.arrival, self.delivered));
+                if self.discarded.is_some() {
+                    watch.only_its_end(self.socket.as_fd(), self.number)?;
+                }
+            }
         }
         if closed && !self.peer_closed {
             self.peer_closed = true;

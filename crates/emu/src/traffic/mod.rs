@@ -59,6 +59,16 @@ impl Watch<'_> {
         Ok(self.epoll.add(fd, EpollEvent::new(events, u64::from(connection) << 32 | self.number))?)
     }
 
+    /// Watches a socket only for the end of what comes, once the engine's thread discards the rest. The rows so far go before those
+    /// of that thread.
+    fn only_its_end(&mut self, fd: BorrowedFd<'_>, connection: u16) -> io::Result<()> {
+        self.rows.flush();
+        let number = u64::from(connection) << 32 | self.number;
+        Ok(self
+            .epoll
+            .modify(fd, &mut EpollEvent::new(EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET, number))?)
+    }
+
     /// There is a connection now, which this end `opened` or not. It is watched as long as what this returns is kept.
     fn connected(
         &self,

@@ -142,6 +142,14 @@ impl Totals {
     }
 }
 
+/// Counts the data of a connection that was discarded as it came.
+fn count_discarded(received: &mut DestinationCounters, line: &Line) {
+    if let Some((bytes, last)) = line.discarded.as_ref().and_then(|discarded| discarded.total()) {
+        received.delivered_bytes += bytes;
+        received.last_delivery = received.last_delivery.max(Some(last));
+    }
+}
+
 impl Endpoint {
     /// Makes the socket of an end, in this thread's namespace, which is that of `sockets`.
     ///
@@ -153,7 +161,8 @@ impl Endpoint {
         match site.end {
             End::Source => {
                 let own = probes.first().copied().unwrap_or_default();
-                lines.push(Line::new(0, socket, sockets.remote, false, sockets.window(), own));
+                let only_counts = hosted.ignores_received();
+                lines.push(Line::new(0, socket, sockets.remote, false, sockets.window(), only_counts, own));
             }
             End::Destination => {
                 listen(&socket, Backlog::new(BACKLOG)?)?;
@@ -215,7 +224,8 @@ impl Endpoint {
         let number = connection_of(peer.port(), self.sockets.remote.port());
         watch.add(socket.as_fd(), number)?;
         let probes = self.probes.get(usize::from(number)).copied().unwrap_or_default();
-        let mut line = Line::new(number, socket, peer.into(), true, self.sockets.window(), probes);
+        let (window, only_counts) = (self.sockets.window(), self.hosted.ignores_received());
+        let mut line = Line::new(number, socket, peer.into(), true, window, only_counts, probes);
         line.connected(watch)?;
         self.lines.push(line);
         self.call(clock.now(), number, Event::Connected, watch)?;
@@ -243,6 +253,7 @@ impl Endpoint {
             let Some(at) = self.lines.iter().position(Line::has_ended) else { break };
             let line = self.lines.remove(at);
             self.past.add(&line);
+            count_discarded(&mut self.received, &line);
             self.failure = self.failure.take().or(line.failure);
         }
         Ok(())
@@ -279,7 +290,8 @@ impl Endpoint {
         let port = port_of(number, sockets.local.port());
         let socket = sockets.namespace.within(|| sockets.make(port))??;
         let probes = self.probes.get(usize::from(number)).copied().unwrap_or_default();
-        self.lines.push(Line::new(number, socket, sockets.remote, false, sockets.window(), probes));
+        let (window, only_counts) = (sockets.window(), self.hosted.ignores_received());
+        self.lines.push(Line::new(number, socket, sockets.remote, false, window, only_counts, probes));
         Ok(())
     }
 
@@ -305,6 +317,7 @@ impl Endpoint {
         let mut totals = self.past.clone();
         for line in &self.lines {
             totals.add(line);
+            count_discarded(&mut self.received, line);
             self.failure = self.failure.take().or(line.failure.clone());
         }
         let logged = seen.is_some();

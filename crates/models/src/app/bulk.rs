@@ -92,4 +92,8 @@ impl App for Receiver {
             actions.close = true;
         }
     }
+
+    fn ignores_received(&self) -> bool {
+        true
+    }
 }

@@ -287,6 +287,11 @@ pub trait App: Send {
         0
     }
 
+    /// Whether it does nothing when data of a stream arrives ([`Event::Received`]), so that it need not be told.
+    fn ignores_received(&self) -> bool {
+        false
+    }
+
     /// Writes at the end of the run what it knows about `flow`. The row of a table whose entity is a flow becomes columns of
     /// the flow.
     fn report(&self, _flow: &str, _report: &mut Report) {}

@@ -208,6 +208,11 @@ impl Hosted {
         actions
     }
 
+    /// Whether the application does nothing when data of a stream arrives.
+    pub fn ignores_received(&self) -> bool {
+        self.app.ignores_received()
+    }
+
     /// What the application writes into the datagram that it has just asked to send.
     #[inline]
     pub fn writes(&mut self) -> Written {
