@@ -76,7 +76,8 @@ impl Driver {
     pub fn run(&mut self, ends: &mut [Ending], end: Time, stop: &dyn Fn() -> bool) -> io::Result<()> {
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        self.epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
+        // Edges: an expiry wakes once and need not be read.
+        self.epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         self.begin(ends)?;
         let mut events = [EpollEvent::empty(); 256];
         let mut next_look = Time::ZERO;
@@ -107,10 +108,7 @@ impl Driver {
             let ready = self.wait(&mut events, alarm)?;
             for event in &events[..ready] {
                 match event.data() {
-                    TIMER => {
-                        armed = None;
-                        let _ = nix::unistd::read(&timer, &mut [0; 8]);
-                    }
+                    TIMER => armed = None,
                     token => {
                         let (number, connection) = (token as u32 as usize, (token >> 32) as u16);
                         self.call(number, &mut ends[number], Some((connection, event.events())))?;

@@ -5,7 +5,7 @@
 //! The driver is some time late; what has come due by then goes in one call.
 
 use super::Watch;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timing};
 use crate::sys::batch::{self, Incoming, Outgoing, BATCH, HEAD};
 use crate::sys::socket;
 use bentpipe_core::{Report, Time};
@@ -191,13 +191,22 @@ impl Endpoint {
                     _ => return Err(error),
                 },
             };
-        // Stamps are of the wall clock, which is being corrected all the time: what counts is how long ago they are.
-        let wall = clock_gettime(ClockId::CLOCK_REALTIME)?;
-        let wall = wall.tv_sec() as u64 * 1_000_000_000 + wall.tv_nsec() as u64;
         let read = clock.now();
-        let ago = |stamp: u64| Time::from_nanos(read.as_nanos().saturating_sub(wall.saturating_sub(stamp)));
+        // Stamps are of the wall clock, which is being corrected all the time: what counts is how long ago they are. In virtual time
+        // datagrams are taken in the moment in which they come.
+        let wall = match clock.timing() {
+            Timing::Real => Some(clock_gettime(ClockId::CLOCK_REALTIME)?),
+            Timing::Virtual => None,
+        };
+        let wall = wall.map(|wall| wall.tv_sec() as u64 * 1_000_000_000 + wall.tv_nsec() as u64);
+        let came = |stamp: Option<u64>| match stamp.zip(wall) {
+            Some((stamp, wall)) => {
+                Time::from_nanos(read.as_nanos().saturating_sub(wall.saturating_sub(stamp)))
+            }
+            None => read,
+        };
         for (at, datagram) in incoming[..count].iter().enumerate() {
-            let now = datagram.stamp.map_or(read, ago);
+            let now = came(datagram.stamp);
             let payload = datagram.size as u64;
             self.received.delivered_bytes += payload;
             self.received.delivered_packets += 1;
