@@ -5,13 +5,14 @@ use crate::attendance::{Attendance, Counts};
 use crate::clock::{Clock, Timing};
 use crate::frame;
 use crate::lateness::Lateness;
+use crate::observer::{Look, Observer, Question};
 use crate::path::Path;
 use crate::pool::Pool;
 use crate::port::Port;
 use crate::streams;
 use crate::wait::Wait;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{FlowId, NodeId, Span, Time};
+use bentpipe_core::{Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
 use bentpipe_models::queue::drop_tail::FULL;
@@ -19,7 +20,7 @@ use bentpipe_models::voice::recognised::Recogniser;
 use bentpipe_models::{Body, Packet};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
-use std::os::fd::{AsFd, RawFd};
+use std::os::fd::AsFd;
 use std::sync::{mpsc, Arc};
 use std::time::Duration;
 
@@ -32,39 +33,6 @@ const REQUEST: u64 = u64::MAX - 1;
 
 /// What a thread asks of the one that runs the engine.
 type Request = Box<dyn FnOnce(&mut Bridge, Time) + Send>;
-
-/// What an [`Observer`] has to do with a packet that a host gets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Look {
-    /// Nothing.
-    Nothing,
-    /// It looks at the host as soon as the host has the packet ([`Observer::got`]).
-    AtHost,
-    /// The packet's data is discarded at this TCP socket once all packets of the moment are written
-    /// ([`Observer::discarded`]).
-    Discard(RawFd),
-}
-
-/// Observes the packets between the engine and the hosts. It is called in the engine's thread and delays everything
-/// there.
-pub trait Observer: Send {
-    /// Called first. `discards` tells whether the engine's thread can discard data at sockets.
-    fn begin(&mut self, _discards: bool) {}
-
-    /// Called when the host of `node` has received a packet of `flow`.
-    fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time);
-
-    /// Returns what there is to do with `packet`, which belongs to `flow` and is for the host of `node`.
-    fn looks(&self, _node: NodeId, _flow: FlowId, _packet: &[u8]) -> Look {
-        Look::AtHost
-    }
-
-    /// Called when `bytes` of a socket's data have been discarded at `now`.
-    fn discarded(&mut self, _network: &mut Network, _socket: RawFd, _now: Time, _bytes: usize) {}
-
-    /// Called when the host of `node` has sent `packet`, which belongs to `flow`.
-    fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]);
-}
 
 /// A real host, its port, and what has passed it.
 struct Attachment {
@@ -489,9 +457,15 @@ impl Bridge {
                 };
                 ring.write(number, buffer, packet.size as usize)?;
                 match (look, &mut self.observer) {
-                    (Look::AtHost, Some(observer)) => {
-                        ring.flush()?;
-                        observer.got(&mut self.network, node, packet.flow, now);
+                    (Look::AtHost(question), Some(observer)) => {
+                        let answer = match question {
+                            Some(Question { socket, bytes }) => ring.flush_and_ask(socket, &bytes)?,
+                            None => {
+                                ring.flush()?;
+                                None
+                            }
+                        };
+                        observer.got(&mut self.network, node, packet.flow, now, answer);
                         self.will_answer(number);
                     }
                     (Look::Discard(socket), _) => ring.discard(socket),
@@ -519,7 +493,7 @@ impl Bridge {
             attachment.refused += u64::from(!taken);
             streams::look(&mut self.streams, now, packet.birth, bytes);
             if let Some(observer) = &mut self.observer {
-                observer.got(&mut self.network, attachment.host.node, packet.flow, now);
+                observer.got(&mut self.network, attachment.host.node, packet.flow, now, None);
             }
             self.pool.put(buffer);
         }

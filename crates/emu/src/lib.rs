@@ -19,6 +19,7 @@ mod live;
 pub mod memory;
 mod namespace;
 mod netlink;
+mod observer;
 mod path;
 mod pool;
 pub mod port;

@@ -9,10 +9,11 @@
 //! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt. By equation 2.3 of RFC
 //! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of rounding.
 
+use super::diag::{answered, question};
 use super::info::Info;
 use super::log::{Seen, Statistics};
-use crate::bridge::{Look, Observer};
 use crate::frame;
+use crate::observer::{Look, Observer, Question, QUESTION};
 use bentpipe_core::address::Plan;
 use bentpipe_core::{FlowId, NodeId, Probe, Span, Time};
 use bentpipe_engine::Network;
@@ -34,6 +35,7 @@ const TIMEOUTS: usize = 10;
 /// A connection, as it was when it was last asked.
 struct Asked {
     socket: OwnedFd,
+    question: [u8; QUESTION],
     /// Whether it was opened from here.
     opened: bool,
     seen: Seen,
@@ -66,6 +68,8 @@ struct Inner {
     connections: BTreeMap<Sockets, Asked>,
     /// Which they are, by the packets to and from them.
     places: BTreeMap<Place, Sockets>,
+    /// Sockets by which the connections of a node can be asked.
+    asking: BTreeMap<NodeId, OwnedFd>,
     /// Whether the engine's thread can discard data, and what it has discarded, by socket.
     can_discard: bool,
     sinks: BTreeMap<RawFd, Sink>,
@@ -154,6 +158,7 @@ impl Exact {
         let info = Info::of(socket.as_fd())?;
         let asked = Asked {
             socket,
+            question: question(sockets.0, sockets.1),
             opened,
             seen,
             sends: false,
@@ -172,6 +177,11 @@ impl Exact {
             inner.places.insert(place, sockets);
         }
         Ok(Watched { inner: Arc::clone(&self.inner), sockets })
+    }
+
+    /// Asks the connections of the host of `node` by this socket ([`diag`](super::diag)), together with the packet's write.
+    pub fn ask_by(&self, node: NodeId, socket: OwnedFd) {
+        lock(&self.inner).asking.insert(node, socket);
     }
 
     /// What was seen of the senders.
@@ -193,7 +203,12 @@ impl Observer for Exact {
             Some(asked) if asked.discards && frame::has_data(packet) => {
                 Look::Discard(asked.socket.as_raw_fd())
             }
-            Some(asked) if asked.sends => Look::AtHost,
+            Some(asked) if asked.sends => Look::AtHost(
+                inner
+                    .asking
+                    .get(&node)
+                    .map(|socket| Question { socket: socket.as_raw_fd(), bytes: asked.question }),
+            ),
             _ => Look::Nothing,
         }
     }
@@ -209,13 +224,14 @@ impl Observer for Exact {
         }
     }
 
-    fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time) {
-        lock(&self.inner).ask((node, flow), network, now, |asked| asked.sends);
+    fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, answer: Option<&[u8]>) {
+        let told = answer.and_then(answered);
+        lock(&self.inner).ask((node, flow), network, now, told, |asked| asked.sends);
     }
 
     fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]) {
         if frame::has_data(packet) {
-            lock(&self.inner).ask((node, flow), network, now, |asked| {
+            lock(&self.inner).ask((node, flow), network, now, None, |asked| {
                 !std::mem::replace(&mut asked.sends, true) || now.since(asked.asked) >= SILENCE
             });
         }
@@ -223,12 +239,13 @@ impl Observer for Exact {
 }
 
 impl Inner {
-    /// Asks the connection whose packet is at `place`, if it is `worth` it.
+    /// Asks the connection whose packet is at `place`, if it is `worth` it, or takes what it has `told`.
     fn ask(
         &mut self,
         place: Place,
         network: &mut Network,
         now: Time,
+        told: Option<Info>,
         worth: impl FnOnce(&mut Asked) -> bool,
     ) {
         let Inner { connections, places, statistics, .. } = self;
@@ -238,7 +255,7 @@ impl Inner {
             return;
         }
         asked.asked = now;
-        let Ok(info) = Info::of(asked.socket.as_fd()) else { return };
+        let Some(info) = told.or_else(|| Info::of(asked.socket.as_fd()).ok()) else { return };
         let (acknowledged, in_a_row) = (info.acknowledged(asked.opened), info.timeouts_in_a_row());
         let timed_out = u64::from(in_a_row.saturating_sub(asked.in_a_row));
         asked.in_a_row = in_a_row;

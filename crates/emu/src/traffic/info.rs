@@ -20,6 +20,13 @@ impl Info {
         Ok(Info { bytes, length })
     }
 
+    /// The state that a `struct tcp_info` holds.
+    pub fn from_bytes(info: &[u8]) -> Info {
+        let (mut bytes, length) = ([0; 512], info.len().min(512));
+        bytes[..length].copy_from_slice(&info[..length]);
+        Info { bytes, length }
+    }
+
     /// Zero for what this kernel does not say.
     fn word(&self, offset: usize) -> u32 {
         match self.bytes.get(offset..offset + 4) {

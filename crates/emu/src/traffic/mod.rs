@@ -1,5 +1,6 @@
 //! The scenario's flows over real sockets: one thread, and the applications of the simulation.
 
+mod diag;
 mod driver;
 mod exact;
 mod info;
@@ -13,11 +14,12 @@ mod threshold;
 mod udp;
 mod unapplied;
 
-use crate::bridge::{Handle, Observer};
+use crate::bridge::Handle;
 use crate::clock::{Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
 use crate::lateness::Lateness;
 use crate::live::LiveHost;
+use crate::observer::Observer;
 use crate::variants::Variants;
 use bentpipe_bpf::Log;
 use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Streams, Table, Time};
@@ -218,7 +220,13 @@ impl Traffic {
 
     /// Attaches to what tells of the kernel's connections, and returns what that is.
     fn trace(&mut self, hosts: &[LiveHost]) -> String {
-        if self.exact.is_some() {
+        if let Some(exact) = &self.exact {
+            for host in hosts {
+                // Without it sockets are asked one by one.
+                if let Ok(Ok(socket)) = host.namespace.within(diag::open) {
+                    exact.ask_by(host.node, socket);
+                }
+            }
             return "the trace tcp is TCP_INFO after each packet that a sender got, in the same instant"
                 .to_owned();
         }

@@ -1,0 +1,155 @@
+use super::*;
+use crate::clock::{monotonic, sleep_until};
+use nix::sys::socket::{socketpair, AddressFamily, SockFlag, SockType};
+use nix::unistd::{read, write};
+use std::os::fd::AsFd;
+
+/// Bytes of the longest packet in these tests.
+const ROOM: usize = 9000;
+
+/// A ring, and the other ends of two files whose packets it takes and which it polls.
+fn with_ring(test: impl FnOnce(&mut Ring, &std::os::fd::OwnedFd, &std::os::fd::OwnedFd)) {
+    let mut ring = match Ring::new(ROOM) {
+        Ok(ring) => ring,
+        Err(error) => return bentpipe_testing::skipped(format!("this kernel has no such io_uring: {error}")),
+    };
+    let pair = || {
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        socketpair(AddressFamily::Unix, SockType::Datagram, None, flags).expect("there are files")
+    };
+    let ((ours, theirs), (polled, other)) = (pair(), pair());
+    ring.watch(ours.as_fd(), 7, true);
+    ring.watch(polled.as_fd(), 8, false);
+    test(&mut ring, &theirs, &other);
+    drop(ring);
+}
+
+fn ready(ring: &mut Ring) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    ring.take_ready(&mut numbers);
+    numbers
+}
+
+#[test]
+fn packets_come_and_go_in_order_and_more_than_there_are_rooms() {
+    with_ring(|ring, theirs, _| {
+        let mut room = [0; ROOM];
+        for packet in 0..3_u8 {
+            ring.write(0, vec![packet; 2048].into_boxed_slice(), 100 + usize::from(packet)).unwrap();
+        }
+        ring.flush().unwrap();
+        for packet in 0..3_u8 {
+            assert_eq!(read(theirs, &mut room).unwrap(), 100 + usize::from(packet));
+            assert_eq!(room[0], packet);
+            assert_eq!(ring.take_written().map(|buffer| buffer.len()), Some(2048));
+        }
+        let (mut sent, mut taken) = (0_u32, 0_u32);
+        while taken < 3 * u32::from(ROOMS) {
+            while write(theirs, &sent.to_ne_bytes()).is_ok() {
+                sent += 1;
+            }
+            assert!(ring.wait(None).unwrap().came);
+            assert_eq!(ready(ring), [7]);
+            while let Some(size) = ring.read(0, &mut room).unwrap() {
+                assert_eq!(room[..size], taken.to_ne_bytes());
+                taken += 1;
+            }
+        }
+    });
+}
+
+#[test]
+fn data_is_discarded_with_the_wait_whatever_its_length() {
+    use std::io::Write;
+    with_ring(|ring, theirs, _| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut sender = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (receiver, _) = listener.accept().unwrap();
+        receiver.set_nonblocking(true).unwrap();
+        // Nothing is there, which neither ends the wait nor counts.
+        ring.discard(receiver.as_raw_fd());
+        let at = monotonic() + 1_000_000;
+        assert!(ring.wait(Some(at)).unwrap().expired && monotonic() >= at);
+        assert_eq!(ring.take_discarded(), None);
+        let sent = 3 * CHUNK + 5;
+        let all = move || {
+            sender.write_all(&vec![1; sent]).unwrap();
+            sender
+        };
+        let thread = std::thread::Builder::new().spawn(all).unwrap();
+        let mut discarded = 0;
+        while discarded < sent {
+            ring.discard(receiver.as_raw_fd());
+            ring.discard(receiver.as_raw_fd());
+            ring.wait(Some(monotonic() + 1_000_000)).unwrap();
+            while let Some((socket, bytes)) = ring.take_discarded() {
+                assert_eq!(socket, receiver.as_raw_fd());
+                discarded += bytes;
+            }
+        }
+        assert_eq!(discarded, sent);
+        drop(thread.join().unwrap());
+        // A packet that comes ends the wait with what was discarded.
+        write(theirs, b"yes").unwrap();
+        ring.discard(receiver.as_raw_fd());
+        assert!(ring.wait(None).unwrap().came);
+        assert_eq!(ring.take_discarded(), None);
+        assert_eq!(ready(ring), [7]);
+    });
+}
+
+#[test]
+fn it_tells_what_its_own_writes_have_caused_from_what_came_later() {
+    with_ring(|ring, theirs, _| {
+        ring.watch(theirs.as_fd(), 9, true);
+        let far = Some(monotonic() + 1_000_000_000_000);
+        for _ in 0..3 {
+            ring.write(0, vec![1; 8].into_boxed_slice(), 8).unwrap();
+            let turn = ring.wait(far).unwrap();
+            assert!(turn.came && turn.at_once && !turn.expired);
+            assert_eq!((ready(ring), ring.read(2, &mut [0; ROOM]).unwrap()), (vec![9], Some(8)));
+        }
+        // The other end of the file that is polled answers when it has received the packet, in another thread.
+        let (own, answering) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        ring.watch(own.as_fd(), 10, true);
+        let answer = move || {
+            let size = answering.recv(&mut [0; 8]).unwrap();
+            sleep_until(monotonic() + 30_000_000);
+            answering.send(&[2; 4]).unwrap();
+            size
+        };
+        let thread = std::thread::Builder::new().spawn(answer).unwrap();
+        ring.write(3, vec![1; 8].into_boxed_slice(), 8).unwrap();
+        let turn = ring.wait(far).unwrap();
+        assert!(turn.came && !turn.at_once);
+        assert_eq!((ready(ring), ring.read(3, &mut [0; ROOM]).unwrap()), (vec![10], Some(4)));
+        assert_eq!(thread.join().unwrap(), 8);
+        // Without a write there is nothing that it could have caused.
+        write(theirs, b"yes").unwrap();
+        let turn = ring.wait(far).unwrap();
+        assert!(turn.came && !turn.at_once);
+    });
+}
+
+#[test]
+fn it_waits_for_the_time_for_packets_and_for_files() {
+    with_ring(|ring, theirs, other| {
+        let at = monotonic() + 3_000_000;
+        let turn = ring.wait(Some(at)).unwrap();
+        assert!(turn.expired && !turn.came && monotonic() >= at);
+        // The alarm is set later, then sooner, and is not there at all.
+        write(other, b"x").unwrap();
+        let turn = ring.wait(Some(at + 1_000_000_000_000)).unwrap();
+        assert!(turn.came && !turn.expired);
+        assert_eq!(ready(ring), [8]);
+        // Nobody has read it, so it is still there.
+        assert!(ring.wait(Some(at + 500_000_000_000)).unwrap().came);
+        assert_eq!(ready(ring), [8]);
+        write(theirs, b"yes").unwrap();
+        assert!(ring.wait(None).unwrap().came);
+        let mut numbers = ready(ring);
+        numbers.sort_unstable();
+        assert_eq!(numbers, [7, 8]);
+        assert_eq!(ring.read(0, &mut [0; ROOM]).unwrap(), Some(3));
+    });
+}

@@ -1,0 +1,113 @@
+//! Asks for the state of a TCP connection by sock_diag(7). The answer has what getsockopt(TCP_INFO) says, but question and answer are
+//! messages of a socket, so that a ring can exchange them in the call that writes a packet.
+
+use super::info::Info;
+use crate::observer::QUESTION;
+use nix::sys::socket::{socket, AddressFamily, SockFlag, SockProtocol, SockType};
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::OwnedFd;
+
+/// Bytes of `struct nlmsghdr`.
+const HEADER: usize = 16;
+/// Bytes of `struct inet_diag_msg`, with which an answer begins; attributes follow.
+const MESSAGE: usize = 72;
+/// The type of questions and answers (<linux/sock_diag.h>).
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// State of a listening socket (<net/tcp_states.h>).
+const LISTEN: u8 = 10;
+/// The attribute that is a `struct tcp_info` (<linux/inet_diag.h>).
+const INET_DIAG_INFO: u16 = 2;
+
+/// Opens the socket by which connections of this thread's namespace are asked for.
+///
+/// # Errors
+/// The kernel has no netlink, or there is no file descriptor left.
+pub fn open() -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    Ok(socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkSockDiag)?)
+}
+
+/// The question for the connection of a socket with the address `local` to `remote`.
+pub fn question(local: SocketAddrV4, remote: SocketAddrV4) -> [u8; QUESTION] {
+    // A header and a `struct inet_diag_req_v2`.
+    const { assert!(QUESTION == HEADER + 56) };
+    let mut bytes = [0; QUESTION];
+    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+    // nlmsghdr: length, type, flags.
+    put(0, &(QUESTION as u32).to_ne_bytes());
+    put(4, &SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    put(6, &(libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    // inet_diag_req_v2: family, protocol, attributes wanted, padding, states.
+    put(HEADER, &[libc::AF_INET as u8, libc::IPPROTO_TCP as u8, 1 << (INET_DIAG_INFO - 1), 0]);
+    put(HEADER + 4, &u32::MAX.to_ne_bytes());
+    // inet_diag_sockid: ports, addresses of 16 bytes, interface, and a cookie, where all ones are any.
+    put(HEADER + 8, &local.port().to_be_bytes());
+    put(HEADER + 10, &remote.port().to_be_bytes());
+    put(HEADER + 12, &local.ip().octets());
+    put(HEADER + 28, &remote.ip().octets());
+    put(HEADER + 48, &[0xff; 8]);
+    bytes
+}
+
+/// The state in an answer; `None` if it says that there is no such connection, or tells of the socket that listens for it.
+pub fn answered(answer: &[u8]) -> Option<Info> {
+    let word = |at: usize| Some(u16::from_ne_bytes(answer.get(at..at + 2)?.try_into().ok()?));
+    if word(4)? != SOCK_DIAG_BY_FAMILY || *answer.get(HEADER + 1)? == LISTEN {
+        return None;
+    }
+    let mut at = HEADER + MESSAGE;
+    loop {
+        // rtattr: length, type, value, up to the next multiple of four.
+        let (length, kind) = (usize::from(word(at)?), word(at + 2)?);
+        if kind == INET_DIAG_INFO {
+            return Some(Info::from_bytes(answer.get(at + 4..at + length)?));
+        }
+        at += length.max(4).next_multiple_of(4);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::socket::{recv, send, setsockopt, sockopt, MsgFlags};
+    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::os::fd::{AsFd, AsRawFd};
+
+    fn v4(address: SocketAddr) -> SocketAddrV4 {
+        let SocketAddr::V4(address) = address else { panic!("{address} is of IPv4") };
+        address
+    }
+
+    #[test]
+    fn the_answer_is_what_the_socket_says_itself() {
+        let asking = match open() {
+            Ok(asking) => asking,
+            Err(error) => return bentpipe_testing::skipped(format!("this kernel has no sock_diag: {error}")),
+        };
+        let ask = |local, remote| {
+            send(asking.as_raw_fd(), &question(local, remote), MsgFlags::empty()).unwrap();
+            let mut answer = [0; 2048];
+            let length = recv(asking.as_raw_fd(), &mut answer, MsgFlags::empty()).unwrap();
+            answered(&answer[..length])
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        let (local, remote) = (v4(stream.local_addr().unwrap()), v4(stream.peer_addr().unwrap()));
+        let Some(told) = ask(local, remote) else {
+            return bentpipe_testing::skipped("this kernel tells nothing of TCP by sock_diag");
+        };
+        let own = Info::of(stream.as_fd()).unwrap();
+        assert_eq!((told.state(), told.cwnd(), told.srtt()), (own.state(), own.cwnd(), own.srtt()));
+        assert_eq!(told.row(true).map(f64::to_bits), own.row(true).map(f64::to_bits));
+        // The other end of the connection is another one, and with another port there is none.
+        assert!(ask(remote, local).is_some());
+        assert!(ask(local, SocketAddrV4::new(*remote.ip(), 1)).is_none());
+        // A reset leaves neither end, but the socket that listens.
+        setsockopt(&stream, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 }).unwrap();
+        drop(stream);
+        assert!(ask(local, remote).is_none() && ask(remote, local).is_none());
+        drop(accepted);
+    }
+}
