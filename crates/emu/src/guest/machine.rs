@@ -1,6 +1,7 @@
 //! A guest as a process of this machine: started where it can write to nothing but its run's folder and has no network,
 //! told its job, and ended with whoever started it.
 
+use super::hold::Hold;
 use super::protocol::{Job, Said, Told, JOB};
 use super::watch::{Verdict, Watch};
 use crate::error::{Doing, Error as Trouble};
@@ -112,7 +113,8 @@ pub fn run(
 ) -> Result<Took, Error> {
     std::fs::create_dir_all(&job.out).doing(format!("making {}", job.out.display()))?;
     let began = Instant::now();
-    let child = spawn(start, job).doing("starting the guest")?;
+    let mut hold = Hold::new();
+    let child = spawn(start, job, hold.as_ref()).doing("starting the guest")?;
     let mut guest = Guest { child, usage: None };
     let input = guest.child.stdin.take().expect("it was asked for");
     let output = guest.child.stdout.take().expect("it was asked for");
@@ -124,7 +126,10 @@ pub fn run(
         })
         .doing("starting the thread that reads the guest's console")?;
     let watch = Watch::new(guest.child.id(), first_process(start).join(" "));
-    let outcome = converse(input, &told, watch, progress);
+    if let Some(hold) = &mut hold {
+        hold.begin(guest.child.id());
+    }
+    let outcome = converse(input, &told, watch, hold.as_mut(), progress);
     if outcome.is_err() {
         guest.kill();
     }
@@ -139,6 +144,7 @@ fn converse(
     mut input: ChildStdin,
     lines: &Receiver<Vec<u8>>,
     mut watch: Watch,
+    mut hold: Option<&mut Hold>,
     progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<(), Error> {
     let mut tell = |text: String| {
@@ -179,6 +185,9 @@ fn converse(
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(Error::Ended { console: console.into() }),
+        }
+        if let Some(hold) = &mut hold {
+            hold.look();
         }
         let question = |question| tell(serde_json::to_string(&question).expect("it is plain data"));
         if let Some(verdict) = watch.ask(question) {
@@ -238,7 +247,7 @@ impl Drop for Guest {
     }
 }
 
-fn spawn(start: &Start, job: &Job) -> io::Result<Child> {
+fn spawn(start: &Start, job: &Job, hold: Option<&Hold>) -> io::Result<Child> {
     let said = serde_json::to_string(job).expect("it is plain data");
     let scratch = Scratch { place: Path::new(SCRATCH), note: (NOTE, &said), links: &start.files };
     let mut command = Command::new(&start.kernel);
@@ -249,7 +258,8 @@ fn spawn(start: &Start, job: &Job) -> io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    sys::confine::prepare(&mut command, Confinement::new(&job.out, &scratch, user::needed())?);
+    let confinement = Confinement::new(&job.out, &scratch, user::needed())?;
+    sys::confine::prepare(&mut command, confinement.on(hold.map(Hold::processor)));
     command.spawn()
 }
 

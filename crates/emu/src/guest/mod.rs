@@ -5,6 +5,7 @@
 //! [`machine`] is the side of this machine, [`inside`] the guest's first process, [`protocol`] what they say to each other
 //! over the guest's console, [`parameters`] what is said to the guest's kernel.
 
+mod hold;
 pub mod inside;
 pub mod machine;
 mod outside;

@@ -4,8 +4,8 @@
 use super::fence;
 use nix::errno::Errno;
 use nix::mount::{mount, MsFlags};
-use nix::sched::{unshare, CloneFlags};
-use nix::unistd::{getegid, geteuid};
+use nix::sched::{sched_setaffinity, unshare, CloneFlags, CpuSet};
+use nix::unistd::{getegid, geteuid, Pid};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -37,6 +37,8 @@ pub struct Confinement {
     links: Vec<(CString, CString)>,
     /// What goes to uid_map and gid_map, where a user namespace is needed.
     user: Option<(CString, CString)>,
+    /// The processors that it may use, if not all.
+    processors: Option<CpuSet>,
 }
 
 impl Confinement {
@@ -53,10 +55,19 @@ impl Confinement {
             note,
             links: scratch.links.iter().map(link).collect::<io::Result<_>>()?,
             user: user.transpose()?,
+            processors: None,
         })
     }
 
+    /// The same, on these processors if there are any.
+    pub fn on(self, processors: Option<CpuSet>) -> Confinement {
+        Confinement { processors, ..self }
+    }
+
     fn enter(&self) -> nix::Result<()> {
+        if let Some(processors) = &self.processors {
+            sched_setaffinity(Pid::from_raw(0), processors)?;
+        }
         let own = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWIPC;
         match &self.user {
             None => unshare(own)?,
