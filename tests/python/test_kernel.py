@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
+from typing import Any
 
 import bentpipe as bp
+import bentpipe.emulation
 import pieces
 import pytest
 from bentpipe.guest import current, store
@@ -56,6 +59,59 @@ def test_the_same_run_gives_the_same_numbers(tmp_path: Path) -> None:
         for name in ("flows.parquet", "traces/tcp.parquet"):
             first, second = ((folder / name).read_bytes() for folder in folders)
             assert first == second, (variant, name)
+
+
+def guests_processors() -> list[set[int]]:
+    """Returns the processors on which each process of a guest that this process has started may run."""
+    kernel = current().binary.resolve()
+    parents: dict[int, int] = {}
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(") ")[2].split()[1])
+            if (folder / "exe").resolve() == kernel:
+                found.append((int(folder.name), os.sched_getaffinity(int(folder.name))))
+        except OSError:
+            continue
+
+    def ours(process: int) -> bool:
+        return process == os.getpid() or (process in parents and ours(parents[process]))
+
+    return [processors for process, processors in found if ours(process)]
+
+
+@guests
+def test_a_campaign_runs_as_many_guests_at_a_time_as_it_has_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "geo.toml"
+    file.write_text(GEO)
+    plan = bp.campaign.plan(file, ["duration=60 s"], clock="kernel", replications=4)
+    # Each guest, once it runs, waits for another one: alone it would wait until the barrier gives up and fails the run.
+    held: list[list[set[int]]] = []
+    meeting = threading.Barrier(2, action=lambda: held.append(guests_processors()), timeout=600)
+    emulate = bentpipe.emulation.emulate
+
+    def meet(*arguments: Any, progress: Any, **more: Any) -> bp.Run:
+        met: list[int] = []
+
+        def tell(fraction: float) -> bool:
+            if not met:
+                met.append(meeting.wait())
+            return progress(fraction) is not False
+
+        return emulate(*arguments, progress=tell, **more)
+
+    monkeypatch.setattr(bentpipe.emulation, "emulate", meet)
+    done = bp.campaign.run(plan, tmp_path / "campaign", workers=2)
+    assert done.index["status"].to_list() == ["complete"] * 4, done.index
+    if len(os.sched_getaffinity(0)) > 1:
+        # Each guest has one processor, and none the other one's. One may be over when the other one begins.
+        assert all(len(processors) == 1 for processes in held for processors in processes), held
+        assert max(len(set().union(*processes)) for processes in held) == 2, held
+    # Nothing in this scenario is random, so all guests did the same, whatever ran beside them.
+    assert done.table("flows")["delivered_bytes"].n_unique() == 1
+    assert done.table("flows")["delivered_bytes"][0] > 0
 
 
 def test_without_a_kernel_it_is_said_what_to_do(
