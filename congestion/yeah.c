@@ -12,8 +12,10 @@
  * Constants:  Q_max 80, phi 8, rho 16 (section 3; the paper's alpha, and those of its Linux implementation); Scalable's
  *             0.01 and 16.
  * Deviations: a round starts when a repair ends: what is measured before is the queue of the window before, which the
- *             loss has taken off already. Otherwise none but Linux' (windows in segments; see reno.c). Linux' module empties
- *             the queue in slow start, too, and takes at most half of the window off (`early`).
+ *             loss has taken off already. Q of the last round stays until the next round is judged, which is after its
+ *             last acknowledgment has let the window grow (the paper says neither; both as in Linux, decision 0147).
+ *             Otherwise none but Linux' (windows in segments; see reno.c). Linux' module empties the queue in slow
+ *             start, too, and takes at most half of the window off (`early`).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -81,19 +83,17 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 {
 	struct yeah *yeah = bp_private(tp);
 
+	if (bp_is_cwnd_limited(tp)) {
+		if (bp_in_slow_start(tp))
+			acked = bp_slow_start(tp, acked);
+		if (acked)
+			bp_cong_avoid_ai(tp, yeah->is_fast ? bp_min(tp->snd_cwnd, YEAH_SCALABLE) : tp->snd_cwnd, acked);
+	}
 	if (bp_after(ack, yeah->round_end)) {
 		if (yeah->round_rtt != YEAH_NO_RTT && (early(tp) || !bp_in_slow_start(tp)))
 			yeah_decide(tp, yeah);
 		yeah_begin_round(tp, yeah);
 	}
-	if (!bp_is_cwnd_limited(tp))
-		return;
-	if (bp_in_slow_start(tp)) {
-		acked = bp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	bp_cong_avoid_ai(tp, yeah->is_fast ? bp_min(tp->snd_cwnd, YEAH_SCALABLE) : tp->snd_cwnd, acked);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
@@ -105,7 +105,6 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 		less = tp->snd_cwnd / 2;
 	less = bp_min(less, tp->snd_cwnd / 2);
 	yeah->cwnd_reno = bp_max(yeah->cwnd_reno / 2, 2);
-	yeah->queue = 0;
 	yeah->slow_rounds = 0;
 	return bp_max(tp->snd_cwnd - less, BP_RENO_LEAST_SSTHRESH);
 }

@@ -366,6 +366,40 @@ fn yeah_is_scalable_with_a_short_queue_and_empties_a_long_one() {
     assert_eq!(yeah.lose(), 700, "an eighth, as nothing is queued");
 }
 
+/// Acknowledges a segment that ends the round, measured as `rtt_us`, when a window of `cwnd` is out.
+fn end_round(yeah: &mut Connection, rtt_us: i32) {
+    yeah.state.packets_out = yeah.state.snd_cwnd;
+    yeah.state.snd_nxt += MSS;
+    let sample = AckSample { pkts_acked: 1, rtt_us, in_flight: yeah.state.snd_cwnd };
+    yeah.control.pkts_acked(&mut yeah.state, &sample);
+    let ack = yeah.state.snd_nxt;
+    yeah.control.cong_avoid(&mut yeah.state, ack, 1);
+}
+
+/// As Linux 6.12's module over VBDC at 6.99 s (decision 0147): base and round of 618.3 and 1247.7 ms.
+#[test]
+fn yeah_judges_a_round_with_the_window_that_its_last_acknowledgment_leaves() {
+    let mut yeah = Connection::new("yeah", &[("early", 1)], 160, 618_300);
+    yeah.state.snd_ssthresh = INFINITE_SSTHRESH;
+    end_round(&mut yeah, 618_300);
+    assert_eq!(yeah.state.snd_cwnd, 161, "nothing is queued");
+    yeah.state.snd_cwnd = 160;
+    // Of 160 segments 80.7 are queued, of 161 81.2, which is more than 80; at most half of them go.
+    end_round(&mut yeah, 1_247_700);
+    assert_eq!((yeah.state.snd_cwnd, yeah.state.snd_ssthresh), (81, 81));
+}
+
+/// As Linux 6.12's module over LEO at 0.65 s (decision 0147).
+#[test]
+fn yeah_takes_the_queue_of_the_last_round_off_at_every_loss() {
+    let mut yeah = Connection::new("yeah", &[], 95, 100_000);
+    end_round(&mut yeah, 100_000);
+    // Of 95 segments 25 are queued.
+    end_round(&mut yeah, 136_000);
+    assert_eq!(yeah.lose(), 70);
+    assert_eq!(yeah.lose(), 45, "no round has ended since");
+}
+
 #[test]
 fn yeah_does_not_take_off_again_what_was_queued_before_the_loss() {
     let mut yeah = Connection::new("yeah", &[], 800, 100_000);
