@@ -108,6 +108,24 @@ def test_a_class_of_reno_behaves_as_reno(tmp_path: Path) -> None:
     assert goodputs[1] == pytest.approx(goodputs[0], rel=0.05)
 
 
+def test_a_syn_is_delivered_before_any_data(tmp_path: Path) -> None:
+    # As in Linux, whose tcpi_delivered (TCP_INFO) is 1 after the handshake. When the connection is made nothing has
+    # been written yet, so what leaves first is limited by the application, and what its acknowledgment lets leave is
+    # not.
+    samples: list[tuple[int, int]] = []
+
+    @bp.congestion("watching")
+    class Watching:
+        def cong_control(self, tcp: Any, sample: Any) -> None:
+            samples.append((sample.prior_delivered, sample.is_app_limited))
+            tcp.snd_cwnd = 4
+
+    changes = {KEY: "watching", "duration": "5 s", "flow.download.transport.initial_window": 4}
+    bp.simulate(EXAMPLE, overrides=changes, out=tmp_path / "run")
+    assert samples[:5] == [(1, 1), (1, 1), (1, 1), (1, 1), (2, 0)]
+    assert all(not limited for _, limited in samples[4:])
+
+
 def test_an_exception_of_a_class_ends_the_run_and_is_raised(tmp_path: Path) -> None:
     @bp.congestion("broken")
     class Broken:

@@ -377,6 +377,7 @@ impl Player {
             "retrans" => state.retrans_out.to_string(),
             "rto" => format!("{:.3}", sender.estimator().rto().as_secs_f64()),
             "srtt" => format!("{:.3}", sender.estimator().srtt_seconds()),
+            "delivered" => state.delivered.to_string(),
             "mss" => state.mss_cache.to_string(),
             "timeouts" => sender.counters.timeouts.to_string(),
             "retransmissions" => sender.counters.retransmissions.to_string(),

@@ -39,7 +39,7 @@ pub struct State {
     pub retrans_out: u32,
     /// Largest number of segments in flight in the last window, by which to test whether cwnd is the limit.
     pub max_packets_out: u32,
-    /// Segments delivered to the receiver so far.
+    /// Segments delivered to the receiver so far, the SYN included.
     pub delivered: u32,
     /// Of these, with congestion experienced (ECN).
     pub delivered_ce: u32,

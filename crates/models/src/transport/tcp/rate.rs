@@ -14,9 +14,10 @@
 //! A sample is application-limited when its segment was sent while the application had left the pipe unfilled
 //! (section 3.4, [`check_application_limited`]).
 //!
-//! Deviations: as in Linux, segments are counted instead of bytes. C.first_sent_time and C.delivered_time are
-//! also reset when nothing is outstanding rather than when nothing is in flight. No state is kept for
-//! congestion controls that take no samples.
+//! Deviations: as in Linux, segments are counted instead of bytes, and the SYN is one (so the first
+//! acknowledgment of data ends the time in which the application had not written yet). C.first_sent_time and
+//! C.delivered_time are also reset when nothing is outstanding rather than when nothing is in flight. No state
+//! is kept for congestion controls that take no samples.
 
 use super::congestion::{RateSample, State};
 use super::scoreboard::{in_flight, Newest};

@@ -166,6 +166,8 @@ impl Sender {
             snd_una: first,
             snd_nxt: first,
             mss_cache: config.segment_size.value() as u32,
+            // The SYN, as Linux counts it (tcpi_delivered of TCP_INFO): see `rate`.
+            delivered: 1,
             rtt_min_us: u32::MAX,
             sk_pacing_rate: u64::MAX,
             sk_max_pacing_rate: u64::MAX,
