@@ -17,7 +17,7 @@
 //! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux seen in
 //! virtual time (docs/measured-linux.md).
 
-use super::congestion::{State, CA_RECOVERY, PACING_NEEDED};
+use super::congestion::{State, CA_RECOVERY};
 use super::pacing::Pacing;
 use super::scoreboard::in_flight;
 use bentpipe_core::{Span, Time};
@@ -38,7 +38,7 @@ const PACING_SHIFT: u32 = 10;
 /// A burst's 64 KiB are halved for every 2^9 us of the smallest round-trip time.
 const RTT_LOG: u32 = 9;
 
-/// Bytes per second below which BBR's bursts may be single segments.
+/// Bytes per second below which bursts may be single segments if the congestion control sets the rate, as BBR.
 const SLOW: u64 = 1_200_000 / 8;
 
 /// What the window, the other end and the application permit.
@@ -74,6 +74,8 @@ pub enum Plan {
 pub struct Bursts {
     on: bool,
     whole: bool,
+    /// Whether the congestion control sets the pacing rate itself.
+    sets_rate: bool,
     /// Whether the present burst is of new data.
     fresh: bool,
     /// Position of the next byte of the present burst, and number of bytes of it that have not left.
@@ -87,9 +89,18 @@ pub struct Bursts {
 
 impl Bursts {
     /// Creates the state before anything is sent. `on`: segments leave in bursts; `whole`: each burst is one
-    /// packet.
-    pub fn new(on: bool, whole: bool) -> Bursts {
-        Bursts { on: on || whole, whole, fresh: false, next: 0, left: 0, begun: false, last: Time::ZERO }
+    /// packet; `sets_rate`: the congestion control sets the pacing rate itself.
+    pub fn new(on: bool, whole: bool, sets_rate: bool) -> Bursts {
+        Bursts {
+            on: on || whole,
+            whole,
+            sets_rate,
+            fresh: false,
+            next: 0,
+            left: 0,
+            begun: false,
+            last: Time::ZERO,
+        }
     }
 
     /// Whether segments leave in bursts.
@@ -143,7 +154,7 @@ impl Bursts {
     /// Plans a burst of retransmissions from `start`.
     pub fn plan_again(&mut self, start: u64, pacing: &Pacing, state: &State) {
         let room = state.snd_cwnd.saturating_sub(in_flight(state)).max(1);
-        let quota = segments(pacing, state).min(room);
+        let quota = self.segments(pacing, state).min(room);
         (self.fresh, self.next, self.begun) = (false, start, false);
         self.left = u64::from(quota) * u64::from(state.mss_cache);
     }
@@ -154,7 +165,7 @@ impl Bursts {
         let size = u64::from(state.mss_cache);
         let segments_free = state.snd_cwnd - in_flight(state);
         let free = u64::from(segments_free) * size;
-        let most = segments(pacing, state);
+        let most = self.segments(pacing, state);
         let limit = room.usable.min(free);
         if limit < room.available.min(u64::from(most) * size) && self.waits(now, limit, room, state) {
             return if free < room.usable {
@@ -182,18 +193,18 @@ impl Bursts {
             && limit < window / WINDOW_DIVISOR
             && room.first_sent.is_some_and(|sent| now.since(sent).as_micros() >= half)
     }
-}
 
-/// Number of segments of a full burst.
-#[inline]
-fn segments(pacing: &Pacing, state: &State) -> u32 {
-    let slow = state.sk_pacing_status == PACING_NEEDED && state.sk_pacing_rate < SLOW;
-    let least = if slow { 1 } else { 2 };
-    // Without a division, as mostly.
-    if state.rtt_min_us >= 32 << RTT_LOG && pacing.carries_less(least + 1, state) {
-        return least;
+    /// Number of segments of a full burst.
+    #[inline]
+    fn segments(&self, pacing: &Pacing, state: &State) -> u32 {
+        let slow = self.sets_rate && state.sk_pacing_rate < SLOW;
+        let least = if slow { 1 } else { 2 };
+        // Without a division, as mostly.
+        if state.rtt_min_us >= 32 << RTT_LOG && pacing.carries_less(least + 1, state) {
+            return least;
+        }
+        autosized(least, pacing, state)
     }
-    autosized(least, pacing, state)
 }
 
 #[inline(never)]
@@ -206,7 +217,7 @@ fn autosized(least: u32, pacing: &Pacing, state: &State) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::congestion::INFINITE_SSTHRESH;
+    use super::super::congestion::{INFINITE_SSTHRESH, PACING_NEEDED};
     use super::*;
 
     const SIZE: u64 = 1448;
@@ -237,13 +248,14 @@ mod tests {
             window: most,
             first_sent: Some(at(0)),
         };
-        (Bursts::new(true, false), Pacing::new(200, 120), state, room)
+        (Bursts::new(true, false, false), Pacing::new(200, 120), state, room)
     }
 
     #[test]
     fn a_burst_is_what_the_pacing_rate_carries_in_1_1024_s() {
-        let (_, pacing, mut state, _) = sending(30, 2);
+        let (mut bursts, pacing, mut state, _) = sending(30, 2);
         state.sk_pacing_status = PACING_NEEDED;
+        bursts.sets_rate = true;
         for (rate, rtt, expected) in [
             (100_000, 100_000, 1),
             (200_000, 100_000, 2),
@@ -254,17 +266,20 @@ mod tests {
             (100_000, 100, 45),
         ] {
             (state.sk_pacing_rate, state.rtt_min_us) = (rate, rtt);
-            assert_eq!(segments(&pacing, &state), expected, "{rate} {rtt}");
+            assert_eq!(bursts.segments(&pacing, &state), expected, "{rate} {rtt}");
         }
+        // A single segment is BBR's own choice: others that are paced send at least two.
+        (state.sk_pacing_rate, state.rtt_min_us, bursts.sets_rate) = (100_000, 100_000, false);
+        assert_eq!(bursts.segments(&pacing, &state), 2);
     }
 
     #[test]
     fn without_pacing_the_rate_is_that_of_the_window() {
-        let (_, pacing, mut state, _) = sending(30, 2);
+        let (bursts, pacing, mut state, _) = sending(30, 2);
         // 1.2 windows in 100 ms, a 102.4th of which are three segments from 256 on.
         for (cwnd, expected) in [(30, 2), (255, 2), (256, 3), (10_000, 45)] {
             (state.snd_cwnd, state.snd_ssthresh) = (cwnd, cwnd);
-            assert_eq!(segments(&pacing, &state), expected, "{cwnd}");
+            assert_eq!(bursts.segments(&pacing, &state), expected, "{cwnd}");
         }
     }
 

@@ -177,9 +177,10 @@ impl Sender {
             pace_always(&mut state);
         }
         let (ss_ratio, ca_ratio) = (config.pacing_ss_ratio.value(), config.pacing_ca_ratio.value());
+        let sets_rate = congestion.has_cong_control();
         Sender {
             counters: SourceCounters::default(),
-            has_cong_control: congestion.has_cong_control(),
+            has_cong_control: sets_rate,
             has_pkts_acked: congestion.has_pkts_acked(),
             counts_segments: config.byte_counting,
             estimates_delayed_acks: matches!(congestion.name(), "cubic" | "bic"),
@@ -187,7 +188,7 @@ impl Sender {
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config, true),
             pacing: Pacing::new(ss_ratio, ca_ratio),
-            bursts: Bursts::new(config.bursts, config.segmentation_offload),
+            bursts: Bursts::new(config.bursts, config.segmentation_offload, sets_rate),
             quick_start: QuickStart::Off,
             rate: rate::Estimator::default(),
             estimator: Estimator::new(config),
