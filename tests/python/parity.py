@@ -346,37 +346,18 @@ KERNELS: Final = (
 )  # fmt: skip
 
 
-_LEAP: Final = (
-    "with rho = 20 the window leaps to its bound at the first acknowledgment in both; then the receive window is the "
-    "limit, and how much is lost depends on when it grows: goodput agrees, and why the retransmissions of the recovery "
-    "do not is not found yet"
-)
 _CHAOS: Final = (
     "with rho = 20 the window leaps to its bound at the first acknowledgment in both, and again after each recovery: "
     "how much leaves then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to 270 kB, "
     "docs/decisions/0135-send-memory.md)"
 )
-_LEAVES: Final = (
-    "BBR, which starts into the losses of the two others, leaves Startup at 6.6 s in 6 of 9 runs of Linux 6.12, and "
-    "in none of ours; in the other 3 the flows share alike on both. Up to the end of BBR's recovery at 6.5 s both have "
-    "the same window, flight and acknowledged segments (seed 3); what then counts as a full pipe is not found yet"
-)
-_EARLY: Final = (
-    "Linux' module judges the queue in slow start, too, of which the paper says nothing; with `early` the "
-    "retransmissions agree, and why goodput does not is not found yet"
-)
 
 #: Cases in which ours and the kernel's control of that name are known to differ by more than the tolerance, with the
 #: reason.
-KNOWN_TO_DIFFER: Final = {
-    "geo-hybla": _CHAOS,
-    "dvb-vbdc-yeah": _EARLY,
-    "leo-yeah": _EARLY,
-    "shared-three": _LEAVES,
-}
+KNOWN_TO_DIFFER: Final = {"geo-hybla": _CHAOS}
 
 #: Cases in which our C file is known to behave differently in the kernel and in the engine.
-KNOWN_TO_DIFFER_AT_HOME: Final = {"dvb-vbdc-hybla": _LEAP}
+KNOWN_TO_DIFFER_AT_HOME: Final[dict[str, str]] = {}
 
 #: Congestion controls that draw random numbers: over LEO some runs retransmit 30 to 50 segments, and others none.
 _DRAW: Final = ("bbr", "bbr3")
@@ -395,6 +376,12 @@ _GROWING: Final = 'receive_window_start = "64 KiB", '
 
 #: Reductions that are undone after a soft handover without loss, by a control that Linux does not have.
 UNDONE: Final = (_slower("compound"),)
+
+
+def home_cases(names: Iterable[str]) -> tuple[Case, ...]:
+    """Our own C files under every condition."""
+    others = variant_cases(name for name in names if name != "hybla")
+    return others + variant_cases(["hybla"], more=_GROWING)
 
 
 def kernel_cases() -> tuple[Case, ...]:

@@ -20,7 +20,7 @@ from test_parity import without_hosts
 #: Number of cases at a time, of up to 16 runs each: few enough not to disturb each other on two processors.
 AT_A_TIME = 2
 
-OURS = parity.variant_cases(one["name"] for one in json.loads(_native.variants())) + parity.UNDONE
+OURS = parity.home_cases(one["name"] for one in json.loads(_native.variants())) + parity.UNDONE
 KERNELS = parity.kernel_cases() + parity.shared_cases()
 
 Outcome = Callable[[parity.Case], list[parity.Difference]]
