@@ -4,7 +4,9 @@ Arguments: congestion control, round-trip delay in ms, rate in bit/s, queue in p
 acknowledged by then, and ends the guest. No code of bentpipe runs in it.
 """
 
+import array
 import ctypes
+import fcntl
 import os
 import selectors
 import socket
@@ -20,15 +22,18 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 #: From <linux/sched.h> and <linux/reboot.h>.
 NEW_NETWORK = 0x40000000
 POWER_OFF = 0x4321FEDC
+#: From <linux/sockios.h> and <linux/ethtool.h>.
+ETHTOOL = 0x8946
+SET_SEGMENTATION = 0x1F
 #: From <linux/tcp.h>: the limit of unsent data, and the position of the acknowledged bytes in struct tcp_info.
 NOTSENT_LOWAT = 25
 BYTES_ACKED = 120
 #: netem counts the Ethernet header; our link has none.
 ETHERNET = 14
-#: Settings that bentpipe makes on every host.
+#: Settings that bentpipe makes on the hosts of a flow with a send buffer of 1 GiB.
 SYSCTLS = {
     "tcp_rmem": "4096 33554432 33554432",
-    "tcp_wmem": "4096 4194302 4194302",
+    "tcp_wmem": "4096 4194304 1073741824",
     "tcp_no_metrics_save": "1",
     "tcp_slow_start_after_idle": "0",
     "tcp_ecn": "0",
@@ -73,8 +78,7 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
             run("ip", "-n", name, "addr", "add", f"10.0.{net}.{last}/24", "dev", device)
             # Static neighbour entries: resolving the address would take a round trip.
             run("ip", "-n", name, "link", "set", device, "address", "02:00:00:00:00:01", "arp", "off")
-            # One packet at a time, as interfaces without offloading do.
-            run("ip", "-n", name, "link", "set", device, "gso_max_segs", "1", "up")
+            run("ip", "-n", name, "link", "set", device, "up")
         run("ip", "-n", host, "route", "add", "default", "via", f"10.0.{net}.2")
         delay = f"delay {delay_ms / 2}ms limit 1000000"
         run("tc", "-n", host, "qdisc", "add", "dev", "out", "root", "netem", *delay.split())
@@ -84,8 +88,17 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
     write("/proc/sys/net/ipv4/ip_forward", "1")
     for host in "ab":
         enter(host)
+        do_not_segment("out")
         for name, value in SYSCTLS.items():
             write(f"/proc/sys/net/ipv4/{name}", value)
+
+
+def do_not_segment(device: str) -> None:
+    """Makes the kernel divide packets of several segments behind the device's queue, as for our interfaces."""
+    value = array.array("I", [SET_SEGMENTATION, 0])
+    request = struct.pack("16sP", device.encode(), value.buffer_info()[0])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, ETHTOOL, request.ljust(40, b"\0"))
 
 
 def write(file: str, text: str) -> None:
@@ -115,7 +128,8 @@ def transfer(congestion: str, seconds: float) -> int:
             selector.register(sender, selectors.EVENT_WRITE)
             while (left := end - time.monotonic()) > 0:
                 for _ in selector.select(left):
-                    sender.send(data)
+                    # As bentpipe: the end of a call is not the end of a segment.
+                    sender.send(data, socket.MSG_MORE)
         info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
         # The kernel counts the SYN too.
         return int(struct.unpack_from("<Q", info, BYTES_ACKED)[0]) - 1

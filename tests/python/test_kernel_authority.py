@@ -26,6 +26,11 @@ ROUND_TRIPS_MS = (40, 500, 1200)
 #: Allowed difference of the bytes acknowledged.
 TOLERANCE = 0.03
 
+#: Over netem alone Westwood comes to 23.07 or 25.23 MB (500 ms), by options of the socket that change nothing else
+#: (docs/decisions/0147-yeah-and-startup.md).
+TOLERANCES = {"westwood": 0.15}
+
+#: The send buffer never limits: what a packet takes of it depends on the interface, and these here differ.
 SCENARIO = """
 name = "authority"
 duration = "{seconds} s"
@@ -41,7 +46,7 @@ name = "f"
 from = "a"
 to = "b"
 app = "bulk"
-transport = {{ kind = "tcp", congestion = "{congestion}", timestamps = false }}
+transport = {{ kind = "tcp", congestion = "{congestion}", timestamps = false, send_memory = "1 GiB" }}
 """
 
 
@@ -93,7 +98,7 @@ def test_our_link_does_what_netem_does(tmp_path: Path) -> None:
         difference = ours / netem - 1
         megabytes = f"{netem / 1e6:.2f} MB | {ours / 1e6:.2f} MB"
         lines.append(f"| {rtt} ms | {variant} | {megabytes} | {100 * difference:+.2f} % |")
-        if abs(difference) > TOLERANCE:
+        if abs(difference) > TOLERANCES.get(variant, TOLERANCE):
             wrong.append(lines[-1])
     print("\n".join(lines))
     if "BENTPIPE_RECORD" in os.environ:
