@@ -59,7 +59,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(ROOT / file, tree / file)
     # Another version makes other packages for cargo, which otherwise compiles the checkout's again when it next does.
     workspace = (tree / "Cargo.toml").read_text(encoding="utf-8")
-    other, count = re.subn(r'^version = "([^"]+)"$', r'version = "\1-skeleton"', workspace, flags=re.MULTILINE)
+    other, count = re.subn(
+        r'^version = "([^"]+)"$', r'version = "\1-skeleton"', workspace, flags=re.MULTILINE
+    )
     assert count == 1
     (tree / "Cargo.toml").write_text(other, encoding="utf-8")
     for kind in recipes():
