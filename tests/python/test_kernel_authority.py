@@ -27,8 +27,8 @@ ROUND_TRIPS_MS = (40, 500, 1200)
 TOLERANCE = 0.03
 
 #: Over netem alone Westwood comes to 23.07 or 25.23 MB (500 ms), by options of the socket that change nothing else
-#: (docs/decisions/0147-yeah-and-startup.md).
-TOLERANCES = {"westwood": 0.15}
+#: (docs/decisions/0147-yeah-and-startup.md). BBR draws random numbers: two runs over 1200 ms were 6 % apart.
+TOLERANCES = {"westwood": 0.06, "bbr": 0.07}
 
 #: The send buffer never limits: what a packet takes of it depends on the interface, and these here differ.
 SCENARIO = """

@@ -39,7 +39,7 @@ impl Counts {
             involuntary: switches as u64,
             ticks,
             stolen: at(&machine, 7),
-            real_time: policy(&read("/proc/thread-self/stat")).is_some_and(|policy| policy != 0),
+            real_time: policy(&read("/proc/thread-self/stat")).is_some_and(is_real_time),
         }
     }
 }
@@ -47,6 +47,11 @@ impl Counts {
 /// Scheduling policy, field 41 of proc_pid_stat(5); the name in field 2 may contain spaces.
 fn policy(stat: &str) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(41 - 3)?.parse().ok()
+}
+
+/// SCHED_FIFO, SCHED_RR and SCHED_DEADLINE of sched(7); the others are ordinary, batch and idle.
+fn is_real_time(policy: u64) -> bool {
+    matches!(policy, 1 | 2 | 6)
 }
 
 /// What the engine's thread got in a run.
@@ -106,5 +111,6 @@ mod tests {
         let fifo =
             "7 (a (b) c) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 -2 0 1 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 1 0";
         assert_eq!(policy(fifo), Some(1));
+        assert_eq!([0, 1, 2, 3, 5, 6].map(is_real_time), [false, true, true, false, false, true]);
     }
 }
