@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while now < end {
         while topology.advance(now).is_some() {}
         for site in 0..sites {
-            states += routes.tree(site, now, &topology).paths.hops.len() as u64;
+            states += routes.tree(site, now, &topology).paths.costs.len() as u64;
         }
         now += step;
     }
