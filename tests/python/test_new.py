@@ -64,6 +64,15 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert count == 1
     (tree / "Cargo.toml").write_text(other, encoding="utf-8")
+    # The features of the crates of others that all our crates together have, so that they are compiled already. A build
+    # dependency without a build script is not compiled.
+    emu = (tree / "crates/emu/Cargo.toml").read_text(encoding="utf-8")
+    emu, count = re.subn(r'^(nix = .*)"user"\] }$', r'\1"user", "zerocopy"] }', emu, flags=re.MULTILINE)
+    assert count == 1 and "[build-dependencies]" not in emu
+    emu += (
+        '\n[build-dependencies]\nsyn = { version = "3", features = ["extra-traits", "full", "visit-mut"] }\n'
+    )
+    (tree / "crates/emu/Cargo.toml").write_text(emu, encoding="utf-8")
     for kind in recipes():
         name = "link/toy-trace" if kind == "trace" else f"toy-{kind}"
         assert new(tree, kind, name).returncode == 0
