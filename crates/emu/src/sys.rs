@@ -14,7 +14,7 @@ use nix::sched::{unshare, CloneFlags};
 use std::ffi::{CStr, CString, NulError};
 use std::io;
 use std::mem::zeroed;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -106,17 +106,6 @@ pub fn set_ipv4(socket: BorrowedFd<'_>, name: &str, address: Ipv4Addr, prefix: u
         request.ifr_ifru.ifru_netmask = ipv4_address(mask);
         check(libc::ioctl(fd, libc::SIOCSIFNETMASK, &request))
     }
-}
-
-/// Gives the interface with number `index` an IPv6 address. `socket` is an IPv6 socket.
-pub fn set_ipv6(socket: BorrowedFd<'_>, index: u32, address: Ipv6Addr, prefix: u8) -> io::Result<()> {
-    let request = libc::in6_ifreq {
-        ifr6_addr: libc::in6_addr { s6_addr: address.octets() },
-        ifr6_prefixlen: prefix.into(),
-        ifr6_ifindex: index as libc::c_int,
-    };
-    // SAFETY: the call reads an in6_ifreq that lives until the call returns.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFADDR, &request) })
 }
 
 /// Sends everything for which there is no other route of IPv4 out of interface `name`.

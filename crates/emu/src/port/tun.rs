@@ -78,9 +78,9 @@ impl Tun {
         })?;
         sys::bring_up(socket.as_fd(), &config.name, config.mtu)?;
         // A kernel may be built without IPv6.
-        if let (Some(ipv6), Ok(socket)) = (config.ipv6, control_socket(AddressFamily::Inet6)) {
-            sys::set_ipv6(socket.as_fd(), index, ipv6, Plan::IPV6_PREFIX)?;
-            sys::set_ipv6(socket.as_fd(), index, link_local(ipv6), Plan::IPV6_PREFIX)?;
+        if let (Some(ipv6), Ok(_)) = (config.ipv6, control_socket(AddressFamily::Inet6)) {
+            netlink::set_ipv6(index, ipv6, Plan::IPV6_PREFIX)?;
+            netlink::set_ipv6(index, link_local(ipv6), Plan::IPV6_PREFIX)?;
         }
         if config.default_route {
             sys::add_default_route(socket.as_fd(), &CString::new(config.name.as_str())?)?;
