@@ -89,8 +89,8 @@ def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) 
     assert 3 <= len(changed) <= 4 and all(0 < at < 15 for at in changed)
     table = run.table("slots")
     assert table["period"].unique().to_list() == [pytest.approx(SLOT_S, rel=0.01)]
-    # Both ways; the smallest packets take 0.11 ms to be sent, and hosts some tenths, if they are busy more. Levels are 3 ms
-    # and more apart.
+    # Both ways; the smallest packets take 0.11 ms to be sent, and hosts some tenths, if they are busy more. Levels are
+    # 3 ms and more apart.
     for level in table["round_trip"]:
         assert min(abs(level / 2 - one / 1e3) for one in LEVELS) < 1.5e-3
     # The fit has the same slots, and repeats them in the same grid.
