@@ -241,7 +241,7 @@ def compared(bundles: Mapping[str, Run], tcp: Mapping[str, Run]) -> Figure:
     left.set(title="DTN/TCP: bundles over UDP", xlabel="time (s)", ylabel="measures received")
     right.set(title="TCP from the sink to Earth", xlabel="time (s)")
     for axes in (left, right):
-        axes.legend(title="one-way delay", fontsize="small", alignment="left")
+        axes.legend(loc="upper left", title="one-way delay", fontsize="small", alignment="left")
     return figure
 
 
@@ -255,7 +255,7 @@ def interrupted(runs: Mapping[int, Run]) -> Figure:
     for number, (buffer, run) in enumerate(runs.items()):
         _draw(axes, _times(run), f"{buffer}", _style(number))
     axes.set(title="200 s one way, 10 measures a second", xlabel="time (s)", ylabel="measures received")
-    axes.legend(title="packets held", fontsize="small", alignment="left")
+    axes.legend(loc="upper left", title="packets held", fontsize="small", alignment="left")
     return figure
 
 
