@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bentpipe as bp
+import numpy as np
 import pytest
 from bentpipe.guest import current
 from guests import guests
@@ -26,9 +28,12 @@ ROUND_TRIPS_MS = (40, 500, 1200)
 #: Allowed difference of the bytes acknowledged.
 TOLERANCE = 0.03
 
-#: Over netem alone Westwood comes to 23.07 or 25.23 MB (500 ms), by options of the socket that change nothing else
-#: (docs/decisions/0147-yeah-and-startup.md). BBR draws random numbers: two runs over 1200 ms were 6 % apart.
-TOLERANCES = {"westwood": 0.06, "bbr": 0.07}
+#: Cases in which Westwood differs by more, for which no cause was found: over netem alone it comes to 23.07 or 25.23 MB
+#: (500 ms), by options of the socket that change nothing else (docs/decisions/0147-yeah-and-startup.md).
+KNOWN_TO_DIFFER = {(500, "westwood"), (1200, "westwood")}
+
+#: BBR draws random numbers: its runs, whose means may be two standard errors of their difference apart.
+RUNS = {"bbr": 5}
 
 #: The send buffer never limits: what a packet takes of it depends on the interface, and these here differ.
 SCENARIO = """
@@ -71,12 +76,12 @@ def by_netem(congestion: str, rtt_ms: int) -> int:
     return int(said[1])
 
 
-def by_ours(congestion: str, rtt_ms: int, out: Path) -> int:
+def by_ours(congestion: str, rtt_ms: int, seed: int, out: Path) -> int:
     """Returns the bytes acknowledged over our link."""
     text = SCENARIO.format(
         seconds=SECONDS, rate=RATE, delay=rtt_ms / 2, packets=waiting(rtt_ms), congestion=congestion
     )
-    run = bp.emulate(tomllib.loads(text), out=out, clock="kernel")
+    run = bp.emulate(tomllib.loads(text), out=out, clock="kernel", seed=seed)
     assert run.fidelity["verdict"] == "valid" and run.fidelity["lost"] == 0
     return int(run.trace("acknowledged")["acknowledged"][-1])
 
@@ -86,19 +91,26 @@ def by_ours(congestion: str, rtt_ms: int, out: Path) -> int:
 def test_our_link_does_what_netem_does(tmp_path: Path) -> None:
     cases = [(rtt, variant) for rtt in ROUND_TRIPS_MS for variant in VARIANTS]
 
-    def both(case: tuple[int, str]) -> tuple[int, int]:
+    def both(case: tuple[int, str]) -> list[tuple[int, int]]:
         rtt, variant = case
-        return by_netem(variant, rtt), by_ours(variant, rtt, tmp_path / f"{variant}-{rtt}")
+        return [
+            (by_netem(variant, rtt), by_ours(variant, rtt, seed, tmp_path / f"{variant}-{rtt}-{seed}"))
+            for seed in range(1, RUNS.get(variant, 1) + 1)
+        ]
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = dict(zip(cases, pool.map(both, cases), strict=True))
     lines = ["| RTT | variant | netem | bentpipe | difference |", "| --- | --- | --- | --- | --- |"]
     wrong = []
-    for (rtt, variant), (netem, ours) in outcomes.items():
+    for (rtt, variant), runs in outcomes.items():
+        netem, ours = np.mean(runs, axis=0)
         difference = ours / netem - 1
+        error = math.hypot(*np.std(runs, axis=0, ddof=1)) / math.sqrt(len(runs)) if len(runs) > 1 else 0.0
         megabytes = f"{netem / 1e6:.2f} MB | {ours / 1e6:.2f} MB"
         lines.append(f"| {rtt} ms | {variant} | {megabytes} | {100 * difference:+.2f} % |")
-        if abs(difference) > TOLERANCES.get(variant, TOLERANCE):
+        # One that agrees is to leave the list.
+        agrees = abs(difference) <= max(TOLERANCE, 2 * error / netem)
+        if agrees == ((rtt, variant) in KNOWN_TO_DIFFER):
             wrong.append(lines[-1])
     print("\n".join(lines))
     if "BENTPIPE_RECORD" in os.environ:

@@ -88,6 +88,7 @@ def test_netpipe_finds_the_delay_and_the_rate(bentpipe: Bentpipe, tmp_path: Path
     assert rate < RATE / 1e6
 
 
+@pytest.mark.alone
 @needs("tshark", "ping")
 def test_tshark_sees_in_a_host_what_the_link_did(bentpipe: Bentpipe, tmp_path: Path) -> None:
     bentpipe("up", "geo", *LINK)
@@ -118,9 +119,8 @@ def test_tshark_sees_in_a_host_what_the_link_did(bentpipe: Bentpipe, tmp_path: P
     ).stdout
     times = [(float(time), kind) for time, kind in (line.split() for line in text.splitlines())]
     assert [kind for _, kind in times] == ["8", "0"] * 3
-    took = [answered - asked for (asked, _), (answered, _) in zip(times[::2], times[1::2], strict=True)]
-    # A busy machine answers late, never early.
-    assert min(took) == pytest.approx(2 * DELAY_S, abs=0.005)
+    for (asked, _), (answered, _) in zip(times[::2], times[1::2], strict=True):
+        assert answered - asked == pytest.approx(2 * DELAY_S, abs=0.005)
 
 
 @needs("chromium")

@@ -76,7 +76,7 @@ return = { rate = "20 Mbit/s", delay = "30 ms", trace = { samples = { file = "le
 )
 
 
-@pytest.mark.quiet
+@pytest.mark.alone
 @networks
 def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) -> None:
     rows = "".join(f"{number * SLOT_S},{level / 1e3}\n" for number, level in enumerate(LEVELS))
@@ -89,10 +89,9 @@ def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) 
     assert 3 <= len(changed) <= 4 and all(0 < at < 15 for at in changed)
     table = run.table("slots")
     assert table["period"].unique().to_list() == [pytest.approx(SLOT_S, rel=0.01)]
-    # Both ways; the smallest packets take 0.11 ms to be sent, and hosts some tenths, if they are busy more. Levels are
-    # 3 ms and more apart.
+    # Both ways; the smallest packets take 0.11 ms to be sent, and hosts some tenths.
     for level in table["round_trip"]:
-        assert min(abs(level / 2 - one / 1e3) for one in LEVELS) < 1.5e-3
+        assert min(abs(level / 2 - one / 1e3) for one in LEVELS) < 1e-3
     # The fit has the same slots, and repeats them in the same grid.
     out = tmp_path / "fitted.toml"
     answer = CliRunner().invoke(app, ["fit", str(run.path), "--model", "fitted", "--out", str(out)])

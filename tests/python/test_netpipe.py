@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import statistics
 import sys
 from pathlib import Path
 
@@ -72,7 +71,7 @@ def test_the_application_runs_over_real_sockets(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.quiet
+@pytest.mark.alone
 @networks
 @needs_nptcp
 def test_the_real_program_through_run_takes_as_long_as_simulated(bentpipe: Bentpipe, tmp_path: Path) -> None:
@@ -86,9 +85,8 @@ def test_the_real_program_through_run_takes_as_long_as_simulated(bentpipe: Bentp
     run = bp.simulate(ISLANDS, overrides=[legs(10), linux], out=tmp_path / "simulated")
     simulated = {block.size: block.time_s for block in blocks(run)}
     assert [block.size for block in measured] == [size for size in simulated if size <= 2048]
-    ratios = [block.time_s / simulated[block.size] for block in measured]
-    # A busy machine takes half a millisecond to wake the programs and the network, and for single blocks more.
-    assert min(ratios) > 0.8 and statistics.median(ratios) < 1.2
+    # Half a millisecond is what a busy machine takes to wake the programs and the network.
+    assert all(abs(block.time_s / simulated[block.size] - 1) < 0.2 for block in measured)
 
 
 @pytest.mark.quiet
