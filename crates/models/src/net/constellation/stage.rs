@@ -216,7 +216,7 @@ impl Constellation {
             }
             Hop::Isl { way, to } => {
                 let isl = way / 2;
-                debug_assert!(self.topology.isls[isl as usize].up, "no packet takes a link that is down");
+                assert!(self.topology.isls[isl as usize].up, "no packet takes a link that is down");
                 let to = Taker::Satellite(to);
                 Some(Leg { carrier: self.across(way), ends: Ends::Isl(isl), to })
             }
