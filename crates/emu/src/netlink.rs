@@ -1,51 +1,131 @@
-//! What the kernel lets only rtnetlink(7) do: in a user namespace of our own the ioctl asks for root, or it lacks an option.
+//! Messages of netlink(7), and what the kernel lets only rtnetlink(7) do: in a user namespace of our own the ioctl asks for root,
+//! or it lacks an option.
+//!
+//! A message is a header (length, type, flags, sequence number, port), a header of its family, and attributes, each with its
+//! length and type before it and padded to four bytes.
 
 use nix::sys::socket::{recv, send, socket, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
 use std::io;
 use std::net::Ipv6Addr;
 use std::os::fd::AsRawFd;
 
+/// Bytes of the header that all messages have.
+pub const HEADER: usize = 16;
+
+/// The attributes of a message that is being written.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes {
+    /// As they are sent.
+    pub bytes: Vec<u8>,
+}
+
+impl Attributes {
+    /// Starts a message without attributes.
+    pub fn new() -> Attributes {
+        Attributes::default()
+    }
+
+    /// Adds an attribute of this kind whose value is these bytes.
+    #[must_use]
+    pub fn bytes(mut self, kind: u16, value: &[u8]) -> Attributes {
+        self.bytes.extend((4 + value.len() as u16).to_ne_bytes());
+        self.bytes.extend(kind.to_ne_bytes());
+        self.bytes.extend(value);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        self
+    }
+
+    /// Adds a number of 32 bits.
+    #[must_use]
+    pub fn u32(self, kind: u16, value: u32) -> Attributes {
+        self.bytes(kind, &value.to_ne_bytes())
+    }
+
+    /// Adds a number of 64 bits.
+    #[must_use]
+    pub fn u64(self, kind: u16, value: u64) -> Attributes {
+        self.bytes(kind, &value.to_ne_bytes())
+    }
+
+    /// Adds a text with the zero at its end.
+    #[must_use]
+    pub fn text(self, kind: u16, value: &str) -> Attributes {
+        let mut bytes = value.as_bytes().to_vec();
+        bytes.push(0);
+        self.bytes(kind, &bytes)
+    }
+
+    /// Adds an attribute that is there or not.
+    #[must_use]
+    pub fn flag(self, kind: u16) -> Attributes {
+        self.bytes(kind, &[])
+    }
+
+    /// Adds attributes as one.
+    #[must_use]
+    pub fn nested(self, kind: u16, inner: &Attributes) -> Attributes {
+        self.bytes(kind | libc::NLA_F_NESTED as u16, &inner.bytes)
+    }
+}
+
+/// The value of the attribute of this kind, of those that begin `rest`; `None` if there is none.
+pub fn attribute(mut rest: &[u8], kind: u16) -> Option<&[u8]> {
+    while rest.len() >= 4 {
+        let length = usize::from(u16::from_ne_bytes([rest[0], rest[1]]));
+        let this = u16::from_ne_bytes([rest[2], rest[3]]) & !(libc::NLA_F_NESTED as u16);
+        let value = rest.get(4..length)?;
+        if this == kind {
+            return Some(value);
+        }
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    None
+}
+
+/// A message of type `kind` with the header of its family and its attributes.
+pub fn message(kind: u16, flags: u16, sequence: u32, header: &[u8], attributes: &Attributes) -> Vec<u8> {
+    let length = HEADER + header.len() + attributes.bytes.len();
+    let mut message = Vec::with_capacity(length);
+    message.extend((length as u32).to_ne_bytes());
+    message.extend(kind.to_ne_bytes());
+    message.extend(flags.to_ne_bytes());
+    message.extend(sequence.to_ne_bytes());
+    message.extend([0; 4]);
+    message.extend(header);
+    message.extend(&attributes.bytes);
+    message
+}
+
 /// Sets how many packets may wait in interface number `index` of this thread's namespace.
 pub fn set_queue(index: u32, packets: u32) -> io::Result<()> {
     // ifinfomsg: family, padding, device type, index, flags, changed flags.
-    let mut body = vec![0; 4];
-    body.extend(index.to_ne_bytes());
-    body.extend([0; 8]);
-    // rtattr: length, type, value.
-    body.extend(8u16.to_ne_bytes());
-    body.extend(libc::IFLA_TXQLEN.to_ne_bytes());
-    body.extend(packets.to_ne_bytes());
-    ask(libc::RTM_NEWLINK, 0, &body)
+    let mut header = [0; 16];
+    header[4..8].copy_from_slice(&index.to_ne_bytes());
+    ask(libc::RTM_NEWLINK, 0, &header, &Attributes::new().u32(libc::IFLA_TXQLEN, packets))
 }
 
 /// Gives interface number `index` of this thread's namespace an IPv6 address that programs can use at once: without the
 /// search for duplicates, which marks it as tentative until a thread of the kernel has run, and which nobody would answer.
 pub fn set_ipv6(index: u32, address: Ipv6Addr, prefix: u8) -> io::Result<()> {
     // ifaddrmsg: family, length of the prefix, flags, scope, index.
-    let mut body = vec![libc::AF_INET6 as u8, prefix, (libc::IFA_F_NODAD | libc::IFA_F_PERMANENT) as u8, 0];
-    body.extend(index.to_ne_bytes());
-    body.extend(20u16.to_ne_bytes());
-    body.extend(libc::IFA_LOCAL.to_ne_bytes());
-    body.extend(address.octets());
-    ask(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &body)
+    let flags = (libc::IFA_F_NODAD | libc::IFA_F_PERMANENT) as u8;
+    let mut header = [libc::AF_INET6 as u8, prefix, flags, 0, 0, 0, 0, 0];
+    header[4..].copy_from_slice(&index.to_ne_bytes());
+    let attributes = Attributes::new().bytes(libc::IFA_LOCAL, &address.octets());
+    ask(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &header, &attributes)
 }
 
 /// Sends a request and waits for the kernel's answer.
-fn ask(kind: u16, flags: i32, body: &[u8]) -> io::Result<()> {
-    let mut request = Vec::with_capacity(16 + body.len());
-    // nlmsghdr: length, type, flags, sequence number, port.
-    request.extend((16 + body.len() as u32).to_ne_bytes());
-    request.extend(kind.to_ne_bytes());
-    request.extend(((libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags) as u16).to_ne_bytes());
-    request.extend([0; 8]);
-    request.extend(body);
+fn ask(kind: u16, flags: i32, header: &[u8], attributes: &Attributes) -> io::Result<()> {
+    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags) as u16;
+    let request = message(kind, flags, 0, header, attributes);
     let closes = SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Netlink, SockType::Raw, closes, SockProtocol::NetlinkRoute)?;
     send(socket.as_raw_fd(), &request, MsgFlags::empty())?;
     let mut answer = [0; 256];
     let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
     // nlmsghdr, then nlmsgerr, which begins with the error's number below zero.
-    let error = answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok());
+    let error = answer[..length].get(HEADER..HEADER + 4).and_then(|bytes| bytes.try_into().ok());
     match error.map(i32::from_ne_bytes) {
         Some(0) => Ok(()),
         Some(error) => Err(io::Error::from_raw_os_error(-error)),

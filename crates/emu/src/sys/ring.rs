@@ -27,11 +27,13 @@ const TIMER: u64 = 3;
 const QUIET: u64 = 4;
 /// The timer's new time.
 const ALARM: u64 = 5;
+/// Data of a socket is read and thrown away.
 const DISCARD: u64 = 6;
-const ASK: u64 = 8;
-const ANSWER: u64 = 9;
 /// The mark between what happens because of the ring's own writes and what comes later.
 const MARK: u64 = 7;
+/// A question is sent, and its answer received.
+const ASK: u64 = 8;
+const ANSWER: u64 = 9;
 
 /// Bytes that one entry discards at most.
 const CHUNK: usize = 256 << 10;

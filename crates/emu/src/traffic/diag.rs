@@ -2,14 +2,13 @@
 //! messages of a socket, so that a ring can exchange them in the call that writes a packet.
 
 use super::info::Info;
+use crate::netlink::{attribute, message, Attributes, HEADER};
 use crate::observer::QUESTION;
 use nix::sys::socket::{socket, AddressFamily, SockFlag, SockProtocol, SockType};
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 
-/// Bytes of `struct nlmsghdr`.
-const HEADER: usize = 16;
 /// Bytes of `struct inet_diag_msg`, with which an answer begins; attributes follow.
 const MESSAGE: usize = 72;
 /// The type of questions and answers (<linux/sock_diag.h>).
@@ -30,41 +29,28 @@ pub fn open() -> io::Result<OwnedFd> {
 
 /// The question for the connection of a socket with the address `local` to `remote`.
 pub fn question(local: SocketAddrV4, remote: SocketAddrV4) -> [u8; QUESTION] {
-    // A header and a `struct inet_diag_req_v2`.
-    const { assert!(QUESTION == HEADER + 56) };
-    let mut bytes = [0; QUESTION];
-    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-    // nlmsghdr: length, type, flags.
-    put(0, &(QUESTION as u32).to_ne_bytes());
-    put(4, &SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    put(6, &(libc::NLM_F_REQUEST as u16).to_ne_bytes());
-    // inet_diag_req_v2: family, protocol, attributes wanted, padding, states.
-    put(HEADER, &[libc::AF_INET as u8, libc::IPPROTO_TCP as u8, 1 << (INET_DIAG_INFO - 1), 0]);
-    put(HEADER + 4, &u32::MAX.to_ne_bytes());
-    // inet_diag_sockid: ports, addresses of 16 bytes, interface, and a cookie, where all ones are any.
-    put(HEADER + 8, &local.port().to_be_bytes());
-    put(HEADER + 10, &remote.port().to_be_bytes());
-    put(HEADER + 12, &local.ip().octets());
-    put(HEADER + 28, &remote.ip().octets());
-    put(HEADER + 48, &[0xff; 8]);
-    bytes
+    // inet_diag_req_v2: family, protocol, attributes wanted, padding, states, and an inet_diag_sockid of ports, addresses of 16
+    // bytes, interface, and a cookie, where all ones are any.
+    let mut header = [0; QUESTION - HEADER];
+    let mut put = |at: usize, value: &[u8]| header[at..at + value.len()].copy_from_slice(value);
+    put(0, &[libc::AF_INET as u8, libc::IPPROTO_TCP as u8, 1 << (INET_DIAG_INFO - 1), 0]);
+    put(4, &u32::MAX.to_ne_bytes());
+    put(8, &local.port().to_be_bytes());
+    put(10, &remote.port().to_be_bytes());
+    put(12, &local.ip().octets());
+    put(28, &remote.ip().octets());
+    put(48, &[0xff; 8]);
+    let message = message(SOCK_DIAG_BY_FAMILY, libc::NLM_F_REQUEST as u16, 0, &header, &Attributes::new());
+    message.try_into().expect("it has this length")
 }
 
 /// The state in an answer; `None` if it says that there is no such connection, or tells of the socket that listens for it.
 pub fn answered(answer: &[u8]) -> Option<Info> {
-    let word = |at: usize| Some(u16::from_ne_bytes(answer.get(at..at + 2)?.try_into().ok()?));
-    if word(4)? != SOCK_DIAG_BY_FAMILY || *answer.get(HEADER + 1)? == LISTEN {
+    let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
+    if kind != SOCK_DIAG_BY_FAMILY || *answer.get(HEADER + 1)? == LISTEN {
         return None;
     }
-    let mut at = HEADER + MESSAGE;
-    loop {
-        // rtattr: length, type, value, up to the next multiple of four.
-        let (length, kind) = (usize::from(word(at)?), word(at + 2)?);
-        if kind == INET_DIAG_INFO {
-            return Some(Info::from_bytes(answer.get(at + 4..at + length)?));
-        }
-        at += length.max(4).next_multiple_of(4);
-    }
+    attribute(answer.get(HEADER + MESSAGE..)?, INET_DIAG_INFO).map(Info::from_bytes)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! sends after a silence, and has a row for each acknowledgment that changes something and for each time-out, without any
 //! program in the kernel.
 //!
-//! It also discards the data that comes for applications that only count it ([`Watched::discard`]), so that no other thread is
-//! woken for it: a packet, and what becomes of it at the receiving socket, are one system call.
+//! It also discards the data that comes for applications that only count it ([`Watched::discard`]). One system call of the
+//! engine's thread then writes the packet and empties the receiving socket, and no other thread wakes.
 //!
 //! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt. By equation 2.3 of RFC
 //! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of rounding.

@@ -1,9 +1,9 @@
 //! Generic netlink: requests to the kernel's families, and what they send without being asked.
 //!
-//! A message is a netlink header (length, type, flags, sequence number, port), a header of the family (command, version)
-//! and attributes, each with its length and type before it and padded to four bytes. Source: the kernel's documentation,
+//! A [message](crate::netlink) has a header of the family (command, version) before its attributes. Source: the kernel's documentation,
 //! "Introduction to Netlink" (userspace-api/netlink/intro).
 
+use crate::netlink::{attribute, message, Attributes};
 use nix::errno::Errno;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{
@@ -19,68 +19,12 @@ const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
 const FAMILY_NAME: u16 = 2;
 
-const HEADER: usize = 20;
 /// Longer than any message: a frame of 2.3 kbyte and its attributes.
 const LONGEST: usize = 32_768;
 /// Milliseconds that an answer is waited for; the kernel gives it before the request's call returns.
 const PATIENCE: u16 = 2000;
 /// Bytes of messages that may wait to be read.
 const WAITING: usize = 8 << 20;
-
-/// The attributes of a message that is being written.
-#[derive(Clone, Debug, Default)]
-pub struct Attributes {
-    bytes: Vec<u8>,
-}
-
-impl Attributes {
-    /// Starts a message without attributes.
-    pub fn new() -> Attributes {
-        Attributes::default()
-    }
-
-    /// Adds an attribute of this kind whose value is these bytes.
-    #[must_use]
-    pub fn bytes(mut self, kind: u16, value: &[u8]) -> Attributes {
-        self.bytes.extend((4 + value.len() as u16).to_ne_bytes());
-        self.bytes.extend(kind.to_ne_bytes());
-        self.bytes.extend(value);
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-        self
-    }
-
-    /// Adds a number of 32 bits.
-    #[must_use]
-    pub fn u32(self, kind: u16, value: u32) -> Attributes {
-        self.bytes(kind, &value.to_ne_bytes())
-    }
-
-    /// Adds a number of 64 bits.
-    #[must_use]
-    pub fn u64(self, kind: u16, value: u64) -> Attributes {
-        self.bytes(kind, &value.to_ne_bytes())
-    }
-
-    /// Adds a text with the zero at its end.
-    #[must_use]
-    pub fn text(self, kind: u16, value: &str) -> Attributes {
-        let mut bytes = value.as_bytes().to_vec();
-        bytes.push(0);
-        self.bytes(kind, &bytes)
-    }
-
-    /// Adds an attribute that is there or not.
-    #[must_use]
-    pub fn flag(self, kind: u16) -> Attributes {
-        self.bytes(kind, &[])
-    }
-
-    /// Adds attributes as one.
-    #[must_use]
-    pub fn nested(self, kind: u16, inner: &Attributes) -> Attributes {
-        self.bytes(kind | libc::NLA_F_NESTED as u16, &inner.bytes)
-    }
-}
 
 /// A message that was received.
 #[derive(Clone, Copy, Debug)]
@@ -95,17 +39,7 @@ pub struct Message<'a> {
 impl<'a> Message<'a> {
     /// The value of an attribute.
     pub fn get(&self, kind: u16) -> Option<&'a [u8]> {
-        let mut rest = self.attributes;
-        while rest.len() >= 4 {
-            let length = usize::from(u16::from_ne_bytes([rest[0], rest[1]]));
-            let this = u16::from_ne_bytes([rest[2], rest[3]]) & !(libc::NLA_F_NESTED as u16);
-            let value = rest.get(4..length)?;
-            if this == kind {
-                return Some(value);
-            }
-            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-        }
-        None
+        attribute(self.attributes, kind)
     }
 
     /// The attributes within an attribute.
@@ -204,15 +138,8 @@ impl Socket {
     }
 
     fn write(&mut self, family: u16, command: u8, attributes: &Attributes, flags: u16) -> io::Result<()> {
-        let mut message = Vec::with_capacity(HEADER + attributes.bytes.len());
-        message.extend(((HEADER + attributes.bytes.len()) as u32).to_ne_bytes());
-        message.extend(family.to_ne_bytes());
-        message.extend(flags.to_ne_bytes());
-        message.extend(self.sequence.to_ne_bytes());
-        message.extend([0; 4]);
         // The version of all families so far is 1.
-        message.extend([command, 1, 0, 0]);
-        message.extend(&attributes.bytes);
+        let message = message(family, flags, self.sequence, &[command, 1, 0, 0], attributes);
         send(self.socket.as_raw_fd(), &message, MsgFlags::empty())?;
         Ok(())
     }

@@ -4,10 +4,11 @@
 //! look for it, authenticate and associate. Stations need one request, `CONNECT`; the kernel does the rest. A station that has lost its
 //! access point is told again.
 
-use super::genetlink::{Attributes, Received, Socket};
+use super::genetlink::{Received, Socket};
 use super::management::{self, Frames};
 use super::nl80211;
 use super::radio::{address, bring_up, channel, choose_rates, interface, width, Radio, SSID};
+use crate::netlink::Attributes;
 use bentpipe_models::mac::wifi::config::Config;
 use nix::errno::Errno;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};

@@ -5,9 +5,10 @@
 //! back-off, retransmissions, acknowledgments. How often each rate was tried goes back, from which the kernel's rate control learns.
 
 use super::frame::{parse, Aggregate, Counts, Sent};
-use super::genetlink::{Attributes, Received, Socket};
+use super::genetlink::{Received, Socket};
 use super::radio::{address, hwsim};
 use crate::clock::{Clock, Timing};
+use crate::netlink::Attributes;
 use crate::wait::Wait;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use bentpipe_models::channel::{Errors, Frame};

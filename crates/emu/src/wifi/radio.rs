@@ -1,10 +1,11 @@
 //! The kernel's radios: simulated ones (mac80211_hwsim), each in a namespace of its own. Those of a network without an access point join
 //! one ad hoc network; what the others do is in [`super::infrastructure`].
 
-use super::genetlink::{Attributes, Message, Socket};
+use super::genetlink::{Message, Socket};
 use super::nl80211;
 use crate::error::{Doing, Error};
 use crate::namespace::{control_socket, Namespace};
+use crate::netlink::Attributes;
 use crate::sys;
 use bentpipe_models::mac::wifi::config::{speeds, Config, Standard};
 use nix::net::if_::if_nameindex;
