@@ -8,6 +8,8 @@ use nix::sys::socket::{recv, send, socket, AddressFamily, MsgFlags, SockFlag, So
 use std::io;
 use std::net::Ipv6Addr;
 use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Bytes of the header that all messages have.
 pub const HEADER: usize = 16;
@@ -104,31 +106,65 @@ pub fn set_queue(index: u32, packets: u32) -> io::Result<()> {
     ask(libc::RTM_NEWLINK, 0, &header, &Attributes::new().u32(libc::IFLA_TXQLEN, packets))
 }
 
-/// Gives interface number `index` of this thread's namespace an IPv6 address that programs can use at once: without the
-/// search for duplicates, which marks it as tentative until a thread of the kernel has run, and which nobody would answer.
+/// Gives interface number `index`, which is up, of this thread's namespace an IPv6 address that programs can use at once: without
+/// the search for duplicates, which marks it as tentative until a thread of the kernel has run, and which nobody would answer.
+///
+/// What is sent to the address arrives only when another thread of the kernel has added the local route to it, so this waits for
+/// the route.
+///
+/// # Errors
+/// The kernel refuses the address, or has not added the route after ten seconds.
+#[allow(clippy::disallowed_methods, reason = "a thread of the kernel is waited for")]
 pub fn set_ipv6(index: u32, address: Ipv6Addr, prefix: u8) -> io::Result<()> {
     // ifaddrmsg: family, length of the prefix, flags, scope, index.
     let flags = (libc::IFA_F_NODAD | libc::IFA_F_PERMANENT) as u8;
     let mut header = [libc::AF_INET6 as u8, prefix, flags, 0, 0, 0, 0, 0];
     header[4..].copy_from_slice(&index.to_ne_bytes());
     let attributes = Attributes::new().bytes(libc::IFA_LOCAL, &address.octets());
-    ask(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &header, &attributes)
+    ask(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &header, &attributes)?;
+    let end = Instant::now() + Duration::from_secs(10);
+    while !is_local(address)? {
+        if Instant::now() > end {
+            let message = format!("the kernel has not added the route to its own address {address} in 10 s");
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
 }
 
-/// Sends a request and waits for the kernel's answer.
+/// Whether this thread's namespace receives what is sent to this address.
+fn is_local(address: Ipv6Addr) -> io::Result<bool> {
+    // rtmsg: family, lengths of the prefixes, class, table, protocol, scope, type, flags.
+    let mut header = [0; 12];
+    header[..2].copy_from_slice(&[libc::AF_INET6 as u8, 128]);
+    let attributes = Attributes::new().bytes(libc::RTA_DST, &address.octets());
+    let answer = exchange(libc::RTM_GETROUTE, 0, &header, &attributes)?;
+    let kind = answer.get(4..6).map(|bytes| u16::from_ne_bytes([bytes[0], bytes[1]]));
+    // Anything else is an error: there is no route yet.
+    Ok(kind == Some(libc::RTM_NEWROUTE) && answer.get(HEADER + 7) == Some(&libc::RTN_LOCAL))
+}
+
+/// Asks for a change and waits until the kernel has made it.
 fn ask(kind: u16, flags: i32, header: &[u8], attributes: &Attributes) -> io::Result<()> {
-    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags) as u16;
-    let request = message(kind, flags, 0, header, attributes);
-    let closes = SockFlag::SOCK_CLOEXEC;
-    let socket = socket(AddressFamily::Netlink, SockType::Raw, closes, SockProtocol::NetlinkRoute)?;
-    send(socket.as_raw_fd(), &request, MsgFlags::empty())?;
-    let mut answer = [0; 256];
-    let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+    let answer = exchange(kind, libc::NLM_F_ACK | flags, header, attributes)?;
     // nlmsghdr, then nlmsgerr, which begins with the error's number below zero.
-    let error = answer[..length].get(HEADER..HEADER + 4).and_then(|bytes| bytes.try_into().ok());
+    let error = answer.get(HEADER..HEADER + 4).and_then(|bytes| bytes.try_into().ok());
     match error.map(i32::from_ne_bytes) {
         Some(0) => Ok(()),
         Some(error) => Err(io::Error::from_raw_os_error(-error)),
         None => Err(io::Error::other("rtnetlink gave no answer")),
     }
+}
+
+/// Sends a request and waits for the kernel's first answer.
+fn exchange(kind: u16, flags: i32, header: &[u8], attributes: &Attributes) -> io::Result<Vec<u8>> {
+    let request = message(kind, libc::NLM_F_REQUEST as u16 | flags as u16, 0, header, attributes);
+    let closes = SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Netlink, SockType::Raw, closes, SockProtocol::NetlinkRoute)?;
+    send(socket.as_raw_fd(), &request, MsgFlags::empty())?;
+    let mut answer = vec![0; 512];
+    let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+    answer.truncate(length);
+    Ok(answer)
 }

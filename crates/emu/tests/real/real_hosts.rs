@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "the real clock is what is tested")]
 
 use bentpipe_core::address::Plan;
-use bentpipe_core::Recorder;
+use bentpipe_core::{NodeId, Recorder};
 use bentpipe_emu::port::{tun, Port};
 use bentpipe_emu::{Bridge, Clock, Namespace};
 use bentpipe_engine::scenario::Scenario;
@@ -85,4 +85,31 @@ fn datagrams_of_all_sizes_cross_in_the_time_that_the_model_says() {
     assert!(bridge.lateness().count() >= 12);
     println!("late p50 {:?} max {:?}", bridge.lateness().percentile(50.0), bridge.lateness().max());
     assert!(bridge.network().out().totals().dropped.is_empty());
+}
+
+#[test]
+fn an_ipv6_address_receives_as_soon_as_its_interface_is_there() {
+    let address = Plan::default().ipv6(NodeId(0));
+    // The kernel may be quick by chance.
+    for _ in 0..5 {
+        let namespace = match Namespace::new() {
+            Ok(namespace) => namespace,
+            Err(error) => return skipped(format!("no network namespaces: {error}")),
+        };
+        let config = tun::Config {
+            name: "sat0".to_owned(),
+            mtu: 1500,
+            ipv4: Plan::default().ipv4(NodeId(0)),
+            ipv6: Some(address),
+            default_route: true,
+        };
+        let arrived = namespace.within(|| {
+            let _port = tun::Tun::here(&config).unwrap();
+            let socket = UdpSocket::bind((address, 9)).unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            socket.send_to(b"here", (address, 9)).unwrap();
+            socket.recv(&mut [0; 10])
+        });
+        assert_eq!(arrived.unwrap().unwrap(), 4);
+    }
 }
