@@ -10,7 +10,7 @@ pub const QUESTION: usize = 72;
 /// What an [`Observer`] has to do with a packet that a host gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Look {
-    /// Nothing.
+    /// It asks for nothing.
     Nothing,
     /// It looks at the host as soon as the host has the packet ([`Observer::got`]), with the answer to a question if there is one.
     AtHost(Option<Question>),
@@ -24,7 +24,7 @@ pub enum Look {
 pub struct Question {
     /// The socket, which stays open.
     pub socket: RawFd,
-    /// The question.
+    /// What is sent to the socket.
     pub bytes: [u8; QUESTION],
 }
 
