@@ -128,7 +128,7 @@ fn tunnel(live: &Live) -> Tunnel {
 
 /// Waits until the tunnel is known to take about that many milliseconds.
 fn wait_until_known(live: &Live, delay: u64) {
-    while (tunnel(live).one_way_s * 1e3 - delay as f64).abs() > 0.4 {
+    while (tunnel(live).one_way_s * 1e3 - delay as f64).abs() > 0.2 {
         thread::sleep(Duration::from_millis(50));
     }
 }
