@@ -127,7 +127,7 @@ def _six_curves(
     from matplotlib.lines import Line2D
 
     figure, (axes,) = panels([4.2])
-    handles = []
+    handles = {}
     for congestion in CONGESTIONS:
         for scheme in BACK_TO_FRONT:
             hollow = congestion == "vegas"
@@ -140,11 +140,14 @@ def _six_curves(
                 "linewidth": 1.0,
             }
             draw(axes, series[Curve(direction, congestion, scheme)], style)
-            handles.append(Line2D([], [], **style, label=f"{congestion.capitalize()}/{scheme.upper()}"))
+            name = f"{congestion.capitalize()}/{scheme.upper()}"
+            handles[congestion, scheme] = Line2D([], [], **style, label=name)
+    # A legend is filled by columns: one per scheme, Reno above Vegas.
+    named = [handles[congestion, scheme] for scheme in SCHEMES for congestion in CONGESTIONS]
     if direction == "forward" or top is None:
-        handles.append(Line2D([], [], color=INK, linestyle=":", label="equations 1 to 11"))
+        named.append(Line2D([], [], color=INK, linestyle=":", label="equations 1 to 11"))
     if marked:
-        handles.append(
+        named.append(
             Line2D(
                 [],
                 [],
@@ -161,7 +164,7 @@ def _six_curves(
     axes.set_xlabel("time (s)")
     axes.set_xlim(0, end_s)
     axes.set_ylim(bottom, top)
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    figure.legend(handles=named, loc="outside lower center", ncols=4)
     return figure
 
 

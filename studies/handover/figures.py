@@ -31,7 +31,7 @@ def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course 
     for number, (version, course) in enumerate(courses.items()):
         begin = number * _EVERY_S / len(courses)
         style: dict[str, Any] = {"color": _COLOURS[version], "marker": _MARKS[version], "linestyle": "-"}
-        lines.append((version, course, begin, style))
+        lines.append((version.capitalize(), course, begin, style))
     if proxied is not None:
         style = {"color": INK, "marker": "x", "linestyle": _DASHES}
         lines.append(("proxy with Hybla", proxied, 2.0, style))

@@ -37,7 +37,8 @@ def _shades(count: int) -> list[tuple[float, float, float, float]]:
     return [colormaps["viridis"](0.9 * index / max(count - 1, 1)) for index in range(count)]
 
 
-def _single(axes: Axes, x: str, y: str = THROUGHPUT, *, logarithmic: bool = True) -> None:
+def _single(axes: Axes, title: str, x: str, y: str = THROUGHPUT, *, logarithmic: bool = True) -> None:
+    axes.set_title(title)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     if logarithmic:
@@ -63,7 +64,7 @@ def signature(
         axes.plot(times, [rate / MEGABIT for rate in rates], color=colour, linestyle=PREDICTED, linewidth=0.8)
     times, rates = [time for _, time in paper], [8 * size / time / MEGABIT for size, time in paper]
     axes.plot(times, rates, "x", color=INK, markersize=4, label="paper, table 1")
-    _single(axes, "time of a block (s)", logarithmic=False)
+    _single(axes, "Ping-pong at RTT 400 ms", "time of a block (s)", logarithmic=False)
     legend(axes)
     return figure
 
@@ -92,7 +93,7 @@ def by_block(
                 axes.plot([], [], marker, color=INK, fillstyle="none", label=f"NPtcp, {clock} clock")
     x, y = [size for size, _ in paper], [8 * size / time / MEGABIT for size, time in paper]
     axes.plot(x, y, "x", color=INK, markersize=4, label="paper, RTT 400 ms")
-    _single(axes, "block (bytes)")
+    _single(axes, "Ping-pong, socket of 8 kbyte", "block (bytes)")
     axes.set_yscale("log")
     legend(axes)
     return figure
@@ -125,7 +126,7 @@ def by_socket(of: Mapping[float, Mapping[int, float]], window: Mapping[int, int]
         markersize=4,
         label="paper's fit, RTT 600 ms",
     )
-    _single(axes, "socket buffer (kbyte)", logarithmic=False)
+    _single(axes, "Stream of 1 MiB", "socket buffer (kbyte)", logarithmic=False)
     legend(axes)
     return figure
 
@@ -168,7 +169,7 @@ def by_errors(
         known = [ber for ber in equation[socket] if ber <= 1e-5]
         said = [equation[socket][ber] for ber in known]
         axes.plot(known, said, color=line(index)["color"], linestyle=PREDICTED, linewidth=0.8)
-    _single(axes, "bit error rate", label)
+    _single(axes, "Blocks of the socket's size, RTT 400 ms", "bit error rate", label)
     legend(axes)
     return figure
 
@@ -180,6 +181,6 @@ def by_burst(of: Mapping[int, tuple[float, float]]) -> Figure:
     kbyte = [socket / 1024 for socket in of]
     axes.plot(kbyte, [waited for waited, _ in of.values()], marker=".", **line(0), label="simulated")
     axes.plot(kbyte, [cells for _, cells in of.values()], color=INK, linestyle=PREDICTED, label="BB")
-    _single(axes, "socket buffer (kbyte)", "cells before the E1", logarithmic=False)
+    _single(axes, "A window sent at once", "socket buffer (kbyte)", "cells before the E1", logarithmic=False)
     legend(axes)
     return figure

@@ -305,7 +305,7 @@ def draw(outcome: Outcome) -> Figure:
     paper's."""
     figure, all_three = panels([2.2, 2.2, 2.2])
     places = [3 * trial + number for trial, number in outcome]
-    names = [TRIALS[trial][number].name for trial, number in outcome]
+    names = [f"{trial}: {TRIALS[trial][number].name}" for trial, number in outcome]
     rows = [TRIALS[trial][number] for trial, number in outcome]
     for axes, quantity, label, paper in zip(
         all_three,
