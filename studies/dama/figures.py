@@ -98,12 +98,12 @@ def instants(one: Series) -> Figure:
     time, acknowledged = trace_of(one.run, "tcp.acknowledged")[FLOW]
     sent_time, sent = trace_of(one.run, "tcp.sent")[FLOW]
     segment = float(one.run.scenario["flow"][0]["transport"]["segment_size"])
-    for times, values, mark, label in (
-        (sent_time, sent, "+", "packets sent up to"),
-        (time, acknowledged, ".", "acknowledgments up to"),
+    for times, values, mark, colour, label in (
+        (sent_time, sent, "+", COLOURS[0], "packets sent up to"),
+        (time, acknowledged, ".", COLOURS[1], "acknowledgments up to"),
     ):
         shown = (times >= begin + 5) & (times <= begin + 8)
-        axes.plot(times[shown], values[shown] / segment, mark, markersize=4, label=label)
+        axes.plot(times[shown], values[shown] / segment, mark, color=colour, markersize=4, label=label)
     axes.set_title("Reno over VBDC, data on the forward link: packets sent and acknowledgments received")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("segment")

@@ -11,7 +11,7 @@ import bentpipe as bp
 import numpy as np
 from bentpipe import plots
 from bentpipe.plots.data import FloatArray
-from bentpipe.plots.style import figure_function
+from bentpipe.plots.style import COLOURS, figure_function
 from bentpipe.studies import Reproduction, Statement, judge
 
 if TYPE_CHECKING:
@@ -120,6 +120,6 @@ def _panels(runs: Mapping[str, bp.Run], quantity: str, points: Any, below: str) 
     figure = Figure(figsize=(9, 6), layout="constrained")
     axes = figure.subplots(2, 2)
     for axis, (name, run) in zip(axes.flat, runs.items(), strict=True):
-        axis.plot(*points(_sent(run)), ".-", markersize=2, linewidth=0.6)
+        axis.plot(*points(_sent(run)), ".-", color=COLOURS[0], markersize=2, linewidth=0.6)
         axis.set(title=f"{DELAYS_S[name]:g} s one way", xlabel=below, ylabel=quantity)
     return figure

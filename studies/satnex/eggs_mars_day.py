@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from bentpipe import plots
 from bentpipe.jobs import Job, run_all
-from bentpipe.plots.style import figure_function
+from bentpipe.plots.style import COLOURS, figure_function
 from bentpipe.runs import Run
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
@@ -124,14 +124,14 @@ def day(arrivals: dict[str, Arrivals]) -> Figure:
     left, right = figure.subplots(1, 2)
     per = BLOCK / MEASURE / 1e6
     left.plot([0, DAY_S / 3600], [0, DAY_S * RATE / 1e6], color="0.6", linestyle=":", label="taken")
-    for name, blocks in arrivals.items():
+    for colour, (name, blocks) in zip(COLOURS, arrivals.items(), strict=False):
         times = [0.0, *(time / 3600 for time, _ in blocks), 30.0]
         counts = [*range(len(blocks) + 1), len(blocks)]
-        left.step(times, [count * per for count in counts], where="post", label=name)
+        left.step(times, [count * per for count in counts], where="post", color=colour, label=name)
         delays = sorted(delay / 3600 for _, delay in blocks)
         total = DAY_S * RATE * MEASURE / BLOCK
         shares = [(number + 1) / total for number in range(len(delays))]
-        right.step(delays, shares, where="post", label=name)
+        right.step(delays, shares, where="post", color=colour, label=name)
     left.set(title="Measures at the Earth", xlabel="time (h)", ylabel="million measures")
     right.set(
         title="Delay, of all measures taken", xlabel="delay (h)", ylabel="cumulative fraction", ylim=(0, 1.02)
