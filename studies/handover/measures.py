@@ -102,6 +102,8 @@ def course_of(run: Run) -> Course:
     file = run.path / "packets.pcapng"
     data = [one for one in segments(file) if one.payload > 0] if file.is_file() else []
     first = data[0].sequence if data else 0
+    # Captures of the real clock have the time of day: the first packet arrives when the application has its bytes.
+    start_s = data[0].time_s - float(time[0]) if data else 0.0
     return Course(
         time,
         delivered,
@@ -109,7 +111,7 @@ def course_of(run: Run) -> Course:
         window,
         retransmission_time,
         retransmitted,
-        np.array([one.time_s for one in data]),
+        np.array([one.time_s - start_s for one in data]),
         np.array([(one.sequence - first) % 2**32 for one in data], dtype=np.float64),
         np.cumsum([one.size for one in data], dtype=np.float64),
     )

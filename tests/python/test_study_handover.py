@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import sys
 from pathlib import Path
 
 import bentpipe as bp
@@ -43,3 +45,21 @@ def test_a_study_without_other_clocks_says_so(tmp_path: Path) -> None:
         studies.run(FOLDER.parent / "satnex", "votos-startup", tmp_path, json=True, clock="real")
     with pytest.raises(bp.InputError, match="virtual"):
         studies.clock_of("realtime")
+
+
+def test_captures_with_the_time_of_day_are_drawn_in_the_time_of_the_run(tmp_path: Path) -> None:
+    run = bp.simulate(FOLDER / "path.toml", overrides=["duration=3 s"], out=tmp_path / "run")
+    measures = sys.modules[f"{studies._module(FOLDER).__name__}.measures"]
+    before = measures.course_of(run)
+    assert 0 < before.arrival_time_s[0] < before.arrival_time_s[-1] <= 3
+    file = run.path / "packets.pcapng"
+    content, offset = bytearray(file.read_bytes()), 0
+    while offset < len(content):
+        kind, length = struct.unpack_from("<II", content, offset)
+        if kind == 6:  # an enhanced packet block
+            high, low = struct.unpack_from("<II", content, offset + 12)
+            time_ns = (high << 32 | low) + 1_795_704_199 * 10**9
+            struct.pack_into("<II", content, offset + 12, time_ns >> 32, time_ns & 0xFFFFFFFF)
+        offset += length
+    file.write_bytes(content)
+    assert measures.course_of(run).arrival_time_s == pytest.approx(before.arrival_time_s, abs=1e-6)
