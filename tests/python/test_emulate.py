@@ -262,3 +262,15 @@ def test_nothing_is_sent_before_time_zero(tmp_path: Path) -> None:
         handshakes.setdefault(row["flow"], before)
     assert len(handshakes) == 4
     assert 0.020 < min(handshakes.values()) < 0.022, handshakes
+
+
+def test_a_rate_that_the_scenario_changes_is_no_fault_of_the_machine(tmp_path: Path) -> None:
+    file = _scenario(tmp_path, '{ kind = "bulk" }', duration="2 s")
+    changed = ["record.traces=[]", 'change=[{at="1 s",set={link={l={rate="100 kbit/s"}}}}]']
+    plain = bp.emulate(file, overrides=changed[:1], out=tmp_path / "plain", in_memory=True)
+    run = bp.emulate(file, overrides=changed, out=tmp_path / "changed", in_memory=True)
+    assert plain.fidelity["links"][0]["achieved_rate"] == pytest.approx(
+        plain.fidelity["links"][0]["rate"], rel=0.01
+    )
+    assert [link["achieved_rate"] for link in run.fidelity["links"]] == [None, None]
+    assert not [reason for reason in run.fidelity["reasons"] if "the rate of" in reason]

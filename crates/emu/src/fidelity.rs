@@ -63,7 +63,7 @@ pub struct Link {
     pub name: String,
     /// Configured rate in bit/s.
     pub rate: f64,
-    /// Rate while it transmitted, in bit/s; `None` if it never did.
+    /// Rate while it transmitted, in bit/s; `None` if it never did, and if the rate varies or the scenario changes it.
     pub achieved_rate: Option<f64>,
     /// Configured propagation delay in seconds.
     pub delay_s: f64,
@@ -71,7 +71,7 @@ pub struct Link {
     pub achieved_delay_s: f64,
     /// Configured probability that a packet of the mean size is spoiled.
     pub loss: f64,
-    /// Share of the transmitted packets that were; `None` if there were none.
+    /// Share of the transmitted packets that were; `None` if there were none, and if the probability changes.
     pub achieved_loss: Option<f64>,
 }
 
@@ -394,17 +394,29 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
         let value = |column| report.value("link", &name, column).unwrap_or(0.0);
         let (packets, bytes) = (value("packets"), value("bytes"));
         let busy = value("utilisation") * end.as_secs_f64();
+        let constant = |key| !traced && !changes(scenario, &name, key);
         Link {
             rate: rate.bits_per_second() as f64,
-            achieved_rate: (busy > 0.0 && packets > 0.0 && !traced).then(|| bytes * 8.0 / busy),
+            achieved_rate: (busy > 0.0 && packets > 0.0 && constant("rate")).then(|| bytes * 8.0 / busy),
             delay_s: delay.as_secs_f64(),
             achieved_delay_s: (delay + lateness).as_secs_f64(),
             loss: error.expected_loss(packets as u64, if packets > 0.0 { bytes / packets } else { 0.0 }),
-            achieved_loss: (packets > 0.0 && !traced).then(|| value("error_drops") / packets),
+            achieved_loss: (packets > 0.0 && constant("error")).then(|| value("error_drops") / packets),
             name,
         }
     };
     of_links.chain(of_networks).map(link).collect()
+}
+
+/// Whether the scenario changes this key of the link or network to which a direction belongs, in either direction.
+fn changes(scenario: &Scenario, direction: &str, key: &str) -> bool {
+    fn contains(keys: &serde_json::Value, key: &str) -> bool {
+        keys.as_object()
+            .is_some_and(|keys| keys.contains_key(key) || keys.values().any(|inner| contains(inner, key)))
+    }
+    let part = direction.split('.').next().unwrap_or(direction);
+    let mut parts = scenario.change.iter().flat_map(|change| change.set.values());
+    parts.any(|kind| kind.get(part).is_some_and(|keys| contains(keys, key)))
 }
 
 #[cfg(test)]
