@@ -62,7 +62,7 @@ impl Field {
             Kind::Time => Values::Deltas(Box::new(Deltas::new(false))),
             Kind::Whole => Values::Deltas(Box::new(Deltas::new(true))),
             Kind::Entity => Values::Names(Names::default()),
-            Kind::Real => Values::Reals(Reals::new()),
+            Kind::Real => Values::Reals(Box::new(Reals::new())),
             Kind::Text => self.values(),
         }
     }
@@ -87,7 +87,7 @@ pub(crate) enum Values {
     Names(Names),
     Real(Nullable<f64>),
     /// Real numbers of a trace.
-    Reals(Reals),
+    Reals(Box<Reals>),
 }
 
 impl Values {

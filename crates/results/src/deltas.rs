@@ -4,7 +4,7 @@
 //! each block the least difference between neighbours, and in each of its four miniblocks what the differences exceed it by, in as many
 //! bits as the largest needs.
 
-use crate::pages::{push_varint, Pages};
+use crate::pages::{push_varint, repeat, Pages};
 use parquet::basic::Encoding;
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedRowGroupWriter;
@@ -21,6 +21,8 @@ pub(crate) struct Deltas {
     /// The block that is being filled.
     block: [i64; BLOCK],
     filled: usize,
+    /// The model's number that was added last, as bits, and its integer; NaN before the first.
+    last: (u64, i64),
     /// The value before the block, and the first of the page.
     before: i64,
     first: i64,
@@ -35,9 +37,10 @@ impl Deltas {
     /// A column without values; `nullable` if some may be missing.
     pub fn new(nullable: bool) -> Deltas {
         Deltas {
-            pages: Pages::new(nullable, Encoding::DELTA_BINARY_PACKED),
+            pages: Pages::new(nullable),
             block: [0; BLOCK],
             filled: 0,
+            last: (f64::NAN.to_bits(), 0),
             before: 0,
             first: 0,
             packed: Vec::new(),
@@ -50,42 +53,84 @@ impl Deltas {
     #[inline]
     pub fn extend(&mut self, mut values: &[i64]) {
         while let Some((&first, others)) = values.split_first() {
-            let mut count = 1;
-            if self.values + self.filled == 0 {
-                // It stands in the page's header, and no difference leads to it.
-                (self.first, self.before, self.values) = (first, first, 1);
+            if self.is_new_page() {
+                self.push(first);
                 values = others;
-            } else {
-                count = values.len().min(BLOCK - self.filled).min(self.pages.room());
-                let (these, others) = values.split_at(count);
-                self.block[self.filled..self.filled + count].copy_from_slice(these);
-                self.filled += count;
-                if self.filled == BLOCK {
-                    self.pack();
-                }
-                values = others;
+                continue;
             }
-            self.pages.add(count);
-            if self.pages.is_full() {
-                self.end_page();
-            }
+            let (these, others) = values.split_at(values.len().min(self.room()));
+            self.block[self.filled..][..these.len()].copy_from_slice(these);
+            self.add(these.len());
+            values = others;
         }
     }
 
-    /// Adds rows with a model's values, at most [`BLOCK`] of them: NaN stands for "no value".
+    /// Adds rows with a model's values: NaN stands for "no value".
     #[inline]
-    pub fn extend_numbers(&mut self, numbers: &[f64]) {
-        let mut whole = [0; BLOCK];
-        let whole = &mut whole[..numbers.len()];
-        if convert(numbers, whole) {
-            return self.extend(whole);
-        }
-        for number in numbers {
-            if number.is_nan() {
-                self.push_null();
-            } else {
-                self.extend(&[*number as i64]);
+    pub fn extend_numbers(&mut self, mut numbers: &[f64]) {
+        while let Some((first, others)) = numbers.split_first() {
+            if self.is_new_page() {
+                self.push_number(*first);
+                numbers = others;
+                continue;
             }
+            let (these, others) = numbers.split_at(numbers.len().min(self.room()));
+            let block = &mut self.block[self.filled..][..these.len()];
+            if repeat(these, self.last.0) {
+                block.fill(self.last.1);
+                self.add(these.len());
+            } else if convert(these, block) {
+                self.last = (these[these.len() - 1].to_bits(), block[these.len() - 1]);
+                self.add(these.len());
+            } else {
+                these.iter().for_each(|number| self.push_number(*number));
+            }
+            numbers = others;
+        }
+    }
+
+    /// Whether the next value will be the first of a page: it stands in the header, and no difference leads to it.
+    #[inline]
+    fn is_new_page(&self) -> bool {
+        self.values + self.filled == 0
+    }
+
+    /// Number of values for which the block and the page have room.
+    #[inline]
+    fn room(&self) -> usize {
+        self.pages.room().min(BLOCK - self.filled)
+    }
+
+    /// Counts rows whose values are in the block.
+    #[inline]
+    fn add(&mut self, rows: usize) {
+        self.filled += rows;
+        if self.filled == BLOCK {
+            self.pack();
+        }
+        self.pages.add(rows);
+        if self.pages.is_full() {
+            self.end_page();
+        }
+    }
+
+    fn push(&mut self, value: i64) {
+        if !self.is_new_page() {
+            self.block[self.filled] = value;
+            return self.add(1);
+        }
+        (self.first, self.before, self.values) = (value, value, 1);
+        self.pages.add(1);
+        if self.pages.is_full() {
+            self.end_page();
+        }
+    }
+
+    fn push_number(&mut self, number: f64) {
+        if number.is_nan() {
+            self.push_null();
+        } else {
+            self.push(number as i64);
         }
     }
 
@@ -102,23 +147,30 @@ impl Deltas {
     fn pack(&mut self) {
         let count = std::mem::take(&mut self.filled);
         self.values += count;
-        let last = self.block[count - 1];
-        self.block[count..].fill(last);
         let mut deltas = [0i64; BLOCK];
         let mut before = self.before;
         for (delta, value) in deltas.iter_mut().zip(&self.block) {
             *delta = value.wrapping_sub(before);
             before = *value;
         }
-        self.before = last;
-        let least = deltas[..count].iter().fold(i64::MAX, |least, delta| least.min(*delta));
+        self.before = self.block[count - 1];
+        let first = deltas[0];
         // What pads the block need not be smaller than what is packed.
-        deltas[count..].fill(least);
-        push_varint(&mut self.packed, zigzag(least));
-        let mut excess = [0u64; BLOCK];
-        for (excess, delta) in excess.iter_mut().zip(&deltas) {
-            *excess = delta.wrapping_sub(least) as u64;
+        deltas[count..].fill(first);
+        if deltas.iter().fold(0, |differ, delta| differ | (delta ^ first)) == 0 {
+            // A counter that stands still or grows evenly, as most do most of the time.
+            push_varint(&mut self.packed, zigzag(first));
+            self.packed.extend_from_slice(&[0; BLOCK / MINIBLOCK]);
+            return;
         }
+        // Four at a time, so that no comparison waits for the one before.
+        let mut lanes = [first; 4];
+        for deltas in deltas.chunks_exact(4) {
+            lanes.iter_mut().zip(deltas).for_each(|(least, delta)| *least = (*least).min(*delta));
+        }
+        let least = lanes.into_iter().fold(first, i64::min);
+        push_varint(&mut self.packed, zigzag(least));
+        let excess = deltas.map(|delta| delta.wrapping_sub(least) as u64);
         let widths = self.packed.len();
         self.packed.resize(widths + BLOCK / MINIBLOCK, 0);
         for (index, miniblock) in excess.chunks_exact(MINIBLOCK).take(count.div_ceil(MINIBLOCK)).enumerate() {
@@ -132,7 +184,7 @@ impl Deltas {
         if self.filled > 0 {
             self.pack();
         }
-        self.pages.end(|page| {
+        self.pages.end(Encoding::DELTA_BINARY_PACKED, |page| {
             for number in [BLOCK, BLOCK / MINIBLOCK, self.values] {
                 push_varint(page, number as u64);
             }
@@ -168,7 +220,7 @@ impl Deltas {
         descriptor: ColumnDescPtr,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<(), ParquetError> {
-        self.pages.write(descriptor, self.extremes, group)
+        self.pages.write(descriptor, None, self.extremes, group)
     }
 }
 
@@ -195,34 +247,30 @@ fn zigzag(value: i64) -> u64 {
 
 /// Packs the low `width` bits of each value, least significant bit first.
 fn pack_bits(values: &[u64; MINIBLOCK], width: u32, out: &mut Vec<u8>) {
-    macro_rules! widths {
-        ($($width:literal)+) => {
-            match width {
-                0 => {}
-                $($width => pack_width::<$width>(values, out),)+
-                _ => unreachable!("a value has 64 bits"),
-            }
-        };
+    let mut bytes = [0u8; 8 * MINIBLOCK + 8];
+    let (mut at, mut waiting, mut used) = (0, 0u64, 0);
+    // Whole bytes are written at once, with what follows them; fewer than eight bits wait.
+    let mut append = |bits: u64, width: u32| {
+        waiting |= bits << used;
+        used += width;
+        bytes[at..at + 8].copy_from_slice(&waiting.to_le_bytes());
+        at += used as usize / 8;
+        waiting >>= used / 8 * 8;
+        used %= 8;
+    };
+    let pair = |values: &[u64]| values[0] | values[1] << width;
+    match width {
+        0..=14 => values
+            .chunks_exact(4)
+            .for_each(|four| append(pair(&four[..2]) | pair(&four[2..]) << (2 * width), 4 * width)),
+        15..=28 => values.chunks_exact(2).for_each(|two| append(pair(two), 2 * width)),
+        29..=56 => values.iter().for_each(|value| append(*value, width)),
+        _ => values.iter().for_each(|value| {
+            append(value & u64::from(u32::MAX), u32::BITS);
+            append(value >> u32::BITS, width - u32::BITS);
+        }),
     }
-    widths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
-        33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64);
-}
-
-/// The same for one width, so that the compiler knows every shift.
-fn pack_width<const WIDTH: usize>(values: &[u64; MINIBLOCK], out: &mut Vec<u8>) {
-    let mut words = [0u64; MINIBLOCK];
-    for (index, value) in values.iter().enumerate() {
-        let (word, shift) = (index * WIDTH / 64, index * WIDTH % 64);
-        words[word] |= value << shift;
-        if shift + WIDTH > 64 {
-            words[word + 1] |= value >> (64 - shift);
-        }
-    }
-    let mut bytes = [0u8; 8 * MINIBLOCK];
-    for (bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
-        bytes.copy_from_slice(&word.to_le_bytes());
-    }
-    out.extend_from_slice(&bytes[..WIDTH * MINIBLOCK / 8]);
+    out.extend_from_slice(&bytes[..width as usize * MINIBLOCK / 8]);
 }
 
 #[cfg(test)]
@@ -320,6 +368,26 @@ mod tests {
         for number in special {
             let exact = number.fract() == 0.0 && number.abs() < edge;
             assert_eq!(convert(&[number], &mut [0]), exact, "{number}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_repeat_or_grow_evenly_stay_what_they_are() {
+        for (run, step) in [(1, 0.0), (1, 1448.0), (50, 1.0), (128, 2.0), (700, -3.0), (700, 0.5)] {
+            for every in [2, 129, usize::MAX] {
+                let number = |row: usize| -1000.0 + (row / run) as f64 * step;
+                let rows: Vec<Option<f64>> =
+                    (0..PAGE + 700).map(|row| (row % every != every - 1).then(|| number(row))).collect();
+                let mut column = Deltas::new(true);
+                let numbers: Vec<f64> = rows.iter().map(|row| row.unwrap_or(f64::NAN)).collect();
+                numbers.chunks(BLOCK).for_each(|numbers| column.extend_numbers(numbers));
+                column.complete();
+                let read = pages::round_trip::<Int64Type>(rows.len(), true, |descriptor, group| {
+                    column.write(descriptor, group)
+                });
+                let whole: Vec<_> = rows.iter().map(|row| row.map(|number| number as i64)).collect();
+                assert_eq!(read, whole, "runs of {run}, by {step}, every {every}");
+            }
         }
     }
 

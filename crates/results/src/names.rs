@@ -27,18 +27,19 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Adds a row about entity number `entity`, whose name stands in `names`.
+    /// Adds rows about these entities, by number, whose names stand in `names`.
     #[inline]
-    pub fn push(&mut self, entity: u32, names: &[String]) {
-        let place = match self.places.get(entity as usize) {
-            Some(&place) if place > 0 => place,
-            _ => self.enter(entity, &names[entity as usize]),
-        };
-        self.rows.push(place - 1);
+    pub fn extend(&mut self, entities: impl Iterator<Item = u32> + Clone, names: &[String]) {
+        for entity in entities.clone() {
+            if self.places.get(entity as usize).is_none_or(|place| *place == 0) {
+                self.enter(entity, &names[entity as usize]);
+            }
+        }
+        self.rows.extend(entities.map(|entity| self.places[entity as usize] - 1));
     }
 
     #[cold]
-    fn enter(&mut self, entity: u32, name: &str) -> u32 {
+    fn enter(&mut self, entity: u32, name: &str) {
         let entity = entity as usize;
         if self.places.len() <= entity {
             self.places.resize(entity + 1, 0);
@@ -47,7 +48,6 @@ impl Names {
         self.dictionary.extend_from_slice(name.as_bytes());
         self.distinct += 1;
         self.places[entity] = self.distinct;
-        self.distinct
     }
 
     /// Removes all rows from the column, which keeps its memory.
@@ -144,10 +144,10 @@ mod tests {
         // The example of the format's description: 0 to 7 in three bits each.
         let mut names = Names::default();
         let all: Vec<String> = (0..8).map(|name| name.to_string()).collect();
-        (0..8).for_each(|entity| names.push(entity, &all));
+        names.extend(0..8, &all);
         assert_eq!(names.packed(), [3, 0b11, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
         names.clear();
-        (0..90).for_each(|_| names.push(5, &all));
+        names.extend(std::iter::repeat_n(5, 90), &all);
         assert_eq!(names.packed(), [1, 0b1011_0100, 1, 0]);
         assert_eq!(names.dictionary, [1, 0, 0, 0, b'5']);
     }

@@ -24,24 +24,37 @@ pub(crate) const PAGE: usize = 16 * 1024;
 pub(crate) struct Pages {
     /// Whether values may be missing.
     nullable: bool,
-    encoding: Encoding,
     /// Rows of the page that is being filled.
     rows: usize,
     /// Which of them have a value; empty as long as all have.
     present: Vec<bool>,
-    /// Full pages: their number of rows, their length and what is stored.
-    full: Vec<(usize, usize, Bytes)>,
+    full: Vec<Full>,
     /// The page before and after compression, kept for their memory: a fresh one costs a page fault every 4 KiB.
     plain: Vec<u8>,
     compressed: Vec<u8>,
 }
 
+/// A full page.
+struct Full {
+    rows: usize,
+    encoding: Encoding,
+    /// Its length before compression.
+    length: usize,
+    stored: Bytes,
+}
+
+/// Values to which pages of [`Encoding::RLE_DICTIONARY`] refer by their places.
+pub(crate) struct Dictionary<'a> {
+    pub values: u32,
+    /// The values in plain encoding.
+    pub plain: &'a [u8],
+}
+
 impl Pages {
-    /// A column without rows, whose values have this encoding; `nullable` if some may be missing.
-    pub fn new(nullable: bool, encoding: Encoding) -> Pages {
+    /// A column without rows; `nullable` if some may be missing.
+    pub fn new(nullable: bool) -> Pages {
         Pages {
             nullable,
-            encoding,
             rows: 0,
             present: Vec::new(),
             full: Vec::new(),
@@ -89,7 +102,7 @@ impl Pages {
     }
 
     /// Ends the page, to which `values` appends its encoded values.
-    pub fn end(&mut self, values: impl FnOnce(&mut Vec<u8>)) {
+    pub fn end(&mut self, encoding: Encoding, values: impl FnOnce(&mut Vec<u8>)) {
         let Pages { plain, compressed, .. } = self;
         plain.clear();
         if self.nullable {
@@ -98,12 +111,9 @@ impl Pages {
             plain.extend_from_slice(&levels);
         }
         values(plain);
-        let most = lz4_flex::block::get_maximum_output_size(plain.len());
-        if compressed.len() < most {
-            compressed.resize(most, 0);
-        }
-        let length = lz4_flex::block::compress_into(plain, compressed).expect("there is room for the worst");
-        self.full.push((self.rows, plain.len(), Bytes::copy_from_slice(&compressed[..length])));
+        let (rows, length) = (self.rows, plain.len());
+        let stored = Bytes::copy_from_slice(compress(plain, compressed));
+        self.full.push(Full { rows, encoding, length, stored });
         self.present.clear();
         self.rows = 0;
     }
@@ -113,22 +123,39 @@ impl Pages {
         self.full.clear();
     }
 
-    /// Writes the full pages as the next column of a row group, with the `extremes` of its values if readers skip row groups by them.
+    /// Writes the full pages as the next column of a row group, with their `dictionary` if they have one and the `extremes` of the
+    /// values if readers skip row groups by them.
     pub fn write<W: Write + Send>(
         &self,
         descriptor: ColumnDescPtr,
+        dictionary: Option<Dictionary<'_>>,
         extremes: Option<(i64, i64)>,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<(), ParquetError> {
         let (mut rows, mut size, mut plain, mut first) = (0, 0, 0, None);
-        let stored: usize = self.full.iter().map(|(_, _, stored)| stored.len() + HEADER).sum();
+        let stored: usize = self.full.iter().map(|page| page.stored.len() + HEADER).sum();
         let mut chunk = TrackedWrite::new(Vec::with_capacity(stored));
         let mut pages = SerializedPageWriter::new(&mut chunk);
-        for (count, length, stored) in &self.full {
+        let mut encodings = vec![Encoding::RLE];
+        let mut dictionary_offset = None;
+        if let Some(Dictionary { values, plain: entries }) = dictionary {
+            let page = Page::DictionaryPage {
+                buf: Bytes::copy_from_slice(compress(entries, &mut Vec::new())),
+                num_values: values,
+                encoding: Encoding::PLAIN,
+                is_sorted: false,
+            };
+            let written = pages.write_page(CompressedPage::new(page, entries.len()))?;
+            size += written.compressed_size as i64;
+            plain += written.uncompressed_size as i64;
+            dictionary_offset = Some(written.offset as i64);
+            encodings.push(Encoding::PLAIN);
+        }
+        for Full { rows: count, encoding, length, stored } in &self.full {
             let page = Page::DataPage {
                 buf: stored.clone(),
                 num_values: *count as u32,
-                encoding: self.encoding,
+                encoding: *encoding,
                 def_level_encoding: Encoding::RLE,
                 rep_level_encoding: Encoding::RLE,
                 statistics: None,
@@ -138,14 +165,18 @@ impl Pages {
             size += written.compressed_size as i64;
             plain += written.uncompressed_size as i64;
             first = first.or(Some(written.offset as i64));
+            if !encodings.contains(encoding) {
+                encodings.push(*encoding);
+            }
         }
         let chunk = chunk.into_inner()?;
         let mut metadata = ColumnChunkMetaData::builder(descriptor)
-            .set_encodings(vec![Encoding::RLE, self.encoding])
+            .set_encodings(encodings)
             .set_compression(Compression::LZ4_RAW)
             .set_num_values(rows as i64)
             .set_total_compressed_size(size)
             .set_total_uncompressed_size(plain)
+            .set_dictionary_page_offset(dictionary_offset)
             .set_data_page_offset(first.unwrap_or(0));
         if let Some((least, most)) = extremes {
             let nulls = if self.nullable { None } else { Some(0) };
@@ -162,6 +193,27 @@ impl Pages {
         };
         group.append_column(&Bytes::from(chunk), closed)
     }
+}
+
+/// Whether all numbers are the same, to the bit, as one with these `bits`, which is a number.
+#[inline]
+pub(crate) fn repeat(numbers: &[f64], bits: u64) -> bool {
+    // Most columns that change differ in the first or the last.
+    let [first, .., last] = numbers else { return false };
+    let differ = |number: &f64| number.to_bits() ^ bits;
+    differ(first) | differ(last) == 0
+        && numbers.iter().fold(0, |differ_yet, number| differ_yet | differ(number)) == 0
+        && !f64::from_bits(bits).is_nan()
+}
+
+/// Compresses a page into `room`.
+fn compress<'a>(page: &[u8], room: &'a mut Vec<u8>) -> &'a [u8] {
+    let most = lz4_flex::block::get_maximum_output_size(page.len());
+    if room.len() < most {
+        room.resize(most, 0);
+    }
+    let length = lz4_flex::block::compress_into(page, room).expect("there is room for the worst");
+    &room[..length]
 }
 
 /// Definition levels of `rows` rows: one run of ones, or one bit for each.

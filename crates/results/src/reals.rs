@@ -1,23 +1,46 @@
-//! A trace's column of real numbers: plain values, collected for a [page](crate::pages) at a time.
+//! A trace's column of real numbers. Most repeat the one before: a page is kept as runs of the same number and stored as places in a
+//! dictionary with a number per run, or plain if its runs are short.
 
-use crate::pages::Pages;
+use crate::pages::{push_varint, repeat, Dictionary, Pages, PAGE};
 use parquet::basic::Encoding;
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
+/// Length in values, on average, from which on runs are stored as such: a value takes eight bytes, a run eight in the dictionary and
+/// some three in the page.
+const RUN: usize = 4;
+
+/// Numbers whose places in the dictionary are known.
+const SLOTS: usize = 1024;
+
 /// The values of one row group.
 pub(crate) struct Reals {
     pages: Pages,
-    /// Values of the page that is being filled.
-    values: Vec<f64>,
+    /// Runs of the page that is being filled: the number of each, and the count of values at its end.
+    numbers: Vec<f64>,
+    ends: Vec<u32>,
+    runs: usize,
+    /// Values of the page.
+    values: u32,
+    /// Numbers of the runs of full pages, and where in it one of those with a certain [`slot`] stands.
+    dictionary: Vec<f64>,
+    places: [u32; SLOTS],
 }
 
 impl Reals {
     /// A column without rows.
     pub fn new() -> Reals {
-        Reals { pages: Pages::new(true, Encoding::PLAIN), values: Vec::new() }
+        Reals {
+            pages: Pages::new(true),
+            numbers: vec![0.0; PAGE],
+            ends: vec![0; PAGE],
+            runs: 0,
+            values: 0,
+            dictionary: Vec::new(),
+            places: [0; SLOTS],
+        }
     }
 
     /// Adds rows with a model's values: NaN stands for "no value".
@@ -28,8 +51,7 @@ impl Reals {
             if these.iter().fold(false, |missing, number| missing | number.is_nan()) {
                 these.iter().for_each(|number| self.push(*number));
             } else {
-                self.values.extend_from_slice(these);
-                self.pages.add(these.len());
+                self.add(these);
             }
             if self.pages.is_full() {
                 self.end_page();
@@ -42,20 +64,67 @@ impl Reals {
         if number.is_nan() {
             self.pages.add_null();
         } else {
-            self.values.push(number);
-            self.pages.add(1);
+            self.add(&[number]);
         }
     }
 
+    /// Adds values for which the page has room.
+    #[inline]
+    fn add(&mut self, values: &[f64]) {
+        self.pages.add(values.len());
+        if self.runs > 0 && repeat(values, self.numbers[self.runs - 1].to_bits()) {
+            self.values += values.len() as u32;
+            self.ends[self.runs - 1] = self.values;
+            return;
+        }
+        let mut runs = self.runs;
+        let mut last = match runs {
+            0 => !values[0].to_bits(),
+            _ => self.numbers[runs - 1].to_bits(),
+        };
+        for value in values {
+            // Without a branch: where runs end cannot be foreseen.
+            runs += usize::from(value.to_bits() != last);
+            last = value.to_bits();
+            self.values += 1;
+            self.numbers[runs - 1] = *value;
+            self.ends[runs - 1] = self.values;
+        }
+        self.runs = runs;
+    }
+
     fn end_page(&mut self) {
-        self.pages.end(|page| {
-            let begin = page.len();
-            page.resize(begin + size_of::<f64>() * self.values.len(), 0);
-            for (bytes, value) in page[begin..].chunks_exact_mut(size_of::<f64>()).zip(&self.values) {
-                bytes.copy_from_slice(&value.to_le_bytes());
-            }
-        });
-        self.values.clear();
+        let numbers = &self.numbers[..self.runs];
+        let ends = &self.ends[..self.runs];
+        if self.runs * RUN >= self.values as usize {
+            self.pages.end(Encoding::PLAIN, |page| {
+                let mut begin = 0;
+                for (number, end) in numbers.iter().zip(ends) {
+                    (begin..*end).for_each(|_| page.extend_from_slice(&number.to_le_bytes()));
+                    begin = *end;
+                }
+            });
+        } else {
+            let (dictionary, places) = (&mut self.dictionary, &mut self.places);
+            let most = dictionary.len() + numbers.len() - 1;
+            let bytes = (usize::BITS - most.leading_zeros()).div_ceil(8).max(1);
+            self.pages.end(Encoding::RLE_DICTIONARY, |page| {
+                page.push(8 * bytes as u8);
+                let mut begin = 0;
+                for (number, end) in numbers.iter().zip(ends) {
+                    let place = &mut places[slot(*number)];
+                    if dictionary.get(*place as usize).map(|known| known.to_bits()) != Some(number.to_bits())
+                    {
+                        *place = dictionary.len() as u32;
+                        dictionary.push(*number);
+                    }
+                    push_varint(page, u64::from(end - begin) << 1);
+                    page.extend_from_slice(&place.to_le_bytes()[..bytes as usize]);
+                    begin = *end;
+                }
+            });
+        }
+        (self.runs, self.values) = (0, 0);
     }
 
     /// Ends the last page, before [`Reals::write`].
@@ -68,6 +137,7 @@ impl Reals {
     /// Removes all rows from the column.
     pub fn clear(&mut self) {
         self.pages.clear();
+        self.dictionary.clear();
     }
 
     /// Writes the column as the next of a row group.
@@ -76,32 +146,78 @@ impl Reals {
         descriptor: ColumnDescPtr,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<(), ParquetError> {
-        self.pages.write(descriptor, None, group)
+        let values = self.dictionary.len() as u32;
+        let plain: Vec<u8> = self.dictionary.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let dictionary = (values > 0).then_some(Dictionary { values, plain: &plain });
+        self.pages.write(descriptor, dictionary, None, group)
     }
+}
+
+/// Where to look for a number in the dictionary. Another may have taken its slot; it then stands in the dictionary twice.
+fn slot(number: f64) -> usize {
+    // Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the high bits of the product.
+    (number.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS.ilog2())) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::{tests::round_trip, PAGE};
+    use crate::pages::{tests as pages, PAGE};
     use parquet::data_type::DoubleType;
+
+    /// Reads back what is written of these rows, to the bit.
+    fn round_trip(rows: &[Option<f64>]) -> Vec<Option<u64>> {
+        let mut column = Reals::new();
+        let numbers: Vec<f64> = rows.iter().map(|row| row.unwrap_or(f64::NAN)).collect();
+        numbers.chunks(100).for_each(|these| column.extend(these));
+        column.complete();
+        let read = pages::round_trip::<DoubleType>(rows.len(), true, |descriptor, group| {
+            column.write(descriptor, group)
+        });
+        bits(&read)
+    }
+
+    fn bits(rows: &[Option<f64>]) -> Vec<Option<u64>> {
+        rows.iter().map(|row| row.map(f64::to_bits)).collect()
+    }
 
     #[test]
     fn parquet_reads_pages_of_any_length_and_missing_values() {
         for count in [1, 2, 128, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 200] {
             for every in [1, 2, 3, 1000, usize::MAX] {
-                let number = |row: usize| 1.0 / (row as f64 + 0.5);
-                let rows: Vec<Option<f64>> =
-                    (0..count).map(|row| (row % every != every - 1).then(|| number(row))).collect();
-                let mut column = Reals::new();
-                let numbers: Vec<f64> = rows.iter().map(|row| row.unwrap_or(f64::NAN)).collect();
-                numbers.chunks(100).for_each(|these| column.extend(these));
-                column.complete();
-                let read = round_trip::<DoubleType>(rows.len(), true, |descriptor, group| {
-                    column.write(descriptor, group)
-                });
-                assert_eq!(read, rows, "{count} rows, every {every}");
+                // The first make plain pages, the second runs, the last a page of each.
+                for run in [1, 5, 3000, PAGE + 100] {
+                    let number = |row: usize| 1.0 / ((row / run * (row % PAGE % run + 1)) as f64 + 0.5);
+                    let rows: Vec<Option<f64>> =
+                        (0..count).map(|row| (row % every != every - 1).then(|| number(row))).collect();
+                    assert_eq!(round_trip(&rows), bits(&rows), "{count} rows, every {every}, runs of {run}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn zeros_keep_their_sign_and_numbers_that_return_their_place() {
+        let rows: Vec<Option<f64>> =
+            (0..PAGE + 500).map(|row| Some([0.0, -0.0, 1.5, f64::INFINITY][row / 50 % 4])).collect();
+        assert_eq!(round_trip(&rows), bits(&rows));
+        let mut column = Reals::new();
+        rows.iter().for_each(|row| column.extend(&[row.unwrap()]));
+        column.complete();
+        assert_eq!(
+            bits(&column.dictionary.iter().copied().map(Some).collect::<Vec<_>>()),
+            bits(&rows)[..200].iter().step_by(50).copied().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn numbers_that_take_the_same_slot_stand_twice() {
+        let mut slots = std::collections::BTreeMap::new();
+        let (one, other) = (0..)
+            .map(|number| number as f64 / 7.0)
+            .find_map(|number| Some((slots.insert(slot(number), number)?, number)))
+            .unwrap();
+        let rows: Vec<Option<f64>> = (0..2000).map(|row| Some([one, other][row / 50 % 2])).collect();
+        assert_eq!(round_trip(&rows), bits(&rows));
     }
 }

@@ -227,10 +227,8 @@ impl TraceTable {
         let (Values::Deltas(time), Values::Names(entity)) = (time, entity) else {
             unreachable!("a trace begins with a time and an entity")
         };
-        for row in rows {
-            entity.push(row.entity, names);
-        }
         for block in rows.chunks(BLOCK) {
+            entity.extend(block.iter().map(|row| row.entity), names);
             let mut times = [0; BLOCK];
             let times = &mut times[..block.len()];
             times.iter_mut().zip(block).for_each(|(time, row)| *time = row.time as i64);
