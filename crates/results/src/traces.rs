@@ -1,7 +1,7 @@
-//! Traces: rows come in batches from the thread that runs the models, and go through a bounded channel to one
-//! thread that turns them into columns and writes them.
+//! Traces: rows come in batches from the thread that runs the models, and go through a bounded channel, [`TOGETHER`] batches at a
+//! time, to one thread that turns them into columns and writes them.
 //!
-//! Memory is bounded by [`QUEUE`] batches in the channel and one row group per table. A thread that runs the
+//! Memory is bounded by [`QUEUE`] such bundles in the channel and one row group per table. A thread that runs the
 //! models faster than the disk takes rows waits. After a failure rows are dropped, [`Traces::failed`] says so, and
 //! the files keep what they had.
 
@@ -16,8 +16,11 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-/// Batches under way: enough to keep writing while the models compute, and to go on while a row group is written.
-const QUEUE: usize = 32;
+/// Batches handed over at once: to wake the thread that waits for them takes as long as to write some hundred rows.
+const TOGETHER: usize = 8;
+
+/// Bundles of batches under way: enough to keep writing while the models compute, and to go on while a row group is written.
+const QUEUE: usize = 4;
 
 type Batch = (Vec<Row>, Vec<f64>);
 
@@ -29,31 +32,52 @@ enum Message {
 
 /// The end of the channel that a [`Recorder`](bentpipe_core::Recorder) writes to.
 pub struct TraceSink {
-    messages: SyncSender<Message>,
+    messages: SyncSender<Vec<Message>>,
+    /// Not sent yet.
+    waiting: Vec<Message>,
     emptied: Receiver<Batch>,
+    /// Emptied buffers, the last of which is used first: what it holds is still in a cache.
+    spare: Vec<Batch>,
     known_entities: usize,
+}
+
+impl TraceSink {
+    fn send(&mut self) {
+        // The receiver is gone only after `finish`: whoever records then has been told.
+        let _ = self.messages.send(std::mem::take(&mut self.waiting));
+    }
 }
 
 impl Sink for TraceSink {
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>) {
         let new_entities = entities[self.known_entities..].to_vec();
         self.known_entities = entities.len();
-        // The receiver is gone only after `finish`: whoever records then has been told.
-        let _ = self.messages.send(Message::Rows { table, new_entities, batch: (rows, values) });
+        self.waiting.push(Message::Rows { table, new_entities, batch: (rows, values) });
+        if self.waiting.len() == TOGETHER {
+            self.send();
+        }
     }
 
     fn open(&mut self, table: &'static Table) {
-        let _ = self.messages.send(Message::Open(table));
+        self.waiting.push(Message::Open(table));
+        self.send();
     }
 
     fn recycled(&mut self) -> Option<Batch> {
-        self.emptied.try_recv().ok()
+        self.spare.extend(self.emptied.try_iter());
+        self.spare.pop()
+    }
+}
+
+impl Drop for TraceSink {
+    fn drop(&mut self) {
+        self.send();
     }
 }
 
 /// The thread that writes traces.
 pub struct Traces {
-    messages: SyncSender<Message>,
+    messages: SyncSender<Vec<Message>>,
     thread: Option<JoinHandle<Result<Vec<Written>, ResultsError>>>,
     failed: Arc<AtomicBool>,
 }
@@ -85,7 +109,13 @@ impl Traces {
             .name("traces".to_owned())
             .spawn(move || writer.run(receiver))
             .map_err(|error| ResultsError::write("traces", error))?;
-        let sink = TraceSink { messages: messages.clone(), emptied, known_entities: 0 };
+        let sink = TraceSink {
+            messages: messages.clone(),
+            waiting: Vec::new(),
+            emptied,
+            spare: Vec::new(),
+            known_entities: 0,
+        };
         Ok((sink, Traces { messages, thread: Some(thread), failed }))
     }
 
@@ -103,7 +133,7 @@ impl Traces {
 
     fn join(&mut self) -> Option<std::thread::Result<Result<Vec<Written>, ResultsError>>> {
         let thread = self.thread.take()?;
-        let _ = self.messages.send(Message::Close);
+        let _ = self.messages.send(vec![Message::Close]);
         Some(thread.join())
     }
 }
@@ -134,8 +164,8 @@ struct TraceTable {
 }
 
 impl Writer {
-    fn run(mut self, messages: Receiver<Message>) -> Result<Vec<Written>, ResultsError> {
-        for message in messages {
+    fn run(mut self, messages: Receiver<Vec<Message>>) -> Result<Vec<Written>, ResultsError> {
+        for message in messages.into_iter().flatten() {
             match message {
                 Message::Open(table) => {
                     self.table(table);
