@@ -25,9 +25,14 @@ POWER_OFF = 0x4321FEDC
 #: From <linux/sockios.h> and <linux/ethtool.h>.
 ETHTOOL = 0x8946
 SET_SEGMENTATION = 0x1F
-#: From <linux/tcp.h>: the limit of unsent data, and the position of the acknowledged bytes in struct tcp_info.
+#: From <linux/tcp.h>: the limits of window and unsent data, the position of the acknowledged bytes in struct tcp_info.
+WINDOW_CLAMP = 10
 NOTSENT_LOWAT = 25
 BYTES_ACKED = 120
+#: From <asm-generic/socket.h>.
+RECEIVE_BUFFER_FORCE = 33
+#: The receive window of the flow of bentpipe.
+WINDOW = 32 << 20
 #: netem counts the Ethernet header; our link has none.
 ETHERNET = 14
 #: Settings that bentpipe makes on the hosts of a flow with a send buffer of 1 GiB.
@@ -57,6 +62,10 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
         subprocess.run(["mount", "-t", kind, kind, place], check=False)
     for name in "abm":
         run("ip", "netns", "add", name)
+        # A router solicitation of IPv6, sent at a random time, would take a place in the queue.
+        enter(name)
+        write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")
+        write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")
         run("ip", "-n", name, "link", "set", "lo", "up")
     for host, net in (("a", 1), ("b", 2)):
         run(
@@ -107,6 +116,9 @@ def write(file: str, text: str) -> None:
 
 def receive(listening: socket.socket) -> None:
     accepted, _ = listening.accept()
+    accepted.recv(1 << 18, socket.MSG_TRUNC)
+    # As bentpipe: the first full segment has the kernel compute the window anew from the size of the buffer.
+    accepted.setsockopt(socket.IPPROTO_TCP, WINDOW_CLAMP, WINDOW)
     while accepted.recv(1 << 18, socket.MSG_TRUNC):
         pass
 
@@ -115,6 +127,8 @@ def transfer(congestion: str, seconds: float) -> int:
     """Send until the time is over. Returns the bytes acknowledged."""
     enter("b")
     listening = socket.create_server(("10.0.2.1", 5001))
+    listening.setsockopt(socket.SOL_SOCKET, RECEIVE_BUFFER_FORCE, 4 * WINDOW)
+    listening.setsockopt(socket.IPPROTO_TCP, WINDOW_CLAMP, WINDOW)
     threading.Thread(target=receive, args=(listening,), daemon=True).start()
     enter("a")
     with socket.socket() as sender:
