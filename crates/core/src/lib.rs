@@ -19,7 +19,7 @@ mod wakes;
 mod whole;
 
 pub use address::{FlowId, NodeId};
-pub use calendar::Calendar;
+pub use calendar::{Calendar, Due};
 pub use dscp::Dscp;
 pub use kind::{inline_table, name_alone, Sample};
 pub use naming::{has_number, is_pattern, matches_pattern, natural_order, numbered, with_number};

@@ -5,7 +5,7 @@
 //! when the packet arrives, which is neglected. What leaves later never arrives earlier: distances change far
 //! more slowly than light travels, and rounding is held back.
 
-use super::flights::{Flight, Flights, Line, Slot, Taker};
+use super::flights::{Flights, Slot};
 use super::ranging::Ranging;
 use crate::channel::{self, Errors, Fate};
 use crate::link::transmitter::Transmitter;
@@ -28,12 +28,11 @@ pub struct Kind {
 /// first-level cache.
 #[repr(C, align(64))]
 pub struct Carrier {
-    line: Line,
-    /// Nothing arrives earlier than this.
+    /// When the last packet since the link began arrives. Nothing arrives earlier.
     last: Time,
-    errors: Option<Errors>,
     ranging: Ranging,
     transmitter: Transmitter,
+    errors: Option<Errors>,
     error_drops: u64,
     name: String,
 }
@@ -55,7 +54,6 @@ impl Carrier {
             name,
             transmitter: Transmitter::new(kind.rate, kind.queue.build(kind.rate), None, stream, None),
             errors: kind.error.errors(),
-            line: Line::default(),
             last: Time::ZERO,
             ranging: Ranging::default(),
             error_drops: 0,
@@ -99,41 +97,12 @@ impl Carrier {
         self.transmitter.next_begin()
     }
 
-    /// Puts a packet whose last bit leaves at `sent` on its way, and returns when it arrives. `metres` returns the length of the
-    /// path `t` seconds after the start of the run, between the ends with number `ends`.
+    /// Returns when a packet arrives whose last bit leaves at `sent`. `metres` returns the length of the path `t` seconds after the
+    /// start of the run, between the ends with number `ends`.
     #[inline]
-    pub fn fly(
-        &mut self,
-        flights: &mut Flights,
-        slot: Slot,
-        (sent, to): (Time, Taker),
-        ends: u32,
-        metres: impl Fn(f64) -> f64,
-    ) -> Time {
-        let arrival = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
-        self.last = arrival;
-        let flight = flights.flight(slot);
-        (flight.sent, flight.arrival, flight.to) = (sent, arrival, to);
-        self.line.push(flights, slot);
-        arrival
-    }
-
-    /// Whether no packet is on it.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.line.is_empty()
-    }
-
-    /// The packet that arrives next.
-    #[inline]
-    pub fn first<'a>(&self, flights: &'a Flights) -> Option<&'a Flight> {
-        self.line.first(flights)
-    }
-
-    /// When the next packet arrives.
-    #[inline]
-    pub fn next_arrival(&self, flights: &Flights) -> Option<Time> {
-        self.line.first(flights).map(|first| first.arrival)
+    pub fn fly(&mut self, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Time {
+        self.last = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
+        self.last
     }
 
     /// Something of each of the cache lines that a packet on its way needs.
@@ -142,20 +111,18 @@ impl Carrier {
         (self.last, self.transmitter.free_at(), self.transmitter.sent_bytes())
     }
 
-    /// The time for which a packet that arrives now would wait for its transmission.
-    pub fn wait(&self, now: Time, flights: &Flights) -> Span {
-        self.line.last(flights).map_or(Span::ZERO, |last| last.sent.max(now).since(now))
+    /// When the last packet since the link began arrives.
+    #[inline]
+    pub fn last(&self) -> Time {
+        self.last
     }
 
-    /// Takes the packet off the link that arrives at `now`. Returns its place, and its fate on the channel.
-    #[inline]
-    pub fn arrive(&mut self, now: Time, flights: &mut Flights) -> Option<(Slot, Fate)> {
-        let slot = self.line.pop(flights)?;
-        let fate = match self.errors {
-            Some(_) => self.meet(now, flights.packet(slot)),
-            None => Fate::Intact,
-        };
-        Some((slot, fate))
+    /// The time for which a packet that arrives now would wait for its transmission: for the packets sent since the link began.
+    pub fn wait(&self, now: Time) -> Span {
+        match self.last {
+            Time::ZERO => Span::ZERO,
+            _ => self.transmitter.free_at().max(now).since(now),
+        }
     }
 
     /// Applies the channel's errors to a packet, also to one that was on the link when it was cut.
@@ -170,14 +137,13 @@ impl Carrier {
     }
 
     /// Ends the link at `end`, not before `now`: nothing is sent later, and the link sends nothing until
-    /// `free`. Returns what was on it.
-    pub fn cut(&mut self, now: Time, end: Time, free: Time, flights: &mut Flights) -> Cut {
-        let mut cut = Cut { sent: Vec::new(), waiting: Vec::new(), flying: 0 };
+    /// `free`. Returns what was on it: the packets in these places.
+    pub fn cut(&mut self, now: Time, end: Time, free: Time, flights: &mut Flights, flying: &[Slot]) -> Cut {
+        let mut cut = Cut { sent: Vec::new(), waiting: Vec::new(), flying: flying.len() };
         let mut last = now;
-        while let Some(slot) = self.line.pop(flights) {
-            let flight = *flights.flight(slot);
-            let packet = flights.take(slot).into_inner();
-            cut.flying += 1;
+        for slot in flying {
+            let flight = *flights.flight(*slot);
+            let packet = flights.take(*slot).into_inner();
             if flight.sent <= end {
                 last = last.max(flight.sent);
                 cut.sent.push((flight.arrival, packet));
@@ -191,15 +157,13 @@ impl Carrier {
         cut
     }
 
-    /// The packets on the link.
-    pub fn held(&self, flights: &Flights) -> Held {
-        let (buffered, flying) = (self.transmitter.buffered(), self.line.held(flights, |_| true));
-        Held { packets: buffered.packets + flying.packets, bytes: buffered.bytes + flying.bytes }
+    /// The packets in the buffer, which are on their way nowhere.
+    pub fn buffered(&self) -> Held {
+        self.transmitter.buffered()
     }
 
-    /// Writes the row of the link.
-    pub fn report(&self, now: Time, flights: &Flights, report: &mut Report) {
-        let pending = self.line.held(flights, |flight| flight.sent > now);
+    /// Writes the row of the link, on which these packets have not been sent.
+    pub fn report(&self, now: Time, pending: Held, report: &mut Report) {
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
     }
 }

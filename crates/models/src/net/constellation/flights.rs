@@ -7,20 +7,15 @@ use bentpipe_core::{Time, Whole};
 /// The number of a packet's place.
 pub type Slot = u32;
 
-/// The end of a list.
-const NONE: Slot = Slot::MAX;
+/// The number of a link in one direction.
+pub type CarrierId = u32;
 
-/// The receiver at the far end of a link.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taker {
-    /// The site of this number.
-    Site(u32),
-    /// The satellite of this number.
-    Satellite(u32),
-}
+/// The end of the list of unused places, and the link of a packet that is on none.
+const NONE: u32 = u32::MAX;
 
-/// What a hop has to know of a packet.
+/// What a hop has to know of a packet: half a cache line.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub struct Flight {
     /// When it arrives at the end of its present link.
     pub arrival: Time,
@@ -28,12 +23,12 @@ pub struct Flight {
     pub sent: Time,
     /// Size of the packet.
     pub size: u32,
-    /// Number of the tree of its destination.
+    /// Number of the tree of its destination, or the next unused place.
     pub tree: u32,
-    /// The receiver at the end of its link.
-    pub to: Taker,
-    /// The next packet on the same link, or the next unused place.
-    next: Slot,
+    /// The present link.
+    carrier: CarrierId,
+    /// Number of the hop, counted over all packets from 0 and, after the greatest number, from 0 again.
+    hop: u32,
 }
 
 /// All packets that are on links.
@@ -41,18 +36,13 @@ pub struct Flights {
     packets: Vec<Whole<Packet>>,
     flights: Vec<Flight>,
     unused: Slot,
-}
-
-/// The packets on one link, in the order of their arrival.
-#[derive(Clone, Copy)]
-pub struct Line {
-    first: Slot,
-    last: Slot,
+    /// Number of hops so far.
+    hops: u32,
 }
 
 impl Default for Flights {
     fn default() -> Flights {
-        Flights { packets: Vec::new(), flights: Vec::new(), unused: NONE }
+        Flights { packets: Vec::new(), flights: Vec::new(), unused: NONE, hops: 0 }
     }
 }
 
@@ -60,14 +50,13 @@ impl Flights {
     /// Gives a packet a place.
     pub fn add(&mut self, packet: Packet, tree: u32) -> Slot {
         let (size, at) = (packet.size, self.unused);
-        let (sent, arrival, to) = (Time::ZERO, Time::ZERO, Taker::Site(0));
-        let flight = Flight { arrival, sent, size, tree, to, next: NONE };
+        let flight = Flight { arrival: Time::ZERO, sent: Time::ZERO, size, tree, carrier: NONE, hop: 0 };
         if at == NONE {
             self.packets.push(Whole::new(packet));
             self.flights.push(flight);
             return self.packets.len() as Slot - 1;
         }
-        self.unused = std::mem::replace(&mut self.flights[at as usize], flight).next;
+        self.unused = std::mem::replace(&mut self.flights[at as usize], flight).tree;
         self.packets[at as usize] = Whole::new(packet);
         at
     }
@@ -75,8 +64,17 @@ impl Flights {
     /// Takes a packet from its place, which becomes free.
     #[inline]
     pub fn take(&mut self, slot: Slot) -> Whole<Packet> {
-        self.flights[slot as usize].next = std::mem::replace(&mut self.unused, slot);
+        let flight = &mut self.flights[slot as usize];
+        (flight.carrier, flight.tree) = (NONE, std::mem::replace(&mut self.unused, slot));
         std::mem::replace(&mut self.packets[slot as usize], Whole::new(Packet::default()))
+    }
+
+    /// Puts a packet on a link, on which it is the last to arrive.
+    #[inline]
+    pub fn put(&mut self, slot: Slot, carrier: CarrierId, sent: Time, arrival: Time) {
+        let flight = &mut self.flights[slot as usize];
+        (flight.arrival, flight.sent, flight.carrier, flight.hop) = (arrival, sent, carrier, self.hops);
+        self.hops = self.hops.wrapping_add(1);
     }
 
     /// The packet at a place.
@@ -87,69 +85,40 @@ impl Flights {
 
     /// What a hop has to know of it.
     #[inline]
-    pub fn flight(&mut self, slot: Slot) -> &mut Flight {
-        &mut self.flights[slot as usize]
+    pub fn flight(&self, slot: Slot) -> &Flight {
+        &self.flights[slot as usize]
     }
-}
 
-impl Default for Line {
-    fn default() -> Line {
-        Line { first: NONE, last: NONE }
-    }
-}
-
-impl Line {
-    /// Whether there are none.
+    /// Whether a packet on this link that arrives then is at this place.
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.first == NONE
+    pub fn is_at(&self, slot: Slot, carrier: CarrierId, arrival: Time) -> bool {
+        let flight = self.flight(slot);
+        flight.carrier == carrier && flight.arrival == arrival
     }
 
-    /// The packet that arrives first.
-    #[inline]
-    pub fn first<'a>(&self, flights: &'a Flights) -> Option<&'a Flight> {
-        flights.flights.get(self.first as usize)
+    /// The places of the packets on a link, in the order of their arrival. All packets are looked at.
+    pub fn on(&self, carrier: CarrierId) -> Vec<Slot> {
+        let on = |slot: &Slot| self.flight(*slot).carrier == carrier;
+        let mut slots: Vec<Slot> = (0..self.flights.len() as Slot).filter(on).collect();
+        // Of two that arrive at the same time, the one is first that was put on the link longer ago.
+        slots.sort_unstable_by_key(|slot| {
+            let flight = self.flight(*slot);
+            (flight.arrival, flight.hop.wrapping_sub(self.hops))
+        });
+        slots
     }
 
-    /// The packet that arrives last.
-    #[inline]
-    pub fn last<'a>(&self, flights: &'a Flights) -> Option<&'a Flight> {
-        flights.flights.get(self.last as usize)
+    /// All packets with their links.
+    pub fn all(&self) -> impl Iterator<Item = (CarrierId, &Flight)> {
+        self.flights.iter().map(|flight| (flight.carrier, flight)).filter(|(carrier, _)| *carrier != NONE)
     }
 
-    /// All packets.
-    pub fn all<'a>(&self, flights: &'a Flights) -> impl Iterator<Item = &'a Flight> {
-        std::iter::successors(self.first(flights), |flight| flights.flights.get(flight.next as usize))
-    }
-
-    /// Number and bytes of the packets of which `which` is true.
-    pub fn held(&self, flights: &Flights, which: impl Fn(&Flight) -> bool) -> Held {
-        self.all(flights).filter(|flight| which(flight)).fold(Held::default(), |held, flight| Held {
+    /// Number and bytes of all packets.
+    pub fn held(&self) -> Held {
+        self.all().fold(Held::default(), |held, (_, flight)| Held {
             packets: held.packets + 1,
             bytes: held.bytes + u64::from(flight.size),
         })
-    }
-
-    /// Adds a packet, which arrives last.
-    #[inline]
-    pub fn push(&mut self, flights: &mut Flights, slot: Slot) {
-        flights.flights[slot as usize].next = NONE;
-        match flights.flights.get_mut(self.last as usize) {
-            Some(before) => before.next = slot,
-            None => self.first = slot,
-        }
-        self.last = slot;
-    }
-
-    /// Removes the packet that arrives first. It keeps its place.
-    #[inline]
-    pub fn pop(&mut self, flights: &Flights) -> Option<Slot> {
-        let slot = self.first;
-        self.first = flights.flights.get(slot as usize)?.next;
-        if self.first == NONE {
-            self.last = NONE;
-        }
-        Some(slot)
     }
 }
 
@@ -158,35 +127,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_in_order_and_places_are_used_again() {
-        let (mut flights, mut lines) = (Flights::default(), [Line::default(), Line::default()]);
+    fn packets_on_a_link_are_in_order_and_places_are_used_again() {
+        let mut flights = Flights { hops: u32::MAX - 500, ..Flights::default() };
         let mut expected = [std::collections::VecDeque::new(), std::collections::VecDeque::new()];
         for number in 0..1000u32 {
-            let at = (number / 3) as usize % 2;
+            let (at, time) = ((number / 3) as usize % 2, Time::from_nanos(u64::from(number / 5)));
             let slot = flights.add(Packet { size: number + 1, number, ..Packet::default() }, number);
-            lines[at].push(&mut flights, slot);
+            flights.put(slot, at as u32, time, time);
             expected[at].push_back(number);
             if number % 7 > 2 {
                 let (at, other) = (number as usize % 2, (number + 1) as usize % 2);
-                let popped = lines[at].pop(&flights);
-                let first = expected[at].pop_front();
-                assert_eq!(popped.map(|slot| flights.flight(slot).tree), first);
-                // Every other one goes from line to line.
-                match popped {
+                let first = flights.on(at as u32).first().copied();
+                let popped = expected[at].pop_front();
+                assert_eq!(first.map(|slot| flights.flight(slot).tree), popped);
+                // Every other one goes from link to link.
+                match first {
                     Some(slot) if number % 4 == 0 => {
-                        lines[other].push(&mut flights, slot);
-                        expected[other].extend(first);
+                        flights.put(slot, other as u32, time, time);
+                        assert!(
+                            flights.is_at(slot, other as u32, time) && !flights.is_at(slot, at as u32, time)
+                        );
+                        expected[other].extend(popped);
                     }
-                    Some(slot) => assert_eq!(Some(flights.take(slot).into_inner().number), first),
+                    Some(slot) => assert_eq!(Some(flights.take(slot).into_inner().number), popped),
                     None => {}
                 }
             }
-            for (line, expected) in lines.iter().zip(&expected) {
-                assert!(line.all(&flights).map(|flight| &flight.tree).eq(expected));
-                let held = line.held(&flights, |_| true);
-                let bytes = expected.iter().map(|number| u64::from(number + 1)).sum();
-                assert_eq!(held, Held { packets: expected.len() as u64, bytes });
+            for (carrier, expected) in (0..).zip(&expected) {
+                let trees = flights.on(carrier).into_iter().map(|slot| flights.flight(slot).tree);
+                assert!(trees.eq(expected.iter().copied()));
             }
+            let held = expected.iter().flatten();
+            let bytes = held.clone().map(|number| u64::from(number + 1)).sum();
+            assert_eq!(flights.held(), Held { packets: held.count() as u64, bytes });
         }
         assert!(flights.packets.len() < 1000 - 300);
     }

@@ -8,14 +8,14 @@ mod following;
 use super::balance::Balance;
 use super::carrier::{Carrier, Kind};
 use super::config::Config;
-use super::flights::{Flights, Slot, Taker};
+use super::flights::{CarrierId, Flights, Slot};
 use super::path::{FlowPath, PathTrace};
 use super::routes::{Cost, Exit, Hop, Routes};
 use super::topology::{Ends, Ground, Topology};
 use crate::channel::{self, SPOILED};
 use crate::net::fate::Fate;
 use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{Calendar, Column, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
+use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
 use std::collections::BTreeMap;
 
 /// No satellite serves the site.
@@ -67,16 +67,18 @@ pub struct Parts {
     pub flows: Vec<[FlowPath; 2]>,
 }
 
-/// Number of a carrier: up, then down (site by site and antenna by antenna), then the inter-satellite links,
-/// each in both directions.
-type CarrierId = u32;
+/// The receiver at the far end of a carrier.
+#[derive(Clone, Copy)]
+enum Taker {
+    Site(u32),
+    Satellite(u32),
+}
 
 /// A hop over one carrier.
 #[derive(Clone, Copy)]
 struct Leg {
     carrier: CarrierId,
     ends: Ends,
-    to: Taker,
 }
 
 /// A packet that was on a link when it ended.
@@ -106,12 +108,17 @@ pub struct Constellation {
     destinations: Vec<Option<u32>>,
     /// Maximum number of antennas of any site.
     antennas: u32,
+    /// By number: up, then down (site by site and antenna by antenna), then the inter-satellite links, each in both directions.
     carriers: Vec<Option<Box<Carrier>>>,
+    /// The satellite at the far end of each inter-satellite link, in both directions.
+    ends: Vec<u32>,
     isl: Option<Kind>,
+    /// Whether some carrier has errors.
+    errors: bool,
     streams: Streams,
     /// The packets on all carriers.
     flights: Flights,
-    /// When they arrive, and at the end of which carrier.
+    /// When they arrive, at the end of which carrier, and where they are.
     arrivals: Calendar,
     /// Number of these arrivals that will not take place, since their carrier was cut. The next one is never among them.
     cancelled: usize,
@@ -160,6 +167,9 @@ impl Constellation {
         let dark = |site: &Ground| site.serving.iter().all(Option::is_none);
         let tally = |site| Tally { dark: dark(site).then_some(Time::ZERO), ..Tally::default() };
         let routes = config.routes(&topology, exits);
+        let isl = config.isl.link();
+        let kinds = [config.ground_link(config.gsl.up), config.ground_link(config.gsl.down)];
+        let errors = kinds.iter().chain(&isl).any(|kind| kind.error.errors().is_some());
         Constellation {
             name: parts.name,
             routes,
@@ -173,7 +183,9 @@ impl Constellation {
             cancelled: 0,
             begins: Wakes::new(carriers.len()),
             carriers,
-            isl: config.isl.link(),
+            ends: topology.isls.iter().flat_map(|isl| [isl.ends.1, isl.ends.0]).collect(),
+            isl,
+            errors,
             streams: parts.streams,
             strays: BTreeMap::new(),
             stray_count: 0,
@@ -202,8 +214,7 @@ impl Constellation {
 
     /// The hop from a site up to a satellite.
     fn rise(&self, site: u32, antenna: u32, satellite: u32) -> Leg {
-        let ends = Ends::Ground { site, satellite };
-        Leg { carrier: self.up(site, antenna), ends, to: Taker::Satellite(satellite) }
+        Leg { carrier: self.up(site, antenna), ends: Ends::Ground { site, satellite } }
     }
 
     /// The hop from a satellite; `None` without a path.
@@ -212,14 +223,12 @@ impl Constellation {
         match hop {
             Hop::None => None,
             Hop::Down { site, antenna } => {
-                let ends = Ends::Ground { site, satellite };
-                Some(Leg { carrier: self.down(site, antenna), ends, to: Taker::Site(site) })
+                Some(Leg { carrier: self.down(site, antenna), ends: Ends::Ground { site, satellite } })
             }
-            Hop::Isl { way, to } => {
+            Hop::Isl { way, .. } => {
                 let isl = way / 2;
                 assert!(self.topology.isls[isl as usize].up, "no packet takes a link that is down");
-                let to = Taker::Satellite(to);
-                Some(Leg { carrier: self.across(way), ends: Ends::Isl(isl), to })
+                Some(Leg { carrier: self.across(way), ends: Ends::Isl(isl) })
             }
         }
     }
@@ -231,15 +240,24 @@ impl Constellation {
             let (site, antenna) = (carrier % each / self.antennas, carrier % self.antennas);
             let serving = self.topology.sites[site as usize].serving[antenna as usize];
             let satellite = serving.expect("a carrier is cut when nobody serves");
-            match carrier < each {
-                true => self.rise(site, antenna, satellite),
-                false => Leg { carrier, ends: Ends::Ground { site, satellite }, to: Taker::Site(site) },
-            }
+            Leg { carrier, ends: Ends::Ground { site, satellite } }
         } else {
-            let isl = (carrier - 2 * each) / 2;
-            let (a, b) = self.topology.isls[isl as usize].ends;
-            let to = Taker::Satellite(if carrier & 1 == 0 { b } else { a });
-            Leg { carrier, ends: Ends::Isl(isl), to }
+            Leg { carrier, ends: Ends::Isl((carrier - 2 * each) / 2) }
+        }
+    }
+
+    /// The present receiver at the far end of a carrier.
+    #[inline]
+    fn taker(&self, carrier: CarrierId) -> Taker {
+        if let Some(way) = carrier.checked_sub(self.across(0)) {
+            return Taker::Satellite(self.ends[way as usize]);
+        }
+        let Ends::Ground { site, satellite } = self.leg_of(carrier).ends else {
+            unreachable!("the others are links to the ground")
+        };
+        match self.leads_down(carrier) {
+            true => Taker::Site(site),
+            false => Taker::Satellite(satellite),
         }
     }
 
@@ -285,11 +303,12 @@ impl Constellation {
     /// Puts a packet on its way, whose last bit leaves at `sent`.
     #[inline]
     fn fly(&mut self, leg: Leg, slot: Slot, sent: Time) {
-        let Leg { carrier, ends, to } = leg;
+        let Leg { carrier, ends } = leg;
         let link = self.carriers[carrier as usize].as_mut().expect("it has sent the packet");
         let metres = |t| self.topology.length(ends, t);
-        let arrival = link.fly(&mut self.flights, slot, (sent, to), ends.number(), metres);
-        self.arrivals.add(arrival, carrier);
+        let at = link.fly(sent, ends.number(), metres);
+        self.flights.put(slot, carrier, sent, at);
+        self.arrivals.add(Due { at, number: carrier, item: slot });
     }
 
     /// Offers a packet to the queue of a carrier.
@@ -356,10 +375,10 @@ impl Constellation {
         packet: &Packet,
     ) -> Result<(u32, u32), DropReason> {
         self.find_ways(now, site, tree);
-        let (carriers, flights, antennas) = (&self.carriers, &self.flights, self.antennas);
+        let (carriers, antennas) = (&self.carriers, self.antennas);
         let wait = |antenna: u32| {
             let link = &carriers[(site * antennas + antenna) as usize];
-            link.as_ref().map_or(Span::ZERO, |link| link.wait(now, flights))
+            link.as_ref().map_or(Span::ZERO, |link| link.wait(now))
         };
         let balance = self.balance.as_mut().expect("it is asked for");
         balance.choose(now, (site, tree), packet, wait).map(|path| path.first)
@@ -387,30 +406,33 @@ impl Constellation {
         self.launch(leg, begun);
     }
 
-    /// Handles the first of the arrivals, on `carrier`.
+    /// Handles the first of the arrivals.
     #[inline]
-    fn arrive(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
-        self.arrivals.pop();
+    fn arrive(&mut self, now: Time, out: &mut Outbox) {
+        let Some(Due { number: carrier, item: slot, .. }) = self.arrivals.pop() else { return };
         self.look_ahead();
-        let link = self.carriers[carrier as usize].as_mut().expect("a packet is on it");
-        let (slot, fate) = link.arrive(now, &mut self.flights).expect("a packet is on it");
-        self.forget_cancelled();
+        let mut fate = channel::Fate::Intact;
+        if self.errors {
+            let link = self.carriers[carrier as usize].as_mut().expect("a packet is on it");
+            fate = link.meet(now, self.flights.packet(slot));
+        }
         if fate == channel::Fate::Lost {
-            return out.drop(self.flights.take(slot).into_inner(), SPOILED);
+            out.drop(self.flights.take(slot).into_inner(), SPOILED);
+        } else {
+            match self.taker(carrier) {
+                Taker::Site(site) => out.send_with(Port(site as u16), || self.flights.take(slot)),
+                Taker::Satellite(satellite) => self.relay(now, satellite, slot, out),
+            }
         }
-        match self.flights.flight(slot).to {
-            Taker::Site(site) => out.send_with(Port(site as u16), || self.flights.take(slot)),
-            Taker::Satellite(satellite) => self.relay(now, satellite, slot, out),
-        }
+        self.forget_cancelled();
     }
 
     /// Removes arrivals that will not take place, up to the next one that will.
     #[inline]
     fn forget_cancelled(&mut self) {
         while self.cancelled > 0 {
-            let Some((at, carrier)) = self.arrivals.first() else { return };
-            let link = self.carriers[carrier as usize].as_ref();
-            if link.and_then(|link| link.next_arrival(&self.flights)) == Some(at) {
+            let Some(Due { at, number, item }) = self.arrivals.first() else { return };
+            if self.flights.is_at(item, number, at) {
                 return;
             }
             self.arrivals.pop();
@@ -418,10 +440,16 @@ impl Constellation {
         }
     }
 
+    /// When the next packet arrives, and at the end of which carrier.
+    #[inline]
+    fn next_arrival(&self) -> Option<(Time, CarrierId)> {
+        self.arrivals.first().map(|due| (due.at, due.number))
+    }
+
     /// When the next packet arrives at the end of a carrier or leaves its buffer, and which carrier that is.
     #[inline]
     fn due(&self) -> Option<(Time, CarrierId)> {
-        match (self.arrivals.first(), self.begins.first()) {
+        match (self.next_arrival(), self.begins.first()) {
             (Some(arrival), Some(begin)) => Some(arrival.min(begin)),
             (arrival, begin) => arrival.or(begin),
         }
@@ -489,8 +517,8 @@ impl Stage for Constellation {
             if self.begins.first() == Some((at, carrier)) {
                 self.begin(now, carrier, out);
             }
-            if self.arrivals.first() == Some((at, carrier)) {
-                self.arrive(now, carrier, out);
+            if self.next_arrival() == Some((at, carrier)) {
+                self.arrive(now, out);
             }
         }
     }
@@ -498,14 +526,14 @@ impl Stage for Constellation {
     fn wake_until(&mut self, now: Time, until: &dyn Fn() -> Time, most: u64, out: &mut Outbox) -> u64 {
         self.wake(now, out);
         let (mut wakes, mut end) = (1, None);
-        while let (Some((at, carrier)), false) = (self.arrivals.first(), out.has_sent()) {
+        while let (Some((at, carrier)), false) = (self.next_arrival(), out.has_sent()) {
             let end = *end.get_or_insert_with(|| self.own_bound().min(until()));
             let begins = self.begins.first().is_some_and(|(begin, _)| begin <= at);
             if wakes >= most || at >= end || begins || self.leads_down(carrier) {
                 break;
             }
-            self.arrive(at, carrier, out);
-            wakes += u64::from(self.arrivals.first().is_none_or(|(next, _)| next > at));
+            self.arrive(at, out);
+            wakes += u64::from(self.arrivals.first().is_none_or(|next| next.at > at));
         }
         wakes
     }
@@ -520,8 +548,8 @@ impl Stage for Constellation {
     fn held(&self) -> Held {
         let mut held = Held::default();
         self.strays.values().for_each(|stray| stray.packet.read(|packet| held.add(packet)));
-        for carrier in self.carriers.iter().flatten() {
-            let more = carrier.held(&self.flights);
+        let buffered = self.carriers.iter().flatten().map(|carrier| carrier.buffered());
+        for more in buffered.chain([self.flights.held()]) {
             held.packets += more.packets;
             held.bytes += more.bytes;
         }
@@ -535,8 +563,14 @@ impl Stage for Constellation {
         }
         let handovers = |site: u32| self.tallies[site as usize].handovers;
         self.flows.iter().flatten().for_each(|path| path.report(handovers, report));
-        for carrier in self.carriers.iter().flatten() {
-            carrier.report(now, &self.flights, report);
+        let mut pending = vec![Held::default(); self.carriers.len()];
+        for (carrier, flight) in self.flights.all().filter(|(_, flight)| flight.sent > now) {
+            let of_carrier = &mut pending[carrier as usize];
+            of_carrier.packets += 1;
+            of_carrier.bytes += u64::from(flight.size);
+        }
+        for (carrier, pending) in self.carriers.iter().zip(pending) {
+            carrier.iter().for_each(|carrier| carrier.report(now, pending, report));
         }
     }
 }

@@ -2,31 +2,35 @@
 //! one when it is needed, each would be waited for; a processor fetches those of several arrivals at once. What is read here is
 //! ignored, so that no result depends on it.
 
-use super::{Constellation, Hop, Taker};
+use super::{Constellation, Due, Hop, Taker};
 use std::hint::black_box;
 
+/// Number of arrivals below which they need little that is not in near caches.
+const FEW: usize = 4;
+
 impl Constellation {
-    /// Reads of a coming arrival its link, of the one before it the packet, of the one before that the next hop, and of the very next
-    /// one the link of that hop.
+    /// When arrivals have been put in order, reads of each the packet, its next hop, and the link of that.
     #[inline]
     pub(super) fn look_ahead(&self) {
-        let link = |ahead| {
-            let carrier = self.arrivals.coming(ahead)?;
-            self.carriers[carrier as usize].as_ref()
-        };
-        let packet = |ahead| link(ahead)?.first(&self.flights);
-        let next = |ahead| {
-            let flight = packet(ahead)?;
-            let Taker::Satellite(satellite) = flight.to else { return None };
-            match self.routes.former_hop(flight.tree as usize, satellite) {
-                Hop::Isl { way, .. } => Some(self.across(way)),
-                _ => None,
+        if self.arrivals.has_turned() {
+            let coming = self.arrivals.coming();
+            if coming.len() >= FEW {
+                coming.rev().for_each(|due| self.glance(due));
             }
-        };
-        black_box(link(4).map(|link| link.is_idle()));
-        black_box(packet(3).map(|flight| flight.tree));
-        black_box(next(2));
-        let beyond = next(1).and_then(|carrier| self.carriers[carrier as usize].as_ref());
-        black_box(beyond.map(|link| link.glance()));
+        }
+    }
+
+    #[inline]
+    fn glance(&self, due: Due) {
+        // Not what was cancelled: its carrier may lead nowhere now, and its place may be unused.
+        if !self.flights.is_at(due.item, due.number, due.at) {
+            return;
+        }
+        let Taker::Satellite(satellite) = self.taker(due.number) else { return };
+        let tree = self.flights.flight(due.item).tree;
+        if let Hop::Isl { way, .. } = self.routes.former_hop(tree as usize, satellite) {
+            let link = self.carriers[self.across(way) as usize].as_ref();
+            black_box(link.map(|link| link.glance()));
+        }
     }
 }

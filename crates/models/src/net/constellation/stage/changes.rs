@@ -1,8 +1,9 @@
 //! What happens to packets when the topology changes: handovers at sites, and inter-satellite links that go
 //! down.
 
-use super::{CarrierId, Constellation, Stray, Taker, HANDED_OVER, NO_SATELLITE, VANISHED};
+use super::{Constellation, Stray, Taker, HANDED_OVER, NO_SATELLITE, VANISHED};
 use crate::net::constellation::carrier::Cut;
+use crate::net::constellation::flights::CarrierId;
 use crate::net::constellation::topology::{seconds, Change};
 use crate::net::fate::Fate;
 use crate::{DropReason, Outbox, Packet};
@@ -112,9 +113,11 @@ impl Constellation {
     }
 
     fn cut(&mut self, carrier: CarrierId, now: Time, end: Time, free: Time) -> Cut {
+        let first = self.arrivals.first().map_or(Time::MAX, |due| due.at);
         match &mut self.carriers[carrier as usize] {
             Some(link) => {
-                let cut = link.cut(now, end, free, &mut self.flights);
+                let flying = if link.last() < first { Vec::new() } else { self.flights.on(carrier) };
+                let cut = link.cut(now, end, free, &mut self.flights, &flying);
                 self.begins.set(carrier, link.next_begin());
                 self.cancelled += cut.flying;
                 self.forget_cancelled();
