@@ -261,7 +261,7 @@ mod tests {
             4 => 0u64..3 << (DAY + MONTH),
             4 => (0..MONTHS << MONTH).prop_map(|day| day << DAY),
             4 => 0..MONTHS << (DAY + MONTH),
-            1 => (0..3 * MONTHS << MONTH).prop_map(|day| day << DAY),
+            1 => (0..(3 * MONTHS) << MONTH).prop_map(|day| day << DAY),
         ]
     }
 
