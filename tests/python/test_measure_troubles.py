@@ -25,11 +25,12 @@ pytestmark = pytest.mark.quiet
 def test_a_reflector_s_clock_that_is_set_meanwhile_is_said_and_taken_out(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(KEY)
     (tmp_path / "plan.toml").write_text('duration = "4 s"\nrate = 100\ntrain = 0\n')
-    begin = time.time_ns()
+    first: list[int] = []
 
     def clock() -> int:
         now = time.time_ns()
-        return now + (1_500_000_000 if now - begin > 2_500_000_000 else 0)
+        first[:] = first or [now]
+        return now + (1_500_000_000 if now - first[0] > 2_500_000_000 else 0)
 
     with reflecting(KEY, clock=clock) as (port, _):
         words = ["measure", "127.0.0.1", "--port", str(port), "--json"]
