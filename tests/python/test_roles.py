@@ -221,7 +221,7 @@ def test_an_administrator_runs_a_lab_for_a_group(call: Call, tmp_path: Path) -> 
         assert served.stop() == 0
     shutil.copytree(data, tmp_path / "backup")
     shutil.rmtree(data)
-    with serving(tmp_path / "backup") as served, httpx.Client(base_url=served.url) as client:
+    with serving(tmp_path / "backup") as served, httpx.Client(base_url=served.url, timeout=60) as client:
         answer = client.post(
             "/api/session", json={"name": "boss", "password": PASSWORD}, headers={"Origin": served.url}
         )

@@ -76,7 +76,7 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         return done.output
 
     with serving(tmp_path / "data") as served:
-        client = Client(base_url=served.url, headers={"Origin": served.url})
+        client = Client(base_url=served.url, headers={"Origin": served.url}, timeout=60)
         given = {"invitation": served.invitation, "name": "ada", "password": PASSWORD}
         answer = client.post("/api/invitations/accept", json=given)
         cookie = {"Cookie": f"__Host-bentpipe={answer.cookies['__Host-bentpipe']}"}

@@ -105,6 +105,7 @@ def test_web_process_and_executor_are_different_users(folder: Path) -> None:
             base_url="http://127.0.0.1",
             transport=HTTPTransport(uds=str(socket)),
             headers={"Authorization": f"Bearer {secret}"},
+            timeout=60,
         ) as client:
             (run,) = client.post("/api/runs", json={"text": SMALL}).json()
             at = f"/api/runs/{run['id']}"
