@@ -102,7 +102,8 @@ def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) 
     steps = time[1:][np.abs(np.diff(delay)) > 2e-3]
     edges = table["begin"].to_list()[1:]
     off = (steps - edges[0] + SLOT_S / 2) % SLOT_S - SLOT_S / 2
-    assert len(steps) >= 15 and np.abs(off).max() < 0.1 + 0.01 * 60 and delay.max() - delay.min() < 12.5e-3
+    # Of four to six slots that are repeated two may have the level of the one before.
+    assert len(steps) >= 12 and np.abs(off).max() < 0.1 + 0.01 * 60 and delay.max() - delay.min() < 12.5e-3
 
 
 DVB_RCS = """
