@@ -117,7 +117,8 @@ def write(file: str, text: str) -> None:
 def receive(listening: socket.socket) -> None:
     accepted, _ = listening.accept()
     accepted.recv(1 << 18, socket.MSG_TRUNC)
-    # As bentpipe: the first full segment has the kernel compute the window anew from the size of the buffer.
+    # bentpipe sets it at this moment, too. When the first full segment arrives, the kernel derives the window from the
+    # size of the buffer, which undoes what was set before.
     accepted.setsockopt(socket.IPPROTO_TCP, WINDOW_CLAMP, WINDOW)
     while accepted.recv(1 << 18, socket.MSG_TRUNC):
         pass

@@ -24,14 +24,14 @@ const FEW: usize = 8;
 /// Number of entries of today that are moved at once to make room for another.
 const MOVED: usize = 32;
 
-/// A thing that is due.
+/// An entry of a [`Calendar`]: something that happens at a certain time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Due {
-    /// When it is due.
+    /// The time at which it happens.
     pub at: Time,
-    /// The number by which it comes before or after others of this time.
+    /// Its place among entries of the same time: lower numbers come first.
     pub number: u32,
-    /// What the number is about, which has no effect on the order.
+    /// What its owner needs to handle it, such as the place of a packet. It has no effect on the order.
     pub item: u32,
 }
 
@@ -94,7 +94,7 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// The earliest.
+    /// The entry that comes out next; `None` if the calendar is empty.
     #[inline]
     pub fn first(&self) -> Option<Due> {
         match (self.today.last(), self.far.peek()) {
@@ -107,19 +107,19 @@ impl Calendar {
         }
     }
 
-    /// What is due next, from the latest to the earliest; not what is farther ahead than the first day that has anything.
+    /// The entries of the first day that has any, from the latest to the earliest.
     #[inline]
     pub fn coming(&self) -> impl DoubleEndedIterator<Item = Due> + ExactSizeIterator + '_ {
         self.today.iter().copied().map(Due::of)
     }
 
-    /// Whether the last removal was followed by putting what is [`coming`](Self::coming) in order.
+    /// Whether the last removal emptied a day, so that the entries that are [`coming`](Self::coming) now were put in order.
     #[inline]
     pub fn has_turned(&self) -> bool {
         self.turned
     }
 
-    /// Adds what is due.
+    /// Adds an entry, in constant time unless it is farther ahead than a year.
     #[inline]
     pub fn add(&mut self, due: Due) {
         let entry = due.entry();
@@ -172,7 +172,7 @@ impl Calendar {
         self.today.drain(..later);
     }
 
-    /// Removes and returns the earliest.
+    /// Removes the entry that comes out next, and returns it.
     #[inline]
     pub fn pop(&mut self) -> Option<Due> {
         let first = self.first()?;

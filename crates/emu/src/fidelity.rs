@@ -9,7 +9,7 @@ use crate::bridge::Bridge;
 use crate::lateness::Lateness;
 use crate::tcp_memory::TcpMemory;
 use bentpipe_core::{Report, Span, Time};
-use bentpipe_engine::scenario::{self, LinkPair, Scenario};
+use bentpipe_engine::scenario::{self, Scenario};
 use bentpipe_engine::Host;
 use bentpipe_models::network::RatedLink;
 use serde::{Deserialize, Serialize};
@@ -388,13 +388,16 @@ pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
 }
 
 fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec<Link> {
-    let of_links = scenario.link.iter().flat_map(LinkPair::rated);
-    let of_networks = scenario.network.iter().flat_map(|(name, network)| network.rated(name));
-    let link = |RatedLink { name, rate, delay, error, traced }: RatedLink| {
+    let of_links = scenario.link.iter().flat_map(|link| link.rated().map(|rated| (&link.name, rated)));
+    let of_networks = scenario
+        .network
+        .iter()
+        .flat_map(|(name, network)| network.rated(name).into_iter().map(move |rated| (name, rated)));
+    let link = |(part, RatedLink { name, rate, delay, error, traced }): (&String, RatedLink)| {
         let value = |column| report.value("link", &name, column).unwrap_or(0.0);
         let (packets, bytes) = (value("packets"), value("bytes"));
         let busy = value("utilisation") * end.as_secs_f64();
-        let constant = |key| !traced && !changes(scenario, &name, key);
+        let constant = |key| !traced && !changes(scenario, part, key);
         Link {
             rate: rate.bits_per_second() as f64,
             achieved_rate: (busy > 0.0 && packets > 0.0 && constant("rate")).then(|| bytes * 8.0 / busy),
@@ -408,13 +411,12 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
     of_links.chain(of_networks).map(link).collect()
 }
 
-/// Whether the scenario changes this key of the link or network to which a direction belongs, in either direction.
-fn changes(scenario: &Scenario, direction: &str, key: &str) -> bool {
+/// Whether the scenario changes this key of a link or network, in either direction.
+fn changes(scenario: &Scenario, part: &str, key: &str) -> bool {
     fn contains(keys: &serde_json::Value, key: &str) -> bool {
         keys.as_object()
             .is_some_and(|keys| keys.contains_key(key) || keys.values().any(|inner| contains(inner, key)))
     }
-    let part = direction.split('.').next().unwrap_or(direction);
     let mut parts = scenario.change.iter().flat_map(|change| change.set.values());
     parts.any(|kind| kind.get(part).is_some_and(|keys| contains(keys, key)))
 }

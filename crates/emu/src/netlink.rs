@@ -17,7 +17,7 @@ pub const HEADER: usize = 16;
 /// The attributes of a message that is being written.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes {
-    /// As they are sent.
+    /// All attributes that were added, one after the other, as a message contains them.
     pub bytes: Vec<u8>,
 }
 
@@ -109,8 +109,8 @@ pub fn set_queue(index: u32, packets: u32) -> io::Result<()> {
 /// Gives interface number `index`, which is up, of this thread's namespace an IPv6 address that programs can use at once: without
 /// the search for duplicates, which marks it as tentative until a thread of the kernel has run, and which nobody would answer.
 ///
-/// What is sent to the address arrives only when another thread of the kernel has added the local route to it, so this waits for
-/// the route.
+/// The kernel drops what is sent to the address until one of its threads has added the local route to it, so this function
+/// returns when that route is there.
 ///
 /// # Errors
 /// The kernel refuses the address, or has not added the route after ten seconds.

@@ -10,7 +10,7 @@ pub const QUESTION: usize = 72;
 /// What an [`Observer`] has to do with a packet that a host gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Look {
-    /// It asks for nothing.
+    /// The observer neither looks at the host nor discards the packet's data.
     Nothing,
     /// It looks at the host as soon as the host has the packet ([`Observer::got`]), with the answer to a question if there is one.
     AtHost(Option<Question>),

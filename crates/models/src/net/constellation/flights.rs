@@ -25,7 +25,7 @@ pub struct Flight {
     pub size: u32,
     /// Number of the tree of its destination, or the next unused place.
     pub tree: u32,
-    /// The present link.
+    /// The link on which it is; [`NONE`] if it is on none.
     carrier: CarrierId,
     /// Number of the hop, counted over all packets from 0 and, after the greatest number, from 0 again.
     hop: u32,
