@@ -1386,6 +1386,12 @@ class TcpTransport(TypedDict):
     """Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux except
     linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
     nineties."""
+    jiffy: NotRequired[Span]
+    """Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and
+    delayed acknowledgments are counted in jiffies and expire on steps of the timer wheel: up to one jiffy
+    late below 63 jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of
+    the clock `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in
+    profiles linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock."""
     kind: Literal["tcp"]
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
@@ -3568,6 +3574,12 @@ class Tcp(TypedDict):
     """Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux except
     linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
     nineties."""
+    jiffy: NotRequired[Span]
+    """Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and
+    delayed acknowledgments are counted in jiffies and expire on steps of the timer wheel: up to one jiffy
+    late below 63 jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of
+    the clock `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in
+    profiles linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock."""
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
     3.7.4). Default: on in profile nineties, off in the others."""

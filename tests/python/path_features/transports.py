@@ -89,6 +89,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     _tcp("ack_compression", "ack_compression=500 us"),
     _tcp("ack_every", "ack_every=4"),
+    _tcp("jiffy", "jiffy=10 ms"),
     _tcp("pacing_ca_ratio pacing_ss_ratio", "pacing=true;pacing_ca_ratio=150;pacing_ss_ratio=250"),
     _tcp("profile profile.linux", "profile=linux"),
     _tcp("profile.linux-6.12", "profile=linux-6.12"),

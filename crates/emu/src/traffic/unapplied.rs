@@ -95,6 +95,7 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
         ("delayed_ack_min", config.delayed_ack && least, "the kernel's is 40 ms"),
         ("rto_estimator", config.rto_estimator != model.rto_estimator, "the kernel's is linux"),
         ("retries_as_time", !config.retries_as_time, "the kernel's is on"),
+        ("jiffy", config.jiffy != model.jiffy, "the kernel has its own, of 1 to 10 ms"),
         ("timer_tick", config.timer_tick != model.timer_tick, "the kernel has its own, of 1 to 10 ms"),
         ("rto_initial", config.rto_initial != model.rto_initial, "the kernel's is 1 s"),
         ("initial_sequence", config.initial_sequence.is_some(), "the kernel chooses at random"),

@@ -37,6 +37,7 @@ const CASES: &[&str] = &[
     r#"rto_max = "500 ms""#,
     r#"rto_estimator = "rfc2988""#,
     r#"timer_tick = "2 s""#,
+    r#"jiffy = "20 ms""#,
     r#"syn_retries = 300"#,
     r#"pacing_ca_ratio = 5000"#,
     r#"quick_start = "10 kbit/s""#,

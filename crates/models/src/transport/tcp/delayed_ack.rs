@@ -15,6 +15,7 @@
 //! - A connection that soon answers data with data is interactive: its acknowledgments travel with the
 //!   answers, so none is quick.
 
+use super::clock::Clock;
 use super::rtt::Estimator;
 use super::timer::Timer;
 use super::Config;
@@ -48,7 +49,7 @@ impl DelayedAck {
             quick: 0,
             last: Time::ZERO,
             interactive: false,
-            timer: Timer::stopped(),
+            timer: Timer::stopped(Clock::of_jiffies(config)),
         }
     }
 
@@ -71,14 +72,15 @@ impl DelayedAck {
 
     #[inline]
     fn adapt(&mut self, now: Time, path: &Estimator, room: u64) {
-        let since = now.since(self.last);
+        let clock = self.timer.clock();
+        let since = clock.between(self.last, now);
         if self.delay == Span::ZERO {
             self.hurry(room);
             self.delay = self.least;
         } else if since <= self.least / 2 {
-            self.delay = self.delay / 2 + self.least / 2;
+            self.delay = clock.whole(self.delay / 2) + self.least / 2;
         } else if since < self.delay {
-            self.delay = (self.delay / 2 + since).min(path.rto());
+            self.delay = (clock.whole(self.delay / 2) + since).min(path.rto());
         } else if since > path.rto() {
             self.hurry(room);
         }
@@ -103,12 +105,12 @@ impl DelayedAck {
             let bound = path.srtt().map_or(self.most, |srtt| srtt.max(self.least));
             delay = self.delay.max(self.least).min(bound).min(self.most);
         }
-        self.timer.start(now + delay);
+        self.timer.start(now, delay);
     }
 
     /// Starts the fixed delay of acknowledgments of holes.
     pub fn start_exactly(&mut self, at: Time) {
-        self.timer.start(at);
+        self.timer.start_exactly(at);
     }
 
     /// Whether the delay is over.

@@ -11,6 +11,7 @@
 //! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or otherwise by its
 //!   timestamp.
 
+use super::clock::Clock;
 use super::rtt::Estimator;
 use super::timer::Timer;
 use super::{config::Recovery, header, Config};
@@ -73,7 +74,7 @@ impl Handshake {
                 window_scale: config.window_scaling.then(|| config.window_scale()),
                 segment_size: config.segment_size.value() as u32,
             },
-            timer: Timer::stopped(),
+            timer: Timer::stopped(Clock::of_jiffies(config)),
             estimator: Estimator::new(config),
             sent: Time::MAX,
             resent: false,
@@ -133,7 +134,7 @@ impl Handshake {
     pub fn send(&mut self, now: Time) -> SegmentOptions {
         self.resent = self.sent != Time::MAX;
         self.sent = now;
-        self.timer.start(now + self.estimator.rto());
+        self.timer.start(now, self.estimator.rto());
         let Agreement { timestamps, sack, snack, window_scale, segment_size, .. } = self.agreement;
         let mss = segment_size + if timestamps { header::TIMESTAMP_BYTES } else { 0 };
         SegmentOptions {

@@ -11,6 +11,7 @@
 //! that they have 32 bits on the wire.
 
 mod bursts;
+mod clock;
 pub mod config;
 pub mod congestion;
 pub mod connection;

@@ -158,10 +158,12 @@ impl Pacing {
 
     /// Handles the requested wake.
     #[inline]
-    pub fn wake(&mut self, now: Time) {
-        if self.wake <= now {
+    pub fn wake(&mut self, now: Time) -> bool {
+        let due = self.wake <= now;
+        if due {
             self.wake = Time::MAX;
         }
+        due
     }
 
     /// Cancels the requested wake.

@@ -1,10 +1,10 @@
 //! Loss detection by time (RACK, RFC 8985, section 6): a segment is lost if one that was sent after it has
 //! been delivered, and a reordering window has passed since it should have been.
 //!
-//! - The latest segment delivered, by transmission time, sets the round-trip time and the border (section
-//!   6.2, steps 1 and 2). A retransmission counts only if it was sent at least the minimum round-trip time ago, as
-//!   in Linux. The echoed timestamp is not compared: behind a hole it is that of the last segment in order (RFC 7323,
-//!   section 4.3).
+//! - The latest segment delivered, by transmission time, sets the border (section 6.2, steps 1 and 2). The round-trip time is
+//!   that of the segment that is examined last: in Linux the highest one acknowledged cumulatively, or else by SACK.
+//!   A retransmission counts only if it was sent at least the minimum round-trip time ago, as in Linux. The echoed timestamp
+//!   is not compared: behind a hole it is that of the last segment in order (RFC 7323, section 4.3).
 //! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is in progress
 //!   or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip time, times the number
 //!   of round trips in which duplicate SACKs showed a retransmission to be spurious, at most the smoothed
@@ -15,7 +15,7 @@
 //! makes lost or finds delivered, and one more.
 
 use super::congestion::{State, CA_RECOVERY};
-use super::scoreboard::{Newest, DUP_THRESH};
+use super::scoreboard::{Timed, DUP_THRESH};
 use bentpipe_core::{Span, Time};
 
 /// Number of recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).
@@ -60,18 +60,11 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Handles the latest segment that an acknowledgment delivers.
+    /// Handles the segments that an acknowledgment delivers.
     #[inline]
-    pub fn update(&mut self, now: Time, newest: &Newest, state: &State) {
-        let rtt = now.since(newest.sent);
-        if newest.resent && rtt.as_micros() < u64::from(state.rtt_min_us) {
-            return;
-        }
-        self.rtt = rtt;
-        let latest = (newest.sent, newest.end);
-        if self.latest.is_none_or(|before| before < latest) {
-            self.latest = Some(latest);
-        }
+    pub fn update(&mut self, now: Time, timed: &Timed) {
+        self.rtt = now.since(timed.last.2);
+        self.latest = self.latest.max(Some(timed.newest));
     }
 
     /// Records that a segment was delivered for the first time after one above it (step 3).

@@ -11,16 +11,18 @@
 //! `rto_variance_min`. It rises at once and falls by a quarter per round trip. A sample below SRTT - RTTVAR,
 //! which indicates a faster path, raises the deviation by only an eighth of the usual step.
 //!
-//! With a coarse clock (`timer_tick`) a round trip is counted in ticks, and the time-out occurs on a tick.
+//! With a coarse clock (`timer_tick`) a round trip is counted in ticks. Linux rounds the time-out up to whole jiffies
+//! (`jiffy`). When it is over is the [`super::clock`]'s affair.
 //!
 //! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR is the
 //! stored value itself. Deviation from Linux: the smallest time is that of the whole connection, not of the last
 //! five minutes.
 
+use super::clock::Clock;
 use super::config::RtoEstimator;
 use super::congestion::State;
 use super::Config;
-use bentpipe_core::{Span, Time};
+use bentpipe_core::Span;
 
 /// Time-out for data after a handshake without a sample (5.7).
 const FALLBACK: Span = Span::from_secs(3);
@@ -36,6 +38,7 @@ pub struct Estimator {
     /// State of Linux' estimator.
     greatest: Option<Greatest>,
     tick: Span,
+    clock: Clock,
     rto: Span,
     backoff: u32,
     min: Span,
@@ -62,6 +65,7 @@ impl Estimator {
             rttvar: 0,
             greatest: (config.rto_estimator == RtoEstimator::Linux).then(Greatest::default),
             tick: config.timer_tick,
+            clock: Clock::of_jiffies(config),
             rto: config.rto_initial,
             backoff: 0,
             min: config.rto_min,
@@ -94,7 +98,8 @@ impl Estimator {
         }
         self.backoff = 0;
         let variance = self.follow_greatest(first, state);
-        self.rto = (Span::from_micros(self.srtt / 8) + variance).max(self.min).min(self.max);
+        let rto = self.clock.round_up(Span::from_micros(self.srtt / 8) + variance);
+        self.rto = rto.max(self.min).min(self.max);
         let fit = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         state.srtt_us = fit(self.srtt);
         state.mdev_us = fit(self.rttvar);
@@ -119,17 +124,6 @@ impl Estimator {
             }
         }
         Span::from_micros(greatest.used)
-    }
-
-    /// The end of a time-out that starts now.
-    #[inline]
-    pub fn deadline(&self, now: Time) -> Time {
-        let exact = now + self.rto();
-        if self.tick == Span::ZERO {
-            return exact;
-        }
-        let tick = self.tick.as_nanos();
-        Time::from_nanos(exact.as_nanos().div_ceil(tick) * tick)
     }
 
     /// Restarts the estimates for another path of which only the round-trip time is known: as with the first
@@ -242,7 +236,7 @@ mod tests {
     /// Worked by hand from the paper's rules: SRTT and 4 RTTVAR after each sample, then the time-out, milliseconds.
     #[test]
     fn linux_takes_the_greatest_deviation_at_once_and_lets_it_go_slowly() {
-        let mut estimator = Estimator::new(&Config::default());
+        let mut estimator = Estimator::new(&Config { jiffy: Span::ZERO, ..Config::default() });
         let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
         let mut seen = |sample: u64, una: u32, nxt: u32| {
             (state.snd_una, state.snd_nxt) = (una, nxt);
@@ -263,6 +257,17 @@ mod tests {
         let (srtt, deviation, rto) = seen(122, 21, 30);
         assert!((121_000..123_000).contains(&srtt) && deviation < 30_000, "{srtt} {deviation}");
         assert!((523_000..526_000).contains(&rto), "{rto}");
+    }
+
+    /// `usecs_to_jiffies` never shortens a time.
+    #[test]
+    fn linux_rounds_the_time_out_up_to_whole_jiffies() {
+        let mut estimator = Estimator::new(&Config::default());
+        let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
+        for (sample, rto) in [(100, 300), (101, 304), (103, 312)] {
+            estimator.begin_anew(Span::from_millis(sample), &mut state);
+            assert_eq!(estimator.rto(), Span::from_millis(rto), "after a sample of {sample} ms");
+        }
     }
 
     #[test]

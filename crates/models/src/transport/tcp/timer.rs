@@ -1,36 +1,62 @@
 //! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment would move
 //! an entry of the event queue each time. Instead the wake at the old deadline stays, and when it comes the
-//! timer requests one at the new deadline.
+//! timer requests one at the new deadline. Only then does the clock tell when the timer really expires, since that
+//! takes a division.
 
-use bentpipe_core::Time;
+use super::clock::Clock;
+use bentpipe_core::{Span, Time};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
-    /// The deadline; `Time::MAX` if stopped.
-    deadline: Time,
-    /// The requested wake; never later than the deadline.
+    clock: Clock,
+    /// When the timer was started and for how long; `Time::MAX` if it is stopped, no wait if it ends exactly then.
+    started: Time,
+    wait: Span,
+    /// The requested wake; never later than the end of the wait.
     wake: Time,
 }
 
 impl Timer {
-    pub const fn stopped() -> Timer {
-        Timer { deadline: Time::MAX, wake: Time::MAX }
+    pub const fn stopped(clock: Clock) -> Timer {
+        Timer { clock, started: Time::MAX, wait: Span::ZERO, wake: Time::MAX }
     }
 
+    /// Starts the timer, or starts it anew. Its clock may let it expire after the end of the wait.
     #[inline]
-    pub fn start(&mut self, deadline: Time) {
-        self.deadline = deadline;
-        self.wake = self.wake.min(deadline);
+    pub fn start(&mut self, now: Time, wait: Span) {
+        self.started = now;
+        self.wait = wait.max(Span::from_nanos(1));
+        self.wake = self.wake.min(now + self.wait);
+    }
+
+    /// Starts a timer that expires exactly `at` that time, whatever the clock.
+    #[inline]
+    pub fn start_exactly(&mut self, at: Time) {
+        self.started = at;
+        self.wait = Span::ZERO;
+        self.wake = self.wake.min(at);
     }
 
     #[inline]
     pub fn stop(&mut self) {
-        self.deadline = Time::MAX;
+        self.started = Time::MAX;
     }
 
     #[inline]
     pub fn is_running(&self) -> bool {
-        self.deadline != Time::MAX
+        self.started != Time::MAX
+    }
+
+    #[inline]
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn deadline(&self) -> Time {
+        if self.started == Time::MAX || self.wait == Span::ZERO {
+            return self.started;
+        }
+        self.clock.expiry(self.started, self.wait)
     }
 
     /// When to call [`Timer::expired`]; `Time::MAX` for never.
@@ -45,11 +71,12 @@ impl Timer {
         if now < self.wake {
             return false;
         }
-        let expired = self.deadline <= now;
+        let deadline = self.deadline();
+        let expired = deadline <= now;
         if expired {
-            self.deadline = Time::MAX;
+            self.stop();
         }
-        self.wake = self.deadline;
+        self.wake = if expired { Time::MAX } else { deadline };
         expired
     }
 }
@@ -58,22 +85,40 @@ impl Timer {
 mod tests {
     use super::*;
 
+    const fn ns(nanoseconds: u64) -> Time {
+        Time::from_nanos(nanoseconds)
+    }
+
+    const WAIT: Span = Span::from_nanos(10);
+
     #[test]
     fn a_restarted_timer_keeps_its_wake_and_expires_at_its_deadline() {
-        let at = Time::from_nanos;
-        let mut timer = Timer::stopped();
-        timer.start(at(10));
-        timer.start(at(20));
-        assert_eq!(timer.wake(), at(10));
-        assert!(!timer.expired(at(10)));
-        assert_eq!(timer.wake(), at(20));
-        timer.start(at(15));
-        assert_eq!(timer.wake(), at(15));
-        assert!(timer.expired(at(15)));
+        let mut timer = Timer::stopped(Clock::Exact);
+        timer.start(ns(0), WAIT);
+        timer.start(ns(10), WAIT);
+        assert_eq!(timer.wake(), ns(10));
+        assert!(!timer.expired(ns(10)));
+        assert_eq!(timer.wake(), ns(20));
+        timer.start(ns(5), WAIT);
+        assert_eq!(timer.wake(), ns(15));
+        assert!(timer.expired(ns(15)));
         assert_eq!((timer.wake(), timer.is_running()), (Time::MAX, false));
-        timer.start(at(30));
+        timer.start(ns(20), WAIT);
         timer.stop();
-        assert!(!timer.expired(at(30)));
+        assert!(!timer.expired(ns(30)));
         assert_eq!(timer.wake(), Time::MAX);
+    }
+
+    #[test]
+    fn a_timer_wakes_when_its_wait_is_over_and_expires_by_its_clock() {
+        let ms = |milliseconds: u64| ns(milliseconds * 1_000_000);
+        let mut timer = Timer::stopped(Clock::Jiffies(4_000_000));
+        timer.start(ms(1), Span::from_millis(5));
+        assert_eq!(timer.wake(), ms(6));
+        assert!(!timer.expired(ms(6)));
+        assert_eq!(timer.wake(), ms(12));
+        assert!(timer.expired(ms(12)));
+        timer.start_exactly(ms(13));
+        assert!(timer.expired(ms(13)));
     }
 }

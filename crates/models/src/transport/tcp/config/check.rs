@@ -92,6 +92,9 @@ impl Config {
         if self.timer_tick > Span::from_secs(1) {
             problems.add("timer_tick", format!("{} is out of range; allowed: 0 s to 1 s", self.timer_tick));
         }
+        if self.jiffy > Span::from_millis(10) {
+            problems.add("jiffy", format!("{} is out of range; allowed: 0 s to 10 ms", self.jiffy));
+        }
     }
 
     /// Adds combinations that no stack has.

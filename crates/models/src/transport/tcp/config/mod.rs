@@ -195,6 +195,12 @@ keys! {
     /// Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
     /// ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock.
     timer_tick: Span,
+    /// Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and delayed
+    /// acknowledgments are counted in jiffies and expire on steps of the timer wheel: up to one jiffy late below 63
+    /// jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of the clock
+    /// `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in profiles
+    /// linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock.
+    jiffy: Span,
     /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
     /// connection fails. Default: 5 in profile linux-2.6.32, 6 in the others.
     syn_retries: Count<0, 255>,

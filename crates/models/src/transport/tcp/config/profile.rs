@@ -91,6 +91,7 @@ impl Profile {
             rto_max: Span::from_secs(120),
             rto_variance_min: Span::from_millis(200),
             timer_tick: Span::ZERO,
+            jiffy: Span::from_millis(4),
             syn_retries: Count::new(6),
             syn_linear_timeouts: Count::new(4),
             retries: Count::new(15),
@@ -129,6 +130,7 @@ impl Profile {
             syn_linear_timeouts: Count::new(0),
             retries_as_time: false,
             rto_min: Span::from_secs(1),
+            jiffy: Span::ZERO,
             ..linux.clone()
         };
         match self {
@@ -158,6 +160,7 @@ impl Profile {
                 rto_initial: Span::from_secs(3),
                 syn_retries: Count::new(5),
                 syn_linear_timeouts: Count::new(0),
+                jiffy: Span::ZERO,
                 ..linux
             },
             Profile::Classic => classic,

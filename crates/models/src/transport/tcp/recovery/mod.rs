@@ -116,7 +116,7 @@ pub struct Recovery {
     probe: Probe,
     /// Whether the window was reduced and the other end has not been informed (RFC 3168, section 6.1.2).
     reduced: bool,
-    /// When a segment will be lost by its time, if no acknowledgment arrives.
+    /// When the first segment will be lost by its time, if no acknowledgment arrives.
     overdue: Option<Time>,
     /// Segments in `sacked_out` that have arrived without a SNACK having reported which they are.
     unreported: u32,
@@ -220,10 +220,17 @@ impl Recovery {
         }
     }
 
-    /// When to call [`Recovery::look_again`], if a segment waits for its time.
+    /// When the first of the segments that wait for their time will be lost, if any does.
     #[inline]
     pub fn overdue(&self) -> Option<Time> {
         self.overdue
+    }
+
+    /// When the last of them will be lost, which is when to call [`Recovery::look_again`] (RFC 8985, section 6.2, step 5:
+    /// the timer is set for the longest of the times that remain). Visits all that is outstanding.
+    pub fn last_overdue(&self, scoreboard: &Scoreboard, state: &State) -> Option<Time> {
+        self.overdue?;
+        scoreboard.last_overdue(&self.rack.border(state)?)
     }
 
     /// Whether a probe may be scheduled.
@@ -258,11 +265,11 @@ impl Recovery {
 
     /// Records what an acknowledgment tells about the times of segments, in any state.
     #[inline]
-    pub fn note_times(&mut self, now: Time, facts: &Facts, state: &State) {
+    pub fn note_times(&mut self, now: Time, facts: &Facts) {
         self.overdue = None;
         if self.method == Method::Rack {
-            if let Some(newest) = &facts.tally.newest {
-                self.rack.update(now, newest, state);
+            if let Some(timed) = &facts.tally.timed {
+                self.rack.update(now, timed);
             }
             if facts.tally.reordered {
                 self.rack.saw_reordering();

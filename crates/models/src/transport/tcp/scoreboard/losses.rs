@@ -69,6 +69,15 @@ impl Scoreboard {
         None
     }
 
+    /// Returns when the last of the segments that [`Scoreboard::mark_overdue`] would examine will be lost. Visits all that is
+    /// outstanding.
+    pub fn last_overdue(&self, border: &Border) -> Option<Time> {
+        let examined = |one: &&Sent| one.is_in_network() && !one.is(EXAMINED);
+        let before = |one: &&Sent| (one.at, one.end()) < (border.sent, border.end);
+        let last = self.sent.iter().filter(examined).filter(before).map(|one| one.at).max();
+        last.map(|at| at + border.patience)
+    }
+
     /// Records stretches that the receiver names as missing.
     pub fn name(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
         self.named.clear();

@@ -39,7 +39,7 @@ use sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, RESENT, SACKED};
 use std::collections::VecDeque;
 use tally::widen;
 
-pub use tally::{Newest, Tally};
+pub use tally::{Newest, Tally, Timed};
 
 /// Number of SACKed segments above a segment that make it lost, and of duplicate acknowledgments that start
 /// recovery (DupThresh of RFC 5681 and 6675).
@@ -127,7 +127,7 @@ impl Scoreboard {
             tally.acked += 1;
             tally.bursts += u32::from(segment.is(BEGINS));
             if !segment.is(SACKED) {
-                tally.delivered(self.first - 1, &segment);
+                tally.delivered(self.first - 1, &segment, true);
                 let before = *tally.forward.get_or_insert(self.forward);
                 tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
             }
@@ -178,7 +178,7 @@ impl Scoreboard {
                         state.retrans_out -= 1;
                     }
                     segment.marks = segment.marks & (EVER_RESENT | BEGINS) | SACKED;
-                    tally.delivered(*first + index as u64, segment);
+                    tally.delivered(*first + index as u64, segment, false);
                     tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
                     *forward = segment.end().max(*forward);
                     state.sacked_out += 1;

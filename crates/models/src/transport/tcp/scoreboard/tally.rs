@@ -1,7 +1,8 @@
 //! What one acknowledgment told about the segments in the queue.
 
 use super::sent::{Sent, EVER_RESENT};
-use bentpipe_core::Time;
+use crate::transport::tcp::congestion::State;
+use bentpipe_core::{Span, Time};
 
 /// What one acknowledgment told about the segments in the queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +30,20 @@ pub struct Tally {
     pub(super) forward: Option<u64>,
     /// Lowest end of the newly delivered segments that were sent once; `None` without any.
     pub original_end: Option<u64>,
+    /// Retransmissions that were sent later than this are too young to be what was delivered.
+    pub(super) believed: Time,
+    /// What RACK learns of the newly delivered segments, without such retransmissions.
+    pub timed: Option<Timed>,
+}
+
+/// The times of newly delivered segments (RFC 8985, section 6.2, steps 1 and 2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timed {
+    /// Of the segment that gives RACK.rtt: whether it was acknowledged cumulatively, its number, and its last transmission
+    /// time. It is the one that is examined last, which in Linux are those acknowledged cumulatively, and the highest of them.
+    pub last: (bool, u64, Time),
+    /// Last transmission time and end of the segment that was sent last.
+    pub newest: (Time, u64),
 }
 
 /// The delivered segment that was sent last, for estimates of rate and order.
@@ -45,8 +60,23 @@ pub struct Newest {
 }
 
 impl Tally {
+    /// Creates the tally of an acknowledgment that arrives `now`.
     #[inline]
-    pub(super) fn delivered(&mut self, number: u64, segment: &Sent) {
+    pub fn new(now: Time, state: &State) -> Tally {
+        let believed =
+            Time::ZERO + now.since(Time::ZERO).saturating_sub(Span::from_micros(state.rtt_min_us.into()));
+        Tally { believed, ..Tally::default() }
+    }
+
+    /// Counts a segment that is delivered, `cumulatively` or by SACK.
+    #[inline]
+    pub(super) fn delivered(&mut self, number: u64, segment: &Sent, cumulatively: bool) {
+        if !segment.is(EVER_RESENT) || segment.at <= self.believed {
+            let one = Timed { last: (cumulatively, number, segment.at), newest: (segment.at, segment.end()) };
+            let before = self.timed.unwrap_or(one);
+            self.timed =
+                Some(Timed { last: before.last.max(one.last), newest: before.newest.max(one.newest) });
+        }
         if self.newest.is_none_or(|newest| (newest.sent, newest.number) < (segment.at, number)) {
             let resent = segment.is(EVER_RESENT);
             self.newest = Some(Newest { number, sent: segment.at, resent, end: segment.end() });

@@ -24,6 +24,7 @@ impl Sender {
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
         self.probes = 0;
+        self.undisturbed = false;
         let outstanding = !self.scoreboard.is_empty();
         if !outstanding && ack.position == self.una && ack.window == self.window && ack.sack.is_empty() {
             // Part of every segment of the other end's data.
@@ -52,7 +53,7 @@ impl Sender {
         if self.may_freeze {
             self.follow_freeze(now, ack);
         }
-        let mut tally = Tally::default();
+        let mut tally = Tally::new(now, &self.state);
         for &(start, end) in ack.sack {
             let start = start.max(ack.position.max(self.una));
             if start < end && end <= self.nxt && self.recovery.uses_sack() {
@@ -78,7 +79,7 @@ impl Sender {
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
         let facts = Facts { tally: &tally, advanced, duplicate, dsack, echo: ack.echo, ece: ack.ece };
-        self.recovery.note_times(now, &facts, &self.state);
+        self.recovery.note_times(now, &facts);
         if dsack.is_some() || self.recovery.is_probing() {
             self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
         }

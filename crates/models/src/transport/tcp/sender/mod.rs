@@ -22,6 +22,7 @@
 //!   segment to be sent.
 
 use super::bursts::Bursts;
+use super::clock::Clock;
 use super::congestion::{Congestion, State, INFINITE_SSTHRESH};
 use super::pacing::{pace_always, Pacing};
 use super::rate::{self, check_application_limited};
@@ -88,6 +89,10 @@ pub struct Sender {
     estimator: Estimator,
     timer: Timer,
     purpose: Purpose,
+    /// Whether it was woken although nothing was due: what waits goes on waiting.
+    undisturbed: bool,
+    /// When the reordering timer was last started.
+    reordering_since: Time,
     usage: Usage,
     config: Box<Config>,
     segment_size: u32,
@@ -192,8 +197,10 @@ impl Sender {
             quick_start: QuickStart::Off,
             rate: rate::Estimator::default(),
             estimator: Estimator::new(config),
-            timer: Timer::stopped(),
+            timer: Timer::stopped(Clock::of_time_outs(config)),
             purpose: Purpose::Retransmit,
+            undisturbed: false,
+            reordering_since: Time::ZERO,
             usage: Usage::new(config),
             config: Box::new(config.clone()),
             segment_size: state.mss_cache,
@@ -262,6 +269,7 @@ impl Sender {
 
     /// Adds data to send; `u64::MAX` for an endless stream.
     pub fn hand_over(&mut self, bytes: u64) {
+        self.undisturbed = false;
         debug_assert!(!self.closed, "the application sends after it closed");
         self.check_application_limited();
         self.end = self.end.saturating_add(bytes);

@@ -17,7 +17,7 @@ pub(super) enum Purpose {
     Reorder,
 }
 
-/// Minimum wait of a timer that should already have expired (a tick of Linux' clock at 1000 Hz).
+/// Minimum wait of a timer that should already have expired.
 const SHORTEST: Span = Span::from_millis(1);
 /// Grace period of the reordering timer, as in Linux.
 const GRACE: Span = Span::from_millis(2);
@@ -28,8 +28,9 @@ impl Sender {
     /// # Errors
     /// If the connection is to be given up.
     pub fn wake(&mut self, now: Time) -> Result<bool, TooManyRetries> {
-        self.pacing.wake(now);
+        let paced = self.pacing.wake(now);
         if !self.timer.expired(now) {
+            self.undisturbed = !paced;
             return Ok(false);
         }
         self.stamp(now);
@@ -44,7 +45,7 @@ impl Sender {
                 self.overriding = true;
             } else {
                 self.probe_due = true;
-                self.timer.start(self.estimator.deadline(now));
+                self.timer.start(now, self.estimator.rto());
             }
             return Ok(false);
         }
@@ -62,6 +63,11 @@ impl Sender {
                 return Ok(false);
             }
             Purpose::Reorder => {
+                if let Some(later) = self.last_reordering(now) {
+                    self.timer.start_exactly(later);
+                    self.undisturbed = !paced;
+                    return Ok(false);
+                }
                 self.with_parts(now, Recovery::look_again);
                 self.restart_timer(now, true, &Tally::default());
                 return Ok(false);
@@ -97,7 +103,8 @@ impl Sender {
             return;
         }
         if let Some(overdue) = self.recovery.overdue() {
-            self.timer.start((overdue + GRACE).min(self.estimator.deadline(now)));
+            self.timer.start(now, self.reordering(now, overdue));
+            self.reordering_since = now;
             self.purpose = Purpose::Reorder;
             return;
         }
@@ -116,17 +123,38 @@ impl Sender {
         }
     }
 
+    /// Returns for how long the reordering timer runs from `now` on, for a segment that is lost at `overdue`.
+    #[inline]
+    fn reordering(&self, now: Time, overdue: Time) -> Span {
+        (overdue + GRACE).since(now).min(self.estimator.rto())
+    }
+
+    /// The reordering timer has come to its end for the first segment; returns its end for the last one, if that is still to
+    /// come. The last one is not searched for when the timer starts, as most acknowledgments start it anew.
+    fn last_reordering(&self, now: Time) -> Option<Time> {
+        let overdue = self.recovery.last_overdue(&self.scoreboard, &self.state)?;
+        let since = self.reordering_since;
+        let end = self.timer.clock().expiry(since, self.reordering(since, overdue));
+        (end > now).then_some(end)
+    }
+
     /// `from`: when the time-out starts.
     #[inline]
     pub(super) fn start_retransmission_timer(&mut self, now: Time, from: Time) {
-        self.timer.start(self.estimator.deadline(from).max(now + SHORTEST));
+        self.timer.start(now, self.time_out(now, from));
         self.purpose = Purpose::Retransmit;
     }
 
     #[inline]
     pub(super) fn start_probe_timer(&mut self, now: Time, from: Time) {
-        let time_out = self.estimator.deadline(from).max(now + SHORTEST);
-        self.timer.start((now + Probe::patience(&self.state)).min(time_out));
+        let time_out = self.time_out(now, from);
+        self.timer.start(now, Probe::patience(&self.state).min(time_out));
         self.purpose = Purpose::Probe;
+    }
+
+    /// Returns what is left of a time-out that starts at `from`.
+    #[inline]
+    fn time_out(&self, now: Time, from: Time) -> Span {
+        (from + self.estimator.rto()).max(now + SHORTEST).since(now)
     }
 }

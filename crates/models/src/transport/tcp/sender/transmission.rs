@@ -11,7 +11,7 @@ impl Sender {
     /// The next chunk that may be sent now, lost ones first; several segments with segmentation offload.
     #[inline(always)]
     pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
-        if self.is_quiet() || self.frozen {
+        if std::mem::take(&mut self.undisturbed) || self.is_quiet() || self.frozen {
             return None;
         }
         self.next_of_some(now)
@@ -209,7 +209,7 @@ impl Sender {
     fn is_too_small(&mut self, now: Time, payload: u64) -> bool {
         let too_small = payload == 0 || (payload < u64::from(self.largest_window / 2) && !self.overriding);
         if too_small && self.scoreboard.is_empty() && !self.timer.is_running() {
-            self.timer.start(self.estimator.deadline(now));
+            self.timer.start(now, self.estimator.rto());
         }
         too_small
     }

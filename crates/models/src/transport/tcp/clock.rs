@@ -1,0 +1,178 @@
+//! The clock by which timers expire.
+//!
+//! - *Exact*: a timer expires when its wait is over.
+//! - *Ticks* (BSD, [`Config`]'s `timer_tick`): at the first tick after that.
+//! - *Jiffies* (Linux, [`Config`]'s `jiffy`): a wait is rounded up to whole jiffies and counted from the jiffy that has
+//!   begun. A timer expires at the end of the step of the timer wheel in which that falls, so never early, and late by up
+//!   to a step. Longer waits have longer steps (kernel/time/timer.c, since Linux 4.8; "Reinventing the timer wheel",
+//!   LWN.net, 2015):
+//!
+//! | wait in jiffies | below 63 | below 504 | below 4032 | below 32256 | more |
+//! | --- | --- | --- | --- | --- | --- |
+//! | step in jiffies | 1 | 8 | 64 | 512 | 4096 |
+//!
+//! With jiffies of 4 ms an acknowledgment that is delayed by 40 ms leaves after 40 to 44 ms, and a time-out of 1 s is over
+//! after 1 to 1.032 s. Linux paces packets, and delays acknowledgments of a hole, by timers that are exact.
+
+use super::Config;
+use bentpipe_core::{Span, Time};
+
+/// Waits of a level of the wheel are shorter than this many of its steps.
+const STEPS: u64 = 63;
+/// A step of a level is as long as this power of two of the level's before it.
+const LEVEL_SHIFT: u32 = 3;
+/// The last level that is distinguished here: waits of 2 minutes and more.
+const LEVELS: u32 = 4;
+/// For how long hosts have counted jiffies when a run begins: as long as the guests of the clock `kernel`, so that timers
+/// expire at the same times in both.
+const AGE: Span = Span::from_secs(10);
+
+/// The clock of one end of a connection. Periods are in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// Timers expire when their wait is over.
+    Exact,
+    /// BSD's, of ticks of this period.
+    Ticks(u32),
+    /// Linux', of jiffies of this period.
+    Jiffies(u32),
+}
+
+impl Clock {
+    /// The clock of time-outs.
+    pub fn of_time_outs(config: &Config) -> Clock {
+        match period(config.timer_tick) {
+            0 => Clock::of_jiffies(config),
+            tick => Clock::Ticks(tick),
+        }
+    }
+
+    /// The clock of what BSD's ticks do not time: exact unless there are jiffies.
+    pub fn of_jiffies(config: &Config) -> Clock {
+        match period(config.jiffy) {
+            0 => Clock::Exact,
+            jiffy => Clock::Jiffies(jiffy),
+        }
+    }
+
+    /// Returns when a timer expires that was set at `now` for `wait`.
+    #[inline]
+    pub fn expiry(self, now: Time, wait: Span) -> Time {
+        let exact = now + wait;
+        if exact == Time::MAX {
+            return exact;
+        }
+        match self {
+            Clock::Exact => exact,
+            Clock::Ticks(tick) => {
+                let tick = u64::from(tick);
+                Time::from_nanos(exact.as_nanos().div_ceil(tick).saturating_mul(tick))
+            }
+            Clock::Jiffies(jiffy) => {
+                let jiffy = u64::from(jiffy);
+                let wait = wait.as_nanos().div_ceil(jiffy);
+                let level = (0..LEVELS).find(|level| wait < STEPS << (LEVEL_SHIFT * level)).unwrap_or(LEVELS);
+                let shift = LEVEL_SHIFT * level;
+                let end = ((count(now, jiffy) + wait >> shift) + 1) << shift;
+                Time::from_nanos(end.saturating_mul(jiffy).saturating_sub(AGE.as_nanos()))
+            }
+        }
+    }
+
+    /// Returns the time between two moments as the clock counts it.
+    #[inline]
+    pub fn between(self, earlier: Time, later: Time) -> Span {
+        let Clock::Jiffies(jiffy) = self else { return later.since(earlier) };
+        let jiffy = u64::from(jiffy);
+        Span::from_nanos((count(later, jiffy) - count(earlier, jiffy)) * jiffy)
+    }
+
+    /// Returns `span` without the part of a jiffy at its end.
+    #[inline]
+    pub fn whole(self, span: Span) -> Span {
+        let Clock::Jiffies(jiffy) = self else { return span };
+        Span::from_nanos(span.as_nanos() / u64::from(jiffy) * u64::from(jiffy))
+    }
+
+    /// Returns the least number of whole jiffies that last at least `span`.
+    #[inline]
+    pub fn round_up(self, span: Span) -> Span {
+        let Clock::Jiffies(jiffy) = self else { return span };
+        Span::from_nanos(span.as_nanos().div_ceil(u64::from(jiffy)).saturating_mul(u64::from(jiffy)))
+    }
+}
+
+/// The number of jiffies that a host has begun.
+#[inline]
+fn count(at: Time, jiffy: u64) -> u64 {
+    at.as_nanos().saturating_add(AGE.as_nanos()) / jiffy
+}
+
+/// A period of a scenario, at most 1 s.
+fn period(span: Span) -> u32 {
+    u32::try_from(span.as_nanos()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINUX: Clock = Clock::Jiffies(4_000_000);
+
+    fn expiry(clock: Clock, now: u64, wait: u64) -> u64 {
+        clock.expiry(Time::from_nanos(now * 1_000_000), Span::from_millis(wait)).as_nanos() / 1_000_000
+    }
+
+    #[test]
+    fn a_timer_of_linux_expires_at_the_end_of_its_step_of_the_wheel() {
+        // The documented steps at 250 Hz: 4 ms below 256 ms, 32 ms below 2 s, 256 ms below 16 s. Steps of 32 ms end
+        // 16 ms after the run's whole ones, those of 256 ms too: 10 s are 312 times 32 ms and 16 ms.
+        for (now, wait, at) in [
+            (0, 40, 44),
+            (3, 40, 44),
+            (4, 40, 48),
+            (5, 1, 12),
+            (0, 200, 204),
+            (0, 256, 272),
+            (15, 1000, 1008),
+            (31, 1000, 1040),
+            (0, 3000, 3056),
+            (200, 3000, 3312),
+        ] {
+            assert_eq!(expiry(LINUX, now, wait), at, "set at {now} ms for {wait} ms");
+        }
+    }
+
+    #[test]
+    fn no_timer_of_linux_is_early_nor_later_than_a_step() {
+        let waits =
+            [(0, 4), (1, 4), (39, 4), (40, 4), (248, 4), (252, 32), (1000, 32), (3000, 256), (60_000, 2048)];
+        for now in (0..4_000_000_000).step_by(1_234_567) {
+            for (wait, step) in waits {
+                // A step after whole jiffies.
+                let (now, wait) = (Time::from_nanos(now), Span::from_millis(wait));
+                let late = LINUX.expiry(now, wait).since(now + LINUX.round_up(wait));
+                assert!(
+                    late > Span::ZERO && late <= Span::from_millis(step),
+                    "{wait} at {now:?}: {late} late"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_never_expires_stays_so_and_an_exact_clock_adds_nothing() {
+        let now = Time::from_nanos(7);
+        assert_eq!(Clock::Exact.expiry(now, Span::from_nanos(5)), Time::from_nanos(12));
+        assert_eq!(LINUX.expiry(Time::MAX, Span::from_millis(1)), Time::MAX);
+    }
+
+    #[test]
+    fn a_tick_of_bsd_is_the_next_one() {
+        let config = Config { timer_tick: Span::from_millis(500), jiffy: Span::ZERO, ..Config::default() };
+        let clock = Clock::of_time_outs(&config);
+        assert_eq!(expiry(clock, 1, 1000), 1500);
+        assert_eq!(expiry(clock, 0, 1000), 1000);
+        assert_eq!(Clock::of_jiffies(&config), Clock::Exact);
+    }
+}
