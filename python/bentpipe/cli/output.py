@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +15,10 @@ import typer
 
 from bentpipe.errors import InputError
 
+from .folding import UNLIMITED, Sheet
+
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
 
 def print_json(document: Any) -> None:
@@ -47,57 +51,29 @@ def plain(value: Any) -> Any:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
 ) -> None:
-    """Print a :func:`table` to standard output, as wide as the terminal. Columns of numbers without any are omitted
-    if the terminal is too narrow for them."""
+    """Print a table of rows under headings to standard output. The first ``text_columns`` columns are text, the others
+    numbers. The second line of a heading is its unit.
+
+    In a terminal the table fits the terminal: it folds (:mod:`.folding`), and columns of numbers without any are named
+    below it. Elsewhere it is as wide as its content, unless the environment variable ``COLUMNS`` gives a width.
+    """
+    console = console_of_tables()
+    sheet, omitted = Sheet(columns, list(rows), text_columns, title), list[str]()
+    if not sheet.fits(console.width):
+        sheet, omitted = sheet.without_empty()
+    for part in sheet.folded(console.width):
+        console.print(part)
+    if omitted:
+        print_note(f"columns without a value: {', '.join(' '.join(name.split()) for name in omitted)}")
+
+
+def console_of_tables() -> Console:
+    """Returns a console for standard output that is as wide as the terminal or as ``COLUMNS``; without either, in a
+    pipe or file, wider than any table."""
     from rich.console import Console
-    from rich.measure import Measurement
 
-    console = Console(highlight=False, markup=False)
-    rows = list(rows)
-    shown = table(columns, rows, text_columns=text_columns, title=title)
-    # Numbers are not wrapped, so that a wider table would be cut off.
-    free = console.options.update(max_width=10_000)
-    if Measurement.get(console, free, shown).minimum > console.width:
-        kept = [
-            index
-            for index in range(len(columns))
-            if index < text_columns or any(row[index] != "-" for row in rows)
-        ]
-        rows = [[row[index] for index in kept] for row in rows]
-        shown = table([columns[index] for index in kept], rows, text_columns=text_columns, title=title)
-    console.print(shown)
-
-
-def table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
-) -> Table:
-    """Returns a table of rows under headings. The first ``text_columns`` columns are text, the others numbers. The
-    second line of a heading is its unit."""
-    from rich import box
-    from rich.table import Table
-
-    shown = Table(
-        box=box.SIMPLE_HEAD,
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    rows = list(rows)
-    for index, column in enumerate(columns):
-        words = index < text_columns
-        longest = max(len(text) for text in [*column.split("\n"), *(row[index] for row in rows)])
-        shown.add_column(
-            column,
-            justify="left" if words else "right",
-            no_wrap=not words,
-            overflow="fold",
-            min_width=min(longest, 17) if words else None,
-        )
-    for row in rows:
-        shown.add_row(*row)
-    return shown
+    limited = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return Console(highlight=False, markup=False, width=None if limited else UNLIMITED)
 
 
 def print_note(text: str, indent: int = 2) -> None:

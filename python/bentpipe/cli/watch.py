@@ -34,7 +34,7 @@ def watch(
     from bentpipe.live import state
     from bentpipe.live.control import ask
 
-    from .output import print_json
+    from .output import console_of_tables, print_json
 
     record = state.find(run)
     first: Status = ask(record, "status")
@@ -42,7 +42,8 @@ def watch(
         if json:
             print_json({"run": record.id, **first})
         else:
-            _console().print(_shown(first, None))
+            console = console_of_tables()
+            console.print(_shown(first, None, console.width))
         return
     if json:
         import json as codec
@@ -54,12 +55,12 @@ def watch(
         return
     from rich.live import Live
 
-    console = _console()
-    with Live(_shown(first, None), console=console, auto_refresh=False) as live:
+    console = console_of_tables()
+    with Live(_shown(first, None, console.width), console=console, auto_refresh=False) as live:
         for before, now in itertools.pairwise(_statuses(record, first, every)):
-            live.update(_shown(now, before), refresh=True)
+            live.update(_shown(now, before, console.width), refresh=True)
             if not console.is_terminal:
-                console.print(_shown(now, before))
+                console.print(_shown(now, before, console.width))
     typer.echo(f"{record.id} has ended")
 
 
@@ -79,25 +80,19 @@ def _statuses(record: Record, first: Status, every: float) -> Iterator[Status]:
             raise
 
 
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False)
-
-
-def _shown(now: Status, before: Status | None) -> Group:
+def _shown(now: Status, before: Status | None, width: int) -> Group:
     from rich.console import Group
     from rich.text import Text
 
     from bentpipe.live import watching
 
-    from .output import table
+    from .folding import Sheet
 
     parts: list[Any] = []
     for columns, rows in (watching.links(now, before), watching.terminals(now, before)):
         if rows:
             shown = rows[:_SHOWN]
-            parts.append(table(columns, shown))
+            parts.extend(Sheet(columns, shown).folded(width))
             if len(rows) > len(shown):
                 parts.append(Text(f"and {len(rows) - len(shown)} more"))
     return Group(*parts, Text(watching.state(now)))
