@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .prediction import predict_run
 
 if TYPE_CHECKING:
+    from .prediction import FlowPrediction
     from .runs import Run
 
 #: Reason why TCP aborted a connection, by the number in column ``failure`` of the table ``tcp_connection``.
@@ -63,39 +64,57 @@ def flow_results(run: Run) -> list[FlowResult]:
     """Returns the flows of a run, in the order of the scenario."""
     predictions = predict_run(run)
     efficiencies, failures, lost = terminal_efficiency(run), connection_failures(run), losses(run)
-    results = []
-    for row in run.flows.iter_rows(named=True):
-        prediction = predictions[row["flow"]].prediction if row["flow"] in predictions else None
-        ends = (row["from"], row["to"])
-        results.append(
-            FlowResult(
-                flow=row["flow"],
-                source=row["from"],
-                destination=row["to"],
-                group=row.get("group"),
-                dscp=row.get("dscp") or 0,
-                traffic_class=row.get("class"),
-                goodput=_value(row, "goodput"),
-                loss=lost.get(row["flow"]),
-                delay_mean=_value(row, "delay_mean"),
-                delay_p95=_value(row, "delay_p95"),
-                transaction_mean=_value(row, "transaction_mean"),
-                transaction_p95=_value(row, "transaction_p95"),
-                rtt_mean=_value(row, "rtt_mean"),
-                rtt_p95=_value(row, "rtt_p95"),
-                efficiency=next((efficiencies[end] for end in ends if end in efficiencies), None),
-                voice_mos=_value(row, "voice_mos"),
-                voice_loss=_value(row, "voice_loss"),
-                voice_delay=_value(row, "voice_delay"),
-                timeouts=_count(row, "timeouts"),
-                retransmissions=_count(row, "retransmissions"),
-                completed=_value(row, "completed"),
-                predicted_goodput=None if prediction is None else prediction.goodput_bit_s,
-                predicted_rtt=None if prediction is None else prediction.round_trip.mean_s,
-                failure=failures.get(row["flow"]),
-            )
-        )
-    return results
+    return [
+        _result(row, predictions.get(row["flow"]), efficiencies, failures, lost)
+        for row in run.flows.iter_rows(named=True)
+    ]
+
+
+def planned_results(run: Run) -> list[FlowResult]:
+    """Returns the flows of a run that was killed before it wrote its results: their names, ends and predictions."""
+    predictions = predict_run(run)
+    rows = (
+        {"flow": flow["name"], "from": flow["from"], "to": flow["to"], "group": flow.get("group")}
+        for flow in run.flow_tables
+    )
+    return [_result(row, predictions.get(row["flow"]), {}, {}, {}) for row in rows]
+
+
+def _result(
+    row: Mapping[str, Any],
+    predicted: FlowPrediction | None,
+    efficiencies: Mapping[str, float],
+    failures: Mapping[str, str],
+    lost: Mapping[str, float],
+) -> FlowResult:
+    prediction = None if predicted is None else predicted.prediction
+    ends = (row["from"], row["to"])
+    return FlowResult(
+        flow=row["flow"],
+        source=row["from"],
+        destination=row["to"],
+        group=row.get("group"),
+        dscp=row.get("dscp") or 0,
+        traffic_class=row.get("class"),
+        goodput=_value(row, "goodput"),
+        loss=lost.get(row["flow"]),
+        delay_mean=_value(row, "delay_mean"),
+        delay_p95=_value(row, "delay_p95"),
+        transaction_mean=_value(row, "transaction_mean"),
+        transaction_p95=_value(row, "transaction_p95"),
+        rtt_mean=_value(row, "rtt_mean"),
+        rtt_p95=_value(row, "rtt_p95"),
+        efficiency=next((efficiencies[end] for end in ends if end in efficiencies), None),
+        voice_mos=_value(row, "voice_mos"),
+        voice_loss=_value(row, "voice_loss"),
+        voice_delay=_value(row, "voice_delay"),
+        timeouts=_count(row, "timeouts"),
+        retransmissions=_count(row, "retransmissions"),
+        completed=_value(row, "completed"),
+        predicted_goodput=None if prediction is None else prediction.goodput_bit_s,
+        predicted_rtt=None if prediction is None else prediction.round_trip.mean_s,
+        failure=failures.get(row["flow"]),
+    )
 
 
 def losses(run: Run) -> dict[str, float]:
@@ -133,11 +152,11 @@ def terminal_efficiency(run: Run) -> dict[str, float]:
     }
 
 
-def _value(row: dict[str, Any], column: str) -> float | None:
+def _value(row: Mapping[str, Any], column: str) -> float | None:
     value = row.get(column)
     return None if value is None or math.isnan(value) else float(value)
 
 
-def _count(row: dict[str, Any], column: str) -> int | None:
+def _count(row: Mapping[str, Any], column: str) -> int | None:
     value = _value(row, column)
     return None if value is None else int(value)

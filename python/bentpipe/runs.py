@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from .errors import InputError, reading, text_of, trouble, unknown
+from .quantities import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,11 +126,36 @@ class Run:
         """Whether the run reached its end. The traces of an incomplete run are valid up to where it stopped."""
         return self.provenance.get("status") == "complete"
 
+    @property
+    def unfinished(self) -> str:
+        """What is missing of a run that was killed, or is still running, and how to get it, in a sentence; empty for
+        others, which have all of their results, if only as far as they came."""
+        # What is written last tells whether the others are there.
+        if self.complete or (self.path / "summary.json").is_file():
+            return ""
+        last = ["flows.parquet", "tables", "summary.json"]
+        missing = [name for name in last if not (self.path / name).exists()]
+        command = [str(word) for word in self.provenance.get("command") or []]
+        if self.provenance.get("instrument") == "measure":
+            how = "the same command continues the measurement"
+        else:
+            how = f"to repeat the run: {shlex.join(command)}" if command else "it has to be repeated"
+        what = f"lacks {listed(missing)}, which a run writes at its end"
+        return f"{self.path} was killed or still runs, and {what}; {how}"
+
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow: names and transport, bytes and packets, ``goodput`` (bit/s), round-trip times and delays
-        (s), retransmissions and time-outs. docs/reference/results.md lists every column."""
+        (s), retransmissions and time-outs. docs/reference/results.md lists every column. Raises
+        :class:`bentpipe.InputError` for a run that was killed before it wrote them."""
+        if not self.has_flows and self.unfinished:
+            raise InputError(self.unfinished)
         return self._parquet(self.path / "flows.parquet")
+
+    @property
+    def has_flows(self) -> bool:
+        """Whether the run has come to write :attr:`flows`."""
+        return (self.path / "flows.parquet").is_file()
 
     @property
     def tables(self) -> list[str]:

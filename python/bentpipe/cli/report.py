@@ -34,12 +34,16 @@ def report(
     from bentpipe.report import write_report
     from bentpipe.runs import Run
 
-    from .output import of_format, print_json
+    from .output import of_format, print_json, print_note
 
     if out is not None:
         of_format(out, (".html", ".htm"))
-    file = write_report([Run(folder) for folder in runs], out or runs[0] / "report.html")
+    opened = [Run(folder) for folder in runs]
+    file = write_report(opened, out or runs[0] / "report.html")
     if json:
         print_json({"report": file})
     else:
         typer.echo(f"report   {file}")
+        for one in opened:
+            if one.unfinished:
+                print_note(f"note: {one.unfinished}")

@@ -162,14 +162,9 @@ def flow_of(connection: str) -> str:
     return re.sub(r"\.\d+(?=\.reverse$|$)", "", connection)
 
 
-def _was_killed(run: Run) -> bool:
-    """Whether a run ended before it could write its table of flows."""
-    return not (run.path / "flows.parquet").is_file()
-
-
 def starts_s(run: Run) -> dict[str, float]:
     """Returns the times at which flows start; of a run that was killed those of its scenario, without drawn ones."""
-    if not _was_killed(run):
+    if run.has_flows:
         return dict(run.flows.select("flow", "start").iter_rows())
     starts = {flow["name"]: flow.get("start") for flow in run.flow_tables}
     return {name: base_value(start) for name, start in starts.items() if isinstance(start, str)}
@@ -177,7 +172,7 @@ def starts_s(run: Run) -> dict[str, float]:
 
 def _groups(run: Run) -> dict[str, str]:
     """Returns the groups of the flows that have one."""
-    if _was_killed(run):
+    if not run.has_flows:
         return {flow["name"]: flow["group"] for flow in run.flow_tables if flow.get("group")}
     return dict(run.flows.select("flow", "group").iter_rows()) if "group" in run.flows.columns else {}
 
@@ -195,7 +190,7 @@ def segment_bytes(run: Run, flow: str) -> int:
 def _starved(run: Run, recorded: set[str]) -> Iterator[tuple[str, Samples]]:
     """Returns flows to which nothing was delivered, so that no trace has rows for them."""
     nothing = np.zeros(0)
-    if _was_killed(run):
+    if not run.has_flows:
         return
     for flow, delivered in run.flows.select("flow", "delivered_bytes").iter_rows():
         if not delivered and flow not in recorded:

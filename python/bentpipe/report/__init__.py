@@ -50,10 +50,12 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
 
     from bentpipe.fidelity import fidelity_text
     from bentpipe.groups import by_group
-    from bentpipe.results import flow_results
+    from bentpipe.results import flow_results, planned_results
 
     named = _named(runs, variations)
-    results = {name: flow_results(run) for name, run in named.items()}
+    results = {
+        name: flow_results(run) if run.has_flows else planned_results(run) for name, run in named.items()
+    }
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("bentpipe.report", "."),
         autoescape=True,
@@ -82,7 +84,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
             (name, run.fidelity["verdict"], fidelity_text(run)) for name, run in named.items() if run.fidelity
         ],
         incomplete=[
-            (name, run.provenance.get("reason") or "killed")
+            (name, run.provenance.get("reason") or "killed, or still running", run.unfinished)
             for name, run in named.items()
             if not run.complete
         ],

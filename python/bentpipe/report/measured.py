@@ -35,7 +35,7 @@ def tables(run: Run) -> list[Table]:
         _table(title, columns, run.table(name).to_dicts() if name in run.tables else [])
         for name, (title, columns) in _TABLES.items()
     )
-    loads = _table(_LOADS_TITLE, _LOADS, filter(_is_load, run.flows.to_dicts()))
+    loads = _table(_LOADS_TITLE, _LOADS, filter(_is_load, run.flows.to_dicts() if run.has_flows else []))
     return [one for one in (directions, loads, *others) if one.rows]
 
 

@@ -153,7 +153,7 @@ def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
             "events",
         )
     }
-    flows = flow_results(of) if (of.path / "flows.parquet").is_file() else []
+    flows = flow_results(of) if of.has_flows else []
     groups, single = by_group(flows)
     grouped = [one for members in groups.values() for one in members]
     return Results(
