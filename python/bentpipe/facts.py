@@ -103,7 +103,9 @@ class Flow(Ends):
     """A flow with the hops of its packets (``there``) and of what its destination sends (``back``); None if there is
     no path. ``answers`` is what that is besides acknowledgments: ``"nothing"``, ``"messages"`` or, as much as the
     transport carries, ``"stream"``. ``answer_bytes`` is the size of its largest packets, 0 if there are none.
-    ``share_bit_s`` is the flow's max-min fair share, given the demands of the other flows."""
+    ``mean_bit_s`` is the mean rate of its pages, files or mails, at most, and ``answers_mean_bit_s`` that of what comes
+    back for them; None if it has none. ``share_bit_s`` is the flow's max-min fair share, given the demands of the other
+    flows."""
 
     name: str
     start_s: float
@@ -111,6 +113,8 @@ class Flow(Ends):
     answers: str
     answer_bytes: int
     demand_bit_s: float | None
+    mean_bit_s: float | None
+    answers_mean_bit_s: float | None
     responsive: bool
     share_bit_s: float | None
     there: list[Hop] | None

@@ -108,6 +108,78 @@ def test_flows_that_yield_share_what_those_that_do_not_leave() -> None:
     assert found["media"] == {"sat": ["up", "other", "udp"]}
 
 
+def with_pages(*, toward: str = "user", **app: Any) -> dict[str, Any]:
+    """A bulk flow over 10 Mbit/s and 500 ms, and pages that come to ``toward`` as the bulk flow's data does."""
+    other = "server" if toward == "user" else "user"
+    bulk = UPLOAD | {"from": other, "to": toward}
+    pages = {"kind": "http", "object": "20 kB", "objects": 9, "request": "500 B", **app}
+    web = UPLOAD | {"name": "web", "from": toward, "to": other, "app": pages}
+    return GEO | {"flow": [bulk, web]}
+
+
+def test_pages_beside_a_bulk_flow_count_with_their_mean_rate() -> None:
+    # A page each 10 s, and 1 + 8 / 2 objects after each other, each with a round trip and what the server takes.
+    scenario = with_pages(pages=1000, think="10 s", response_time="100 ms")
+    up, web = facts(scenario)["flows"]
+    per_second = 1 / (10 + 5 * (0.5 + 0.1))
+    headers = 1512 / 1460
+    assert web["answers_mean_bit_s"] == pytest.approx(headers * 8 * 9 * 20_000 * per_second)
+    assert web["mean_bit_s"] == pytest.approx(headers * 8 * 9 * 500 * per_second)
+    assert up["share_bit_s"] == pytest.approx(10e6 - web["answers_mean_bit_s"])
+    assert up["there"] is not None and up["there"][0]["flows"] == 2
+    bulk = predict_scenario(scenario)["up"]
+    assert "pages, files and mails of other flows count with their mean rate of up to 115 kbit/s" in bulk.note
+    # In the other direction there are only requests.
+    opposite = facts(
+        with_pages(pages=1000, think="10 s", response_time="100 ms")
+        | {"flow": [UPLOAD | {"from": "user", "to": "server"}, scenario["flow"][1]]}
+    )["flows"][0]
+    assert opposite["share_bit_s"] == pytest.approx(10e6 - web["mean_bit_s"])
+
+
+def test_the_number_of_pages_and_files_limits_their_mean_rate() -> None:
+    headers = 1512 / 1460
+    _, web = facts(with_pages(pages=3, think="1 s"))["flows"]
+    assert web["answers_mean_bit_s"] == pytest.approx(headers * 8 * 3 * 9 * 20_000 / 60)
+    file = {"kind": "ftp", "size": "1 MB", "messages": 0}
+    for app, rate in (
+        (file, 8e6 / 60),
+        (file | {"every": "4 s"}, 2e6),
+        (file | {"every": "4 s", "sessions": 3}, 3 * 8e6 / 60),
+        ({"kind": "email", "size": "1 MB", "messages": 0, "every": "4 s"}, 2e6),
+    ):
+        bulk = UPLOAD | {"from": "user", "to": "server"}
+        up, other = facts(GEO | {"flow": [bulk, bulk | {"name": "other", "app": app}]})["flows"]
+        assert other["mean_bit_s"] == pytest.approx(headers * rate) and other["answers_mean_bit_s"] == 0
+        assert up["share_bit_s"] == pytest.approx(10e6 - headers * rate)
+
+
+def test_files_that_ask_for_more_than_their_share_get_no_more() -> None:
+    bulk = UPLOAD | {"from": "user", "to": "server"}
+    files = bulk | {"name": "files", "app": {"kind": "ftp", "size": "1 MB", "every": "1 s"}}
+    up, other = facts(GEO | {"flow": [bulk, files]})["flows"]
+    assert up["share_bit_s"] == other["share_bit_s"] == pytest.approx(5e6)
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        {"kind": "http", "object": "20 kB", "pages": 1000, "think": "5 s"},
+        {"kind": "ftp", "size": "300 kB", "every": "4 s", "direction": "download"},
+    ],
+)
+def test_a_simulated_bulk_flow_beside_pages_or_files_has_the_predicted_rate(
+    app: dict[str, Any], tmp_path: Path
+) -> None:
+    scenario = with_pages() | {"duration": "300 s", "record": {"traces": []}}
+    scenario["flow"][1]["app"] = app
+    prediction = predict_scenario(scenario)["up"].prediction
+    assert prediction is not None
+    flows = bp.simulate(scenario, out=tmp_path / "run").flows
+    goodput = dict(flows.select("flow", "goodput").iter_rows())["up"]
+    assert goodput == pytest.approx(prediction.goodput_bit_s, rel=0.1)
+
+
 def test_over_a_constellation_the_round_trip_has_its_range_of_paths(tmp_path: Path) -> None:
     """From the shortest to the longest path, between which the simulated delays lie."""
     example = Path(__file__).parents[2] / "examples" / "leo-handovers.toml"

@@ -156,11 +156,11 @@ def cost(scenario: Mapping[str, Any], known: Facts) -> Cost:
     events = 0.0
     for flow in known["flows"]:
         there, back = flow["there"] or [], flow["back"] or []
-        rates = [hop["rate_bit_s"]["mean"] / max(1, hop["flows"]) for hop in there]
-        rates += [rate for rate in (flow["share_bit_s"], flow["demand_bit_s"]) if rate is not None]
-        packets = (
-            min(rates, default=0.0) / 8 / max(1, flow["packet_bytes"]) * max(0.0, duration - flow["start_s"])
-        )
+        per_s = (flow["share_bit_s"] or 0.0) / 8 / max(1, flow["packet_bytes"])
+        if flow["answers_mean_bit_s"] is not None:
+            answered = [flow["answers_mean_bit_s"], *(hop["rate_bit_s"]["mean"] for hop in back)]
+            per_s += min(answered) / 8 / max(1, flow["answer_bytes"])
+        packets = per_s * max(0.0, duration - flow["start_s"])
         events += packets * (len(there) + len(back) + 1)
     return Cost(events, duration)
 

@@ -5,6 +5,7 @@
 //! there. What a hop is in numbers each part says itself (`bentpipe_models::facts`).
 
 mod hops;
+mod means;
 mod queues;
 mod sharing;
 
@@ -53,6 +54,10 @@ pub struct Flow {
     pub answer_bytes: u32,
     /// Rate that its application offers in the long run, at the network layer in bit/s; null if it takes what it gets.
     pub demand_bit_s: Option<f64>,
+    /// Mean rate of its pages, files or mails at the network layer in bit/s, at most; null if it has none or nothing is known of it.
+    pub mean_bit_s: Option<f64>,
+    /// The same of what comes back for them.
+    pub answers_mean_bit_s: Option<f64>,
     /// Whether it sends less when packets are lost.
     pub responsive: bool,
     /// Rate that the other flows on its path leave it, at the network layer in bit/s; null if it has no path.
@@ -119,6 +124,14 @@ pub fn facts(scenario: &Scenario) -> Facts {
     paths.fill(&mut flows);
     for (flow, wanted) in flows.iter_mut().zip(&scenario.flow) {
         pass(scenario, wanted, flow);
+        let means = wanted
+            .app
+            .transactions()
+            .and_then(|transactions| means::of(&transactions, flow, scenario.duration.as_secs_f64()));
+        if let Some((there, back)) = means {
+            let headers = headers(wanted.transport.packets(None));
+            (flow.mean_bit_s, flow.answers_mean_bit_s) = (Some(headers * there), Some(headers * back));
+        }
     }
     let media = sharing::share(&mut flows);
     Facts { flows, queues: queues::of(scenario), media }
@@ -127,7 +140,7 @@ pub fn facts(scenario: &Scenario) -> Facts {
 fn of_flow(flow: &Wanted) -> Flow {
     let demand = flow.app.demand();
     let packets = flow.transport.packets(demand.map(|demand| demand.datagram));
-    let headers = f64::from(packets.size) / f64::from(packets.payload.max(1));
+    let headers = headers(packets);
     let (answers, data) = match flow.app.answers() {
         Answers::Nothing => ("nothing", 0),
         Answers::Messages(bytes) => ("messages", size_with(flow.transport.packets(Some(bytes)), bytes)),
@@ -142,12 +155,19 @@ fn of_flow(flow: &Wanted) -> Flow {
         answers,
         answer_bytes: packets.answer.max(data),
         demand_bit_s: demand.map(|demand| headers * demand.rate_bit_s),
+        mean_bit_s: None,
+        answers_mean_bit_s: None,
         responsive: packets.responsive,
         share_bit_s: None,
         there: None,
         back: None,
         proxies: Vec::new(),
     }
+}
+
+/// By how much packets are larger at the network layer than their payload.
+fn headers(packets: Packets) -> f64 {
+    f64::from(packets.size) / f64::from(packets.payload.max(1))
 }
 
 /// Size at the network layer of a packet with at most so many bytes of payload.

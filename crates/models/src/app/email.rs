@@ -13,7 +13,7 @@
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
-use super::{App, Connections, End, Workload};
+use super::{App, Connections, End, Transactions, Workload};
 use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,10 @@ impl Workload for Config {
 
     fn has_transactions(&self) -> bool {
         true
+    }
+
+    fn transactions(&self) -> Option<Transactions> {
+        Some(self.sessions().transactions())
     }
 
     fn connections(&self) -> Connections {

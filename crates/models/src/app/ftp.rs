@@ -14,7 +14,7 @@
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
-use super::{Answers, App, Connections, End, Workload};
+use super::{Answers, App, Connections, End, Transactions, Workload};
 use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,10 @@ impl Workload for Config {
             Direction::Upload => Answers::Nothing,
             Direction::Download => Answers::Stream,
         }
+    }
+
+    fn transactions(&self) -> Option<Transactions> {
+        Some(self.sessions().transactions())
     }
 
     fn connections(&self) -> Connections {

@@ -21,7 +21,7 @@
 //! TLS, no name resolution, a single server.
 
 use super::draw::{self, Bounded, Number};
-use super::{Actions, Answers, App, Connections, End, Event, Transaction, Workload};
+use super::{Actions, Answers, App, Connections, End, Event, Transaction, Transactions, Workload};
 use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -146,6 +146,18 @@ impl Workload for Config {
 
     fn answers(&self) -> Answers {
         Answers::Stream
+    }
+
+    fn transactions(&self) -> Option<Transactions> {
+        // Each connection waits for an object before it requests the next one: the page, then the others in pairs.
+        let turns = 1.0 + (self.objects - 1.0) / 2.0;
+        Some(Transactions {
+            there: self.objects * self.request.bytes() as f64,
+            back: self.objects * self.object.bytes() as f64,
+            count: Some(self.pages.value()),
+            pause: self.think + Span::from_secs_f64(turns * self.response_time.as_secs_f64()),
+            round_trips: turns,
+        })
     }
 
     fn connections(&self) -> Connections {

@@ -21,7 +21,7 @@ pub mod voice;
 
 use crate::packet::datagram::Written;
 use crate::Packet;
-use bentpipe_core::{kinds, Problems, Report, Stream, Table, Time};
+use bentpipe_core::{kinds, Problems, Report, Span, Stream, Table, Time};
 
 kinds! {
     /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's source
@@ -52,6 +52,11 @@ pub trait Workload {
 
     /// The rate that it offers in the long run; none if it takes whatever its transport gives.
     fn demand(&self) -> Option<Demand> {
+        None
+    }
+
+    /// The pages, files or mails that its user asks for, if it sends nothing else.
+    fn transactions(&self) -> Option<Transactions> {
         None
     }
 
@@ -101,6 +106,21 @@ pub struct Demand {
     pub rate_bit_s: f64,
     /// Payload of a datagram in bytes.
     pub datagram: u32,
+}
+
+/// The pages, files or mails of an application in the long run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Transactions {
+    /// Mean payload of one in bytes that its source sends.
+    pub there: f64,
+    /// Mean payload of one in bytes that its destination sends.
+    pub back: f64,
+    /// Number of them; none if they begin until the run ends.
+    pub count: Option<u64>,
+    /// Mean time between the beginnings of two of them, without transmission and round trips.
+    pub pause: Span,
+    /// Mean number of round trips that pass in addition.
+    pub round_trips: f64,
 }
 
 /// What the destination of an application sends to its source.

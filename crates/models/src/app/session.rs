@@ -6,7 +6,7 @@
 //! With a mean gap, sessions start as a Poisson process, whether or not earlier ones have ended.
 
 use super::draw::{gap, Sizes};
-use super::{Actions, App, Connections, End, Event, Transaction};
+use super::{Actions, App, Connections, End, Event, Transaction, Transactions};
 use bentpipe_core::{Count, Problems, Size, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,19 @@ impl Sessions {
     /// How many connections the sessions use.
     pub fn connections(&self) -> Connections {
         self.every.map_or(Connections::Fixed(1), |_| Connections::Endless)
+    }
+
+    /// The sessions in the long run.
+    pub fn transactions(&self) -> Transactions {
+        let (client, server) = self.shares();
+        let (there, back) = ((client * self.message) as f64, (server * self.message) as f64);
+        let file = self.size.bytes() as f64;
+        let (there, back) = match self.direction {
+            Direction::Upload => (there + file, back),
+            Direction::Download => (there, back + file),
+        };
+        let count = if self.every.is_none() { Some(1) } else { self.count };
+        Transactions { there, back, count, pause: self.every.unwrap_or(Span::ZERO), round_trips: 0.0 }
     }
 
     /// Adds the problems of these parameters. `things` is what the scenario calls the sessions, and the key
