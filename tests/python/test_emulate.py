@@ -274,3 +274,21 @@ def test_a_rate_that_the_scenario_changes_is_no_fault_of_the_machine(tmp_path: P
     )
     assert [link["achieved_rate"] for link in run.fidelity["links"]] == [None, None]
     assert not [reason for reason in run.fidelity["reasons"] if "the rate of" in reason]
+
+
+@networks
+@pytest.mark.skipif(os.geteuid() != 0, reason="only emulations by root are followed")
+def test_a_rate_that_is_changed_by_hand_is_no_fault_of_the_machine_either(tmp_path: Path) -> None:
+    file = _scenario(tmp_path, '{ kind = "bulk" }', duration="2 s")
+    looks = 0
+
+    def watch(_: object) -> list[tuple[str, str]]:
+        nonlocal looks
+        looks += 1
+        return [("link.l.rate", "100 kbit/s")] if looks == 5 else []
+
+    run = bp.emulate(file, out=tmp_path / "run", watch=watch)
+    (made,) = run.provenance["notes"]["changes"]
+    assert made["key"] == "link.l.rate" and 0 < made["at"] < 2
+    assert [link["achieved_rate"] for link in run.fidelity["links"]] == [None, None]
+    assert not [reason for reason in run.fidelity["reasons"] if "the rate of" in reason]

@@ -13,6 +13,7 @@ use bentpipe_engine::scenario::{self, Scenario};
 use bentpipe_engine::Host;
 use bentpipe_models::network::RatedLink;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -63,7 +64,7 @@ pub struct Link {
     pub name: String,
     /// Configured rate in bit/s.
     pub rate: f64,
-    /// Rate while it transmitted, in bit/s; `None` if it never did, and if the rate varies or the scenario changes it.
+    /// Rate while it transmitted, in bit/s; `None` if it never did, and if the rate varies or has been changed.
     pub achieved_rate: Option<f64>,
     /// Configured propagation delay in seconds.
     pub delay_s: f64,
@@ -71,7 +72,7 @@ pub struct Link {
     pub achieved_delay_s: f64,
     /// Configured probability that a packet of the mean size is spoiled.
     pub loss: f64,
-    /// Share of the transmitted packets that were; `None` if there were none, and if the probability changes.
+    /// Share of the transmitted packets that were; `None` if there were none, and if the probability varies or has been changed.
     pub achieved_loss: Option<f64>,
 }
 
@@ -190,7 +191,7 @@ impl Fidelity {
             wakeups: bridge.wakeups().into(),
             lost: bridge.lost(),
             strays: bridge.strays(),
-            links: links(scenario, &report, end, lateness.percentile(50.0)),
+            links: links(scenario, bridge.network().changed(), &report, end, lateness.percentile(50.0)),
             tunnels: tunnels(bridge),
             engine: bridge.attendance(),
             datagrams: None,
@@ -387,7 +388,14 @@ pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
     bridge.paths().map(tunnel).collect()
 }
 
-fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec<Link> {
+/// The links of `scenario`, of which the keys in `changed` have been changed.
+fn links(
+    scenario: &Scenario,
+    changed: &Map<String, Value>,
+    report: &Report,
+    end: Time,
+    lateness: Span,
+) -> Vec<Link> {
     let of_links = scenario.link.iter().flat_map(|link| link.rated().map(|rated| (&link.name, rated)));
     let of_networks = scenario
         .network
@@ -397,7 +405,7 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
         let value = |column| report.value("link", &name, column).unwrap_or(0.0);
         let (packets, bytes) = (value("packets"), value("bytes"));
         let busy = value("utilisation") * end.as_secs_f64();
-        let constant = |key| !traced && !changes(scenario, part, key);
+        let constant = |key| !traced && !changes(changed, part, key);
         Link {
             rate: rate.bits_per_second() as f64,
             achieved_rate: (busy > 0.0 && packets > 0.0 && constant("rate")).then(|| bytes * 8.0 / busy),
@@ -411,14 +419,13 @@ fn links(scenario: &Scenario, report: &Report, end: Time, lateness: Span) -> Vec
     of_links.chain(of_networks).map(link).collect()
 }
 
-/// Whether the scenario changes this key of a link or network, in either direction.
-fn changes(scenario: &Scenario, part: &str, key: &str) -> bool {
-    fn contains(keys: &serde_json::Value, key: &str) -> bool {
+/// Whether this key of a link or network is among those that have been changed, in either direction.
+fn changes(changed: &Map<String, Value>, part: &str, key: &str) -> bool {
+    fn contains(keys: &Value, key: &str) -> bool {
         keys.as_object()
             .is_some_and(|keys| keys.contains_key(key) || keys.values().any(|inner| contains(inner, key)))
     }
-    let mut parts = scenario.change.iter().flat_map(|change| change.set.values());
-    parts.any(|kind| kind.get(part).is_some_and(|keys| contains(keys, key)))
+    changed.values().any(|kind| kind.get(part).is_some_and(|keys| contains(keys, key)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use bentpipe_core::{Report, Span, Time, Wakes};
 use bentpipe_models::net::router::Router;
 use bentpipe_models::network::StageId;
 use bentpipe_models::{DropReason, Held, Outbox, Packet, Port, Stage};
-use bentpipe_scenario::ScenarioError;
+use bentpipe_scenario::{ScenarioError, Set};
 
 /// The destination of an output port.
 #[derive(Clone, Copy, Debug)]
@@ -171,6 +171,12 @@ impl Network {
         let orders = self.changes.set(key, value)?;
         self.tell(now, orders);
         Ok(())
+    }
+
+    /// The keys that have changed since the start, by the scenario or by hand, each with its last value: tables such as
+    /// `{"link": {"sat": {"rate": "1 Mbit/s"}}}`.
+    pub fn changed(&self) -> &Set {
+        self.changes.made()
     }
 
     pub(crate) fn expect_changes(&mut self, changes: Changes) {

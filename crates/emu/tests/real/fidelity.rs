@@ -29,8 +29,9 @@ fn wait_for(mut there: impl FnMut() -> bool) {
     }
 }
 
-/// A network of one link in memory, whose engine is kept from working for `pause` while a packet is under way.
-fn run(pause: Option<Duration>) -> Fidelity {
+/// A network of one link in memory, whose engine is kept from working for `pause` while a packet is under way. Keys are
+/// then set by hand.
+fn run(pause: Option<Duration>, by_hand: &[(&'static str, &'static str)]) -> Fidelity {
     let scenario = one_link(10_000_000, 300_000_000);
     let names = ["a".to_owned(), "b".to_owned()];
     let (network, hosts) = instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names);
@@ -57,6 +58,10 @@ fn run(pause: Option<Duration>) -> Fidelity {
         drop(never);
     }
     wait_for(|| handle.ask(|bridge, _| bridge.lateness().count()).unwrap() > 0);
+    for &(key, value) in by_hand {
+        let changed = handle.ask(move |bridge, now| bridge.network().change(now, key, value));
+        changed.unwrap().unwrap();
+    }
     let fidelity = handle.ask(move |bridge, now| Fidelity::of(bridge, &scenario, now)).unwrap();
     handle.post(|bridge, _| bridge.stop()).unwrap();
     engine.unwrap().join().unwrap();
@@ -65,18 +70,34 @@ fn run(pause: Option<Duration>) -> Fidelity {
 
 #[test]
 fn an_engine_that_is_kept_from_working_says_so_in_numbers() {
-    let undisturbed = run(None);
+    let undisturbed = run(None, &[]);
     assert_eq!(undisturbed.measured.lateness.count, 1);
     assert_eq!(undisturbed.measured.lost, 0);
     assert_eq!(undisturbed.measured.links[0].achieved_rate, Some(10_000_000.0));
     assert_eq!(undisturbed.measured.links[0].achieved_loss, Some(0.0));
 
-    let starved = run(Some(Duration::from_millis(800)));
+    let starved = run(Some(Duration::from_millis(800)), &[]);
     assert_eq!(starved.verdict, Verdict::Void, "{:?}", starved.reasons);
     assert!(starved.measured.lateness.max_s >= 0.3, "{:?}", starved.measured.lateness);
     let reasons = starved.reasons.join("\n");
     assert!(reasons.contains("a packet was late by"), "{reasons}");
     assert!(reasons.contains("tolerated: 20 ms"), "{reasons}");
+}
+
+#[test]
+fn what_is_changed_by_hand_is_not_held_against_the_scenario() {
+    let links = |by_hand| run(None, by_hand).measured.links;
+    let slower = links(&[("link.link.rate", "1 Mbit/s")]);
+    assert_eq!(slower[0].rate, 10_000_000.0);
+    assert_eq!((slower[0].achieved_rate, slower[0].achieved_loss), (None, Some(0.0)));
+    // One change does not make the others forgotten.
+    let both = links(&[
+        ("link.link.error", "{ kind = \"packet\", probability = 0.5 }"),
+        ("link.link.rate", "1 Mbit/s"),
+    ]);
+    assert_eq!((both[0].achieved_rate, both[0].achieved_loss), (None, None));
+    let farther = links(&[("link.link.delay", "400 ms")]);
+    assert_eq!((farther[0].achieved_rate, farther[0].achieved_loss), (Some(10_000_000.0), Some(0.0)));
 }
 
 #[test]

@@ -25,13 +25,15 @@ pub(crate) struct Changes {
     parts: Parts,
     /// Pending changes in order of time.
     due: VecDeque<(Time, Set)>,
+    /// Every key that has changed, with its last value.
+    made: Set,
 }
 
 impl Changes {
     pub(crate) fn of(scenario: &Scenario) -> Changes {
         let due =
             scenario.changes().into_iter().map(|(_, change)| (Time::ZERO + change.at, change.set.clone()));
-        Changes { parts: Parts::of(scenario), due: due.collect() }
+        Changes { parts: Parts::of(scenario), due: due.collect(), made: Set::new() }
     }
 
     /// The time of the scenario's next change.
@@ -43,7 +45,14 @@ impl Changes {
     /// Applies the scenario's next change.
     pub(crate) fn take_up(&mut self) -> Orders {
         let (_, set) = self.due.pop_front().expect("something is due");
-        self.parts.change(&set).expect("the scenario has been checked, and so has what was set by hand since")
+        let orders = self.parts.change(&set);
+        add(&mut self.made, set);
+        orders.expect("the scenario has been checked, and so has what was set by hand since")
+    }
+
+    /// The keys that have changed until now, by the scenario or by hand, each with its last value.
+    pub(crate) fn made(&self) -> &Set {
+        &self.made
     }
 
     /// Sets `key` to `value`, unless that is invalid or would invalidate a later change of the scenario.
@@ -68,6 +77,17 @@ impl Changes {
             }
         }
         self.parts = parts;
+        add(&mut self.made, set);
         Ok(orders)
+    }
+}
+
+/// Adds the keys of `set` to those in `all`, in place of earlier values.
+fn add(all: &mut Set, set: Set) {
+    for (key, value) in set {
+        match (all.get_mut(&key), value) {
+            (Some(serde_json::Value::Object(inner)), serde_json::Value::Object(set)) => add(inner, set),
+            (_, value) => drop(all.insert(key, value)),
+        }
     }
 }
