@@ -1393,6 +1393,10 @@ class TcpTransport(TypedDict):
     the clock `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in
     profiles linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock."""
     kind: Literal["tcp"]
+    minshall: NotRequired[bool]
+    """Whether `nagle` holds back a small segment only while another small one is unacknowledged
+    (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it does nothing.
+    Default: on in the profiles of Linux, off in the others."""
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
     3.7.4). Default: on in profile nineties, off in the others."""
@@ -3580,6 +3584,10 @@ class Tcp(TypedDict):
     late below 63 jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of
     the clock `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in
     profiles linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock."""
+    minshall: NotRequired[bool]
+    """Whether `nagle` holds back a small segment only while another small one is unacknowledged
+    (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it does nothing.
+    Default: on in the profiles of Linux, off in the others."""
     nagle: NotRequired[bool]
     """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
     3.7.4). Default: on in profile nineties, off in the others."""

@@ -292,3 +292,25 @@ def test_a_rate_that_is_changed_by_hand_is_no_fault_of_the_machine_either(tmp_pa
     assert made["key"] == "link.l.rate" and 0 < made["at"] < 2
     assert [link["achieved_rate"] for link in run.fidelity["links"]] == [None, None]
     assert not [reason for reason in run.fidelity["reasons"] if "the rate of" in reason]
+
+
+@networks
+def test_small_segments_wait_in_the_model_as_in_the_kernel(tmp_path: Path) -> None:
+    """Objects end with small segments. By RFC 896 alone each end waits a round trip for the full segments before it."""
+    app = '{ kind = "http", object = "5 kB", object_max = "5001 B", objects = 7, objects_max = 8, pages = 3 }'
+    transport = '{ kind = "tcp", congestion = "reno", nagle = true }'
+    file = tmp_path / "nagle.toml"
+    text = PAIR.replace("10 ms", "50 ms") + flow("f", "a", "b", app, transport)
+    file.write_text(f'name = "nagle"\nduration = "6 s"\n{text}', encoding="utf-8")
+
+    def page_s(run: bp.Run) -> float:
+        return float(run.flows["transaction_mean"][0])
+
+    model = page_s(bp.simulate(file, out=tmp_path / "model"))
+    without = ["flow.f.transport.minshall=false"]
+    strict = page_s(bp.simulate(file, overrides=without, out=tmp_path / "strict"))
+    kernel = bp.emulate(file, out=tmp_path / "kernel")
+    assert page_s(kernel) == pytest.approx(model, rel=0.15) and strict > 1.5 * model
+    assert not [reason for reason in kernel.fidelity["reasons"] if "minshall" in reason]
+    degraded = bp.emulate(file, overrides=[*without, "duration=1 s"], out=tmp_path / "degraded").fidelity
+    assert [reason for reason in degraded["reasons"] if "minshall is not applied" in reason]

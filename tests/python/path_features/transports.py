@@ -67,6 +67,7 @@ ROWS: Final[tuple[Row, ...]] = (
             "frto=false",
             "initial_sequence=7",
             "nagle=true",
+            "minshall=false",
             "pacing=true",
             "quick_acks=0",
             "quick_window=64 kB",

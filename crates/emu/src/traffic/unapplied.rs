@@ -59,6 +59,11 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
         ("proportional_reduction", !config.proportional_reduction, "the kernel's is on"),
         ("rate_halving", config.rate_halving, "the kernel reduces in proportion"),
         ("byte_counting", !config.byte_counting, "the kernel's is on"),
+        (
+            "minshall",
+            config.nagle && !config.minshall,
+            "the kernel holds a small segment back only while another small one is unacknowledged",
+        ),
         ("undo", !config.undo, "the kernel's is on"),
         ("bursts", !config.bursts, "the kernel's are on"),
         (

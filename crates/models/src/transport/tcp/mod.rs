@@ -22,6 +22,7 @@ mod factory;
 pub mod handover;
 pub mod handshake;
 pub mod header;
+mod nagle;
 mod order;
 mod pacing;
 mod probe;

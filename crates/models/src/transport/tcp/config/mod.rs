@@ -148,6 +148,10 @@ keys! {
     /// Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293,
     /// section 3.7.4). Default: on in profile nineties, off in the others.
     nagle: bool,
+    /// Whether `nagle` holds back a small segment only while another small one is unacknowledged
+    /// (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it does nothing. Default:
+    /// on in the profiles of Linux, off in the others.
+    minshall: bool,
     /// Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
     /// the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
     /// linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never limits (1 GiB). A larger value

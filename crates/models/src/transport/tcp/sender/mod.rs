@@ -13,7 +13,7 @@
 //! - The congestion window may rise (`cong_avoid`) for acknowledgments of new data outside of recovery
 //!   (`tcp_may_raise_cwnd`); `is_cwnd_limited`, kept as in `tcp_cwnd_validate`, tells whether it was the
 //!   limit. Idle time and lack of use reduce it: [`super::window`].
-//! - Small segments: Nagle's algorithm (RFC 9293, section 3.7.4) with the option `nagle`. A segment that the
+//! - Small segments: Nagle's algorithm with the option `nagle` ([`super::nagle`]). A segment that the
 //!   receive window cuts short is sent only if that is half of the largest window seen (RFC 1122, section
 //!   4.2.3.4) or by the persist timer.
 //! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the
@@ -24,6 +24,7 @@
 use super::bursts::Bursts;
 use super::clock::Clock;
 use super::congestion::{Congestion, State, INFINITE_SSTHRESH};
+use super::nagle::Nagle;
 use super::pacing::{pace_always, Pacing};
 use super::rate::{self, check_application_limited};
 use super::recovery::{Parts, Recovery};
@@ -123,7 +124,7 @@ pub struct Sender {
     /// Time for which data is retransmitted, if limited by time, and since when it has been.
     patience: Option<Span>,
     stuck_since: Time,
-    nagle: bool,
+    nagle: Nagle,
     /// Maximum number of unacknowledged bytes.
     buffer: u64,
     writer: Writer,
@@ -220,7 +221,7 @@ impl Sender {
             retries: config.retries.value() as u32,
             patience: config.patience(),
             stuck_since: Time::ZERO,
-            nagle: config.nagle,
+            nagle: Nagle::new(config),
             buffer: config.send_buffer.map_or(u64::MAX, |buffer| buffer.bytes()),
             writer: Writer::new(config.send_memory.map(Size::bytes), config.segment_size.value() as u32),
             loss_probe_due: false,

@@ -183,13 +183,14 @@ impl Sender {
         let mut payload = available.min(size).min(usable).min(buffered);
         let small = payload < size && !fin_wanted;
         let left = self.bursts.left(self.nxt, true).min(payload);
-        if left == size || (left > 0 && !self.nagle) {
+        let held = self.nagle.holds(self.una, self.nxt);
+        if left == size || (left > 0 && !held) {
             return Some(self.send_new(now, left));
         }
         if payload < size && payload < available && self.is_too_small(now, payload) {
             return None;
         }
-        if small && self.nagle && !self.scoreboard.is_empty() {
+        if small && held {
             return None;
         }
         if self.pacing.holds(now, &self.state) {
@@ -264,6 +265,7 @@ impl Sender {
         self.state.snd_nxt = self.state.snd_nxt.wrapping_add(length);
         self.usage.left(now);
         if payload > 0 {
+            self.nagle.sent(start, start + payload, self.segment_size.into());
             self.leaves(now, start, payload as u32, true);
             self.counters.sent_bytes += payload;
             self.counters.sent_packets += 1;
