@@ -56,8 +56,8 @@ pub struct Root {
 pub struct Paths {
     /// The cost of the path to the destination by satellite.
     pub costs: Vec<Cost>,
-    /// The next hop by satellite: the index of one of its edges, or [`NOWHERE`], or [`DOWN`].
-    steps: Vec<u8>,
+    /// The next hop by satellite: the index of one of its edges, or [`NOWHERE`], or `DOWN`.
+    pub steps: Vec<u8>,
     /// The cost of the way down and the hop, of each satellite that has one, in their order.
     downs: Vec<(u32, Cost, Hop)>,
     /// The satellites in an order in which each should follow its next hop.
@@ -65,7 +65,7 @@ pub struct Paths {
 }
 
 /// The step of a satellite without a path.
-const NOWHERE: u8 = u8::MAX;
+pub const NOWHERE: u8 = u8::MAX;
 /// The step of a satellite from which the path leads down.
 const DOWN: u8 = u8::MAX - 1;
 
@@ -155,11 +155,16 @@ impl Graph {
     }
 
     /// The next hop of paths at a satellite.
-    #[inline]
     pub fn hop(&self, paths: &Paths, satellite: u32) -> Hop {
-        match paths.steps[satellite as usize] {
+        self.hop_by(paths.steps[satellite as usize], satellite, || paths)
+    }
+
+    /// The next hop at a satellite whose step is known. The paths are asked for the way down only.
+    #[inline]
+    pub fn hop_by<'a>(&self, step: u8, satellite: u32, paths: impl FnOnce() -> &'a Paths) -> Hop {
+        match step {
             NOWHERE => Hop::None,
-            DOWN => paths.down(satellite).expect("it is a root").1,
+            DOWN => paths().down(satellite).expect("it is a root").1,
             step => {
                 let Edge { to, way, .. } = self.edge(satellite, step);
                 Hop::Isl { way, to }

@@ -10,7 +10,7 @@
 
 use super::balance::Path;
 use super::forwarding::{word, Forwarding};
-use super::graph::{Graph, Paths, Root, UNREACHED};
+use super::graph::{Graph, Paths, Root, NOWHERE, UNREACHED};
 use super::topology::{seconds, Topology};
 use crate::orbit::vector::{length, minus, Vector};
 use bentpipe_core::{Span, Time};
@@ -64,6 +64,10 @@ pub struct Routes {
     refresh: Option<Span>,
     exits: Vec<Vec<Exit>>,
     trees: Vec<Option<Tree>>,
+    /// The steps of all trees, satellite by satellite and tree by tree: a hop looks at nothing else of its tree.
+    steps: Vec<u8>,
+    /// Number of satellites.
+    satellites: usize,
     /// The period for which trees were last used: no later refresh and no change of the topology since then.
     period: Period,
     /// The period for which each tree is known to be valid.
@@ -111,6 +115,8 @@ impl Routes {
             metric,
             refresh,
             trees,
+            steps: vec![NOWHERE; exits.len() * topology.satellites.len()],
+            satellites: topology.satellites.len(),
             period: Period::default(),
             valid: vec![0; exits.len()],
             exits,
@@ -135,17 +141,11 @@ impl Routes {
         self.hop_in(destination, satellite)
     }
 
-    /// The same, for a destination whose tree is valid.
+    /// The next hop in the tree of a destination, valid or not; none if there is no tree yet.
     #[inline]
     pub fn hop_in(&self, destination: usize, satellite: u32) -> Hop {
-        let tree = self.trees[destination].as_ref().expect("it is valid");
-        self.graph.hop(&tree.paths, satellite)
-    }
-
-    /// The next hop in the tree of a destination, valid or not, if there is one.
-    #[inline]
-    pub fn former_hop(&self, destination: usize, satellite: u32) -> Hop {
-        self.trees[destination].as_ref().map_or(Hop::None, |tree| self.graph.hop(&tree.paths, satellite))
+        let step = self.steps[destination * self.satellites + satellite as usize];
+        self.graph.hop_by(step, satellite, || &self.trees[destination].as_ref().expect("it has steps").paths)
     }
 
     /// Returns the tree of a destination that is valid at `now`.
@@ -242,7 +242,14 @@ impl Routes {
                 _ => self.graph.lead(&mut paths, satellite, Hop::None),
             }
         }
-        self.trees[destination] = Some(Tree { stamp, paths });
+        self.plant(destination, Tree { stamp, paths });
+    }
+
+    /// Sets the tree of a destination.
+    fn plant(&mut self, destination: usize, tree: Tree) {
+        let first = destination * self.satellites;
+        self.steps[first..first + self.satellites].copy_from_slice(&tree.paths.steps);
+        self.trees[destination] = Some(tree);
     }
 
     fn compute(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
@@ -260,7 +267,7 @@ impl Routes {
                 paths
             }
         };
-        self.trees[destination] = Some(Tree { stamp, paths });
+        self.plant(destination, Tree { stamp, paths });
     }
 
     /// The time whose distances are valid in a state.
