@@ -60,6 +60,30 @@ fn unlimited() -> Box<dyn Admission> {
     Box::new(Unlimited)
 }
 
+/// What an idle transmitter has sent without being asked.
+pub struct Meanwhile {
+    /// Packets and bytes.
+    sent: Held,
+    /// Time that they took to send.
+    busy: Span,
+    /// When the last of them will have been sent.
+    pub free_at: Time,
+}
+
+impl Meanwhile {
+    /// Nothing besides what the transmitter has sent itself.
+    pub fn nothing(transmitter: &Transmitter) -> Meanwhile {
+        Meanwhile { sent: Held::default(), busy: Span::ZERO, free_at: transmitter.free_at }
+    }
+
+    /// Counts packets of `size` bytes that were sent at this rate.
+    pub fn add(&mut self, size: u32, count: u64, rate: Rate) {
+        self.sent.packets += count;
+        self.sent.bytes += count * u64::from(size);
+        self.busy += rate.span_of(u64::from(size)) * count;
+    }
+}
+
 impl Transmitter {
     /// Creates an idle transmitter.
     pub fn new(
@@ -117,6 +141,22 @@ impl Transmitter {
     pub fn offer_size(&mut self, now: Time, size: u32) -> Option<Time> {
         self.forget_started(now);
         self.limits.admit(self.backlog, size).then(|| self.schedule(now, size, size))
+    }
+
+    /// Whether an idle transmitter sends a packet of `size` bytes because of its size alone.
+    #[inline]
+    pub fn admits_when_idle(&self, size: u32) -> bool {
+        self.limits.admit(Backlog::default(), size)
+    }
+
+    /// Counts what was sent since the last packet that was offered, each of it when the transmitter was idle.
+    pub fn catch_up(&mut self, Meanwhile { sent, busy, free_at }: Meanwhile) {
+        self.forget_started(free_at);
+        self.sent.packets += sent.packets;
+        self.sent.bytes += sent.bytes;
+        self.busy += busy;
+        // A discipline that decides by size alone does not ask since when the queue has been empty.
+        (self.free_at, self.backlog.empty_since) = (free_at, free_at);
     }
 
     /// Queues an admitted packet of `size` bytes, for which `bytes` are sent.
@@ -338,12 +378,6 @@ impl Transmitter {
         self.free_at <= now
     }
 
-    /// The number of bytes of the packets admitted so far.
-    #[inline]
-    pub fn sent_bytes(&self) -> u64 {
-        self.sent.bytes
-    }
-
     /// When everything admitted so far will have been sent.
     #[inline]
     pub fn free_at(&self) -> Time {
@@ -520,11 +554,25 @@ impl Transmitter {
     /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted and count
     /// neither as transmitted nor as transmission time.
     pub fn report(&self, name: &str, now: Time, pending: Held, error_drops: u64, report: &mut Report) {
-        let busy = self.busy.saturating_sub(self.free_at.since(now.max(self.silent_until())));
-        let packets = self.sent.packets;
+        self.report_with(Meanwhile::nothing(self), name, now, pending, error_drops, report);
+    }
+
+    /// The same with what has been sent meanwhile.
+    pub fn report_with(
+        &self,
+        meanwhile: Meanwhile,
+        name: &str,
+        now: Time,
+        pending: Held,
+        error_drops: u64,
+        report: &mut Report,
+    ) {
+        let unsent = meanwhile.free_at.since(now.max(self.silent_until()));
+        let busy = (self.busy + meanwhile.busy).saturating_sub(unsent);
+        let packets = self.sent.packets + meanwhile.sent.packets;
         let values = [
             (packets - pending.packets) as f64,
-            (self.sent.bytes - pending.bytes) as f64,
+            (self.sent.bytes + meanwhile.sent.bytes - pending.bytes) as f64,
             busy.as_secs_f64() / now.as_secs_f64(),
             self.queue_drops as f64,
             error_drops as f64,

@@ -6,7 +6,7 @@
 //! more slowly than light travels, and rounding is held back.
 
 use super::flights::{Flights, Slot};
-use super::ranging::Ranging;
+use super::lane::Lane;
 use crate::channel::{self, Errors, Fate};
 use crate::link::transmitter::Transmitter;
 use crate::queue;
@@ -24,13 +24,8 @@ pub struct Kind {
     pub error: channel::Config,
 }
 
-/// One direction of a link. What each packet needs comes first and shares cache lines: of thousands of carriers, few are in the
-/// first-level cache.
-#[repr(C, align(64))]
+/// One direction of a link, besides its [`Lane`], which each method that concerns the transmitter settles and follows.
 pub struct Carrier {
-    /// When the last packet since the link began arrives. Nothing arrives earlier.
-    last: Time,
-    ranging: Ranging,
     transmitter: Transmitter,
     errors: Option<Errors>,
     error_drops: u64,
@@ -54,8 +49,6 @@ impl Carrier {
             name,
             transmitter: Transmitter::new(kind.rate, kind.queue.build(kind.rate), None, stream, None),
             errors: kind.error.errors(),
-            last: Time::ZERO,
-            ranging: Ranging::default(),
             error_drops: 0,
         }
     }
@@ -66,6 +59,7 @@ impl Carrier {
     /// The reason for which the queue drops it, with the packet.
     pub fn offer(
         &mut self,
+        lane: &mut Lane,
         now: Time,
         mut packet: Packet,
         out: &mut Outbox,
@@ -73,7 +67,10 @@ impl Carrier {
         if self.transmitter.is_buffered() {
             return Ok(self.transmitter.accept(now, packet, out));
         }
-        match self.transmitter.offer(now, &mut packet, out) {
+        lane.settle(&mut self.transmitter);
+        let sent = self.transmitter.offer(now, &mut packet, out);
+        lane.follow(&self.transmitter, packet.size);
+        match sent {
             Err(reason) => Err((packet, reason)),
             Ok(sent) => Ok(Some((packet, sent))),
         }
@@ -82,8 +79,11 @@ impl Carrier {
     /// Offers a packet that comes from another link and remains in its place. Returns when its last bit will have left; none
     /// if that takes the packet itself, by [`offer`](Self::offer).
     #[inline]
-    pub fn offer_size(&mut self, now: Time, size: u32) -> Option<Time> {
-        self.transmitter.offer_size(now, size)
+    pub fn offer_size(&mut self, lane: &mut Lane, now: Time, size: u32) -> Option<Time> {
+        lane.settle(&mut self.transmitter);
+        let sent = self.transmitter.offer_size(now, size);
+        lane.follow(&self.transmitter, size);
+        sent
     }
 
     /// Starts transmitting the next buffered packet if it is ready. Returns it and when its last bit will have left.
@@ -97,31 +97,11 @@ impl Carrier {
         self.transmitter.next_begin()
     }
 
-    /// Returns when a packet arrives whose last bit leaves at `sent`. `metres` returns the length of the path `t` seconds after the
-    /// start of the run, between the ends with number `ends`.
-    #[inline]
-    pub fn fly(&mut self, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Time {
-        self.last = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
-        self.last
-    }
-
-    /// Something of each of the cache lines that a packet on its way needs.
-    #[inline]
-    pub fn glance(&self) -> impl Copy {
-        (self.last, self.transmitter.free_at(), self.transmitter.sent_bytes())
-    }
-
-    /// When the last packet since the link began arrives.
-    #[inline]
-    pub fn last(&self) -> Time {
-        self.last
-    }
-
     /// The time for which a packet that arrives now would wait for its transmission: for the packets sent since the link began.
-    pub fn wait(&self, now: Time) -> Span {
-        match self.last {
+    pub fn wait(&self, lane: &Lane, now: Time) -> Span {
+        match lane.last() {
             Time::ZERO => Span::ZERO,
-            _ => self.transmitter.free_at().max(now).since(now),
+            _ => lane.meanwhile(&self.transmitter).free_at.max(now).since(now),
         }
     }
 
@@ -138,7 +118,16 @@ impl Carrier {
 
     /// Ends the link at `end`, not before `now`: nothing is sent later, and the link sends nothing until
     /// `free`. Returns what was on it: the packets in these places.
-    pub fn cut(&mut self, now: Time, end: Time, free: Time, flights: &mut Flights, flying: &[Slot]) -> Cut {
+    pub fn cut(
+        &mut self,
+        lane: &mut Lane,
+        now: Time,
+        (end, free): (Time, Time),
+        flights: &mut Flights,
+        flying: &[Slot],
+    ) -> Cut {
+        lane.settle(&mut self.transmitter);
+        lane.close();
         let mut cut = Cut { sent: Vec::new(), waiting: Vec::new(), flying: flying.len() };
         let mut last = now;
         for slot in flying {
@@ -153,7 +142,6 @@ impl Carrier {
         }
         self.transmitter.withdraw(last, &cut.waiting, free);
         cut.waiting.extend(self.transmitter.drain());
-        self.last = Time::ZERO;
         cut
     }
 
@@ -163,7 +151,8 @@ impl Carrier {
     }
 
     /// Writes the row of the link, on which these packets have not been sent.
-    pub fn report(&self, now: Time, pending: Held, report: &mut Report) {
-        self.transmitter.report(&self.name, now, pending, self.error_drops, report);
+    pub fn report(&self, lane: &Lane, now: Time, pending: Held, report: &mut Report) {
+        let meanwhile = lane.meanwhile(&self.transmitter);
+        self.transmitter.report_with(meanwhile, &self.name, now, pending, self.error_drops, report);
     }
 }

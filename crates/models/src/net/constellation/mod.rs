@@ -20,6 +20,7 @@ pub mod forwarding;
 pub mod graph;
 mod groups;
 pub mod isl;
+mod lane;
 mod path;
 mod ranging;
 mod remarks;

@@ -34,13 +34,30 @@ const BORDER: f64 = 1e-3;
 pub struct Ranging {
     /// The present stretch of time, and below it a number for the two ends.
     stretch: u64,
-    /// Coefficients of the light time in ns over [-1, 1], from the lowest power; not numbers if it is not smooth enough.
-    polynomial: [f64; NODES],
+    polynomial: Polynomial,
+}
+
+/// The light time in ns over [-1, 1]. The coefficients of the two highest powers are a few nanoseconds.
+#[derive(Clone, Copy)]
+struct Polynomial {
+    /// From the lowest power; not numbers if the length is not smooth enough.
+    low: [f64; 3],
+    high: [f32; 2],
+}
+
+impl Polynomial {
+    const NONE: Polynomial = Polynomial { low: [f64::NAN; 3], high: [f32::NAN; 2] };
+
+    #[inline]
+    fn value(&self, x: f64) -> f64 {
+        let ([a, b, c], [d, e]) = (self.low, self.high.map(f64::from));
+        (((e * x + d) * x + c) * x + b) * x + a
+    }
 }
 
 impl Default for Ranging {
     fn default() -> Ranging {
-        Ranging { stretch: u64::MAX, polynomial: [f64::NAN; NODES] }
+        Ranging { stretch: u64::MAX, polynomial: Polynomial::NONE }
     }
 }
 
@@ -53,10 +70,10 @@ impl Ranging {
         let stretch = number << 32 | u64::from(ends);
         if self.stretch != stretch {
             self.stretch = stretch;
-            self.polynomial = interpolate(number, &metres).unwrap_or([f64::NAN; NODES]);
+            self.polynomial = interpolate(number, &metres).unwrap_or(Polynomial::NONE);
         }
         let within = at.as_nanos() & ((1 << STRETCH) - 1);
-        let nanos = value(&self.polynomial, within as f64 * (2.0 / (1u64 << STRETCH) as f64) - 1.0);
+        let nanos = self.polynomial.value(within as f64 * (2.0 / (1u64 << STRETCH) as f64) - 1.0);
         let whole = nanos as u64;
         if (nanos - whole as f64 - 0.5).abs() > BORDER {
             return Span::from_nanos((nanos + 0.5) as u64);
@@ -65,15 +82,9 @@ impl Ranging {
     }
 }
 
-#[inline]
-fn value(polynomial: &[f64; NODES], x: f64) -> f64 {
-    let [a, b, c, d, e] = *polynomial;
-    (((e * x + d) * x + c) * x + b) * x + a
-}
-
 /// Interpolates the light time over a stretch.
 #[cold]
-fn interpolate(stretch: u64, metres: &impl Fn(f64) -> f64) -> Option<[f64; NODES]> {
+fn interpolate(stretch: u64, metres: &impl Fn(f64) -> f64) -> Option<Polynomial> {
     let half = (1u64 << (STRETCH - 1)) as f64 * 1e-9;
     let middle = (2 * stretch + 1) as f64 * half;
     let exact = |x: f64| metres(middle + half * x) / SPEED_OF_LIGHT * 1e9;
@@ -87,9 +98,10 @@ fn interpolate(stretch: u64, metres: &impl Fn(f64) -> f64) -> Option<[f64; NODES
         }
     }
     let [c0, c1, c2, c3, c4] = series;
-    let polynomial = [c0 / 2.0 - c2 + c4, c1 - 3.0 * c3, 2.0 * c2 - 8.0 * c4, 4.0 * c3, 8.0 * c4];
+    let low = [c0 / 2.0 - c2 + c4, c1 - 3.0 * c3, 2.0 * c2 - 8.0 * c4];
+    let polynomial = Polynomial { low, high: [4.0 * c3, 8.0 * c4].map(|coefficient| coefficient as f32) };
     // The error is largest about where T_5 is 1 or -1: at the ends and at cos(k pi / 5).
-    let is_right = |x: f64| (value(&polynomial, x) - exact(x)).abs() < TESTED;
+    let is_right = |x: f64| (polynomial.value(x) - exact(x)).abs() < TESTED;
     (is_right(0.809) && is_right(-0.309)).then_some(polynomial)
 }
 
@@ -126,7 +138,7 @@ mod tests {
         for at in (0..4_000_000_000).step_by(1_234_567).map(Time::from_nanos) {
             assert_eq!(ranging.light_time(at, 0, metres), light_time(metres(seconds(at))));
         }
-        assert!(ranging.polynomial[0].is_nan());
+        assert!(ranging.polynomial.low[0].is_nan());
     }
 
     #[test]
@@ -135,6 +147,6 @@ mod tests {
         let at = Time::from_nanos(5_000_000_000);
         assert_eq!(ranging.light_time(at, 1, |_| 299_792_458.0), Span::from_secs(1));
         assert_eq!(ranging.light_time(at, 2, |_| 2.0 * 299_792_458.0), Span::from_secs(2));
-        assert!(ranging.polynomial[0].is_finite());
+        assert!(ranging.polynomial.low[0].is_finite());
     }
 }

@@ -9,13 +9,14 @@ use super::balance::Balance;
 use super::carrier::{Carrier, Kind};
 use super::config::Config;
 use super::flights::{CarrierId, Flights, Slot};
+use super::lane::Lane;
 use super::path::{FlowPath, PathTrace};
 use super::routes::{Cost, Exit, Hop, Routes};
 use super::topology::{Ends, Ground, Topology};
 use crate::channel::{self, SPOILED};
 use crate::net::fate::Fate;
 use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
+use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Rate, Report, Span, Streams, Table, Time, Wakes, Whole};
 use std::collections::BTreeMap;
 
 /// No satellite serves the site.
@@ -81,6 +82,26 @@ struct Leg {
     ends: Ends,
 }
 
+/// The time that packets take to send at a rate: most have the size of the previous one, and division is slow.
+struct Pace {
+    rate: Rate,
+    last: (u32, Span),
+}
+
+impl Pace {
+    fn new(rate: Rate) -> Pace {
+        Pace { rate, last: (0, Span::ZERO) }
+    }
+
+    #[inline]
+    fn span_of(&mut self, size: u32) -> Span {
+        if self.last.0 != size {
+            self.last = (size, self.rate.span_of(u64::from(size)));
+        }
+        self.last.1
+    }
+}
+
 /// A packet that was on a link when it ended.
 struct Stray {
     packet: Whole<Packet>,
@@ -108,8 +129,14 @@ pub struct Constellation {
     destinations: Vec<Option<u32>>,
     /// Maximum number of antennas of any site.
     antennas: u32,
+    /// Number of carriers up, and of carriers down.
+    each: u32,
     /// By number: up, then down (site by site and antenna by antenna), then the inter-satellite links, each in both directions.
     carriers: Vec<Option<Box<Carrier>>>,
+    /// The lane of each carrier. One that is open belongs to a link that is up.
+    lanes: Vec<Lane>,
+    /// What the last packet down to the ground took to send, and the last one between satellites.
+    paces: [Pace; 2],
     /// The satellite at the far end of each inter-satellite link, in both directions.
     ends: Vec<u32>,
     isl: Option<Kind>,
@@ -178,10 +205,14 @@ impl Constellation {
             balance: config.routing.balance.clone().map(|balance| Balance::new(balance, config.gsl.up)),
             destinations,
             antennas: antennas as u32,
+            each: (config.sites.len() * antennas) as u32,
             flights: Flights::default(),
             arrivals: Calendar::default(),
             cancelled: 0,
             begins: Wakes::new(carriers.len()),
+            lanes: carriers.iter().map(|_| Lane::default()).collect(),
+            paces: [Some(config.gsl.down), isl.as_ref().map(|kind| kind.rate)]
+                .map(|rate| Pace::new(rate.unwrap_or(config.gsl.down))),
             carriers,
             ends: topology.isls.iter().flat_map(|isl| [isl.ends.1, isl.ends.0]).collect(),
             isl,
@@ -203,13 +234,13 @@ impl Constellation {
     }
 
     fn down(&self, site: u32, antenna: u32) -> CarrierId {
-        (self.topology.sites.len() as u32 + site) * self.antennas + antenna
+        self.each + site * self.antennas + antenna
     }
 
     /// The carrier of an inter-satellite link and direction, as in [`Hop::Isl`].
     #[inline]
     fn across(&self, way: u32) -> CarrierId {
-        2 * self.topology.sites.len() as u32 * self.antennas + way
+        2 * self.each + way
     }
 
     /// The hop from a site up to a satellite.
@@ -226,16 +257,14 @@ impl Constellation {
                 Some(Leg { carrier: self.down(site, antenna), ends: Ends::Ground { site, satellite } })
             }
             Hop::Isl { way, .. } => {
-                let isl = way / 2;
-                assert!(self.topology.isls[isl as usize].up, "no packet takes a link that is down");
-                Some(Leg { carrier: self.across(way), ends: Ends::Isl(isl) })
+                Some(Leg { carrier: self.across(way), ends: Ends::Isl(way / 2) })
             }
         }
     }
 
     /// The present hop over a carrier.
     fn leg_of(&self, carrier: CarrierId) -> Leg {
-        let each = self.topology.sites.len() as u32 * self.antennas;
+        let each = self.each;
         if carrier < 2 * each {
             let (site, antenna) = (carrier % each / self.antennas, carrier % self.antennas);
             let serving = self.topology.sites[site as usize].serving[antenna as usize];
@@ -290,8 +319,10 @@ impl Constellation {
         let Some(leg) = self.leg(satellite, hop) else {
             return out.drop(self.flights.take(slot).into_inner(), NO_PATH);
         };
-        let link = self.carriers[leg.carrier as usize].as_mut();
-        match link.and_then(|link| link.offer_size(now, flight.size)) {
+        let sending = self.paces[usize::from(matches!(leg.ends, Ends::Isl(_)))].span_of(flight.size);
+        let lane = &mut self.lanes[leg.carrier as usize];
+        let sent = lane.send(now, flight.size, sending).or_else(|| self.offer_size(now, leg, flight.size));
+        match sent {
             Some(sent) => self.fly(leg, slot, sent),
             None => {
                 let packet = self.flights.take(slot).into_inner();
@@ -304,15 +335,29 @@ impl Constellation {
     #[inline]
     fn fly(&mut self, leg: Leg, slot: Slot, sent: Time) {
         let Leg { carrier, ends } = leg;
-        let link = self.carriers[carrier as usize].as_mut().expect("it has sent the packet");
         let metres = |t| self.topology.length(ends, t);
-        let at = link.fly(sent, ends.number(), metres);
+        let at = self.lanes[carrier as usize].fly(sent, ends.number(), metres);
         self.flights.put(slot, carrier, sent, at);
         self.arrivals.add(Due { at, number: carrier, item: slot });
     }
 
+    /// Checks that the link of a hop is up.
+    fn check_up(&self, leg: Leg) {
+        if let Ends::Isl(isl) = leg.ends {
+            assert!(self.topology.isls[isl as usize].up, "no packet takes a link that is down");
+        }
+    }
+
+    /// Offers a packet that remains in its place to the queue of a carrier.
+    fn offer_size(&mut self, now: Time, leg: Leg, size: u32) -> Option<Time> {
+        self.check_up(leg);
+        let lane = &mut self.lanes[leg.carrier as usize];
+        self.carriers[leg.carrier as usize].as_mut()?.offer_size(lane, now, size)
+    }
+
     /// Offers a packet to the queue of a carrier.
     fn offer(&mut self, now: Time, leg: Leg, packet: Packet, out: &mut Outbox) {
+        self.check_up(leg);
         let link = self.carriers[leg.carrier as usize].get_or_insert_with(|| {
             let Ends::Isl(isl) = leg.ends else {
                 unreachable!("links to the ground are there from the start")
@@ -326,7 +371,7 @@ impl Constellation {
             let stream = self.streams.stream(&name);
             Box::new(Carrier::new(name, kind, stream))
         });
-        match link.offer(now, packet, out) {
+        match link.offer(&mut self.lanes[leg.carrier as usize], now, packet, out) {
             Err((packet, reason)) => out.drop(packet, reason),
             Ok(sent) => {
                 self.begins.set(leg.carrier, link.next_begin());
@@ -375,10 +420,10 @@ impl Constellation {
         packet: &Packet,
     ) -> Result<(u32, u32), DropReason> {
         self.find_ways(now, site, tree);
-        let (carriers, antennas) = (&self.carriers, self.antennas);
+        let (carriers, lanes, antennas) = (&self.carriers, &self.lanes, self.antennas);
         let wait = |antenna: u32| {
-            let link = &carriers[(site * antennas + antenna) as usize];
-            link.as_ref().map_or(Span::ZERO, |link| link.wait(now))
+            let carrier = (site * antennas + antenna) as usize;
+            carriers[carrier].as_ref().map_or(Span::ZERO, |link| link.wait(&lanes[carrier], now))
         };
         let balance = self.balance.as_mut().expect("it is asked for");
         balance.choose(now, (site, tree), packet, wait).map(|path| path.first)
@@ -387,8 +432,7 @@ impl Constellation {
     /// Whether what arrives at the end of a carrier leaves the stage.
     #[inline]
     fn leads_down(&self, carrier: CarrierId) -> bool {
-        let each = self.topology.sites.len() as u32 * self.antennas;
-        carrier >= each && carrier < 2 * each
+        carrier >= self.each && carrier < 2 * self.each
     }
 
     /// The time before which only arrivals, and packets that leave buffers, are due.
@@ -569,8 +613,8 @@ impl Stage for Constellation {
             of_carrier.packets += 1;
             of_carrier.bytes += u64::from(flight.size);
         }
-        for (carrier, pending) in self.carriers.iter().zip(pending) {
-            carrier.iter().for_each(|carrier| carrier.report(now, pending, report));
+        for ((carrier, lane), pending) in self.carriers.iter().zip(&self.lanes).zip(pending) {
+            carrier.iter().for_each(|carrier| carrier.report(lane, now, pending, report));
         }
     }
 }

@@ -114,10 +114,11 @@ impl Constellation {
 
     fn cut(&mut self, carrier: CarrierId, now: Time, end: Time, free: Time) -> Cut {
         let first = self.arrivals.first().map_or(Time::MAX, |due| due.at);
+        let lane = &mut self.lanes[carrier as usize];
         match &mut self.carriers[carrier as usize] {
             Some(link) => {
-                let flying = if link.last() < first { Vec::new() } else { self.flights.on(carrier) };
-                let cut = link.cut(now, end, free, &mut self.flights, &flying);
+                let flying = if lane.last() < first { Vec::new() } else { self.flights.on(carrier) };
+                let cut = link.cut(lane, now, (end, free), &mut self.flights, &flying);
                 self.begins.set(carrier, link.next_begin());
                 self.cancelled += cut.flying;
                 self.forget_cancelled();

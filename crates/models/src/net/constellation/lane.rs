@@ -1,0 +1,200 @@
+//! What a hop over an idle link needs, in one cache line: of thousands of links, few are in a near cache.
+//!
+//! A packet that meets an idle transmitter behind a queue that decides by size alone is sent at once. That takes the time at which the
+//! transmitter is free again and nothing else of it. The lane keeps this time, and counts such packets until the transmitter is
+//! needed for something else, which then *settles* the lane: the transmitter is told what it would have counted itself. Afterwards the
+//! lane *follows* the transmitter again.
+
+use super::ranging::Ranging;
+use crate::link::transmitter::{Meanwhile, Transmitter};
+use bentpipe_core::{Span, Time};
+
+/// Number of sizes of packets of which a lane knows that the queue admits them: one for data and one for acknowledgments.
+const SIZES: usize = 2;
+
+/// One direction of a link as long as it is idle.
+#[repr(C, align(64))]
+pub struct Lane {
+    /// When the last packet since the link began arrives. Nothing arrives earlier.
+    last: Time,
+    /// When everything will have been sent; [`Time::MAX`] if the lane is closed, so that the transmitter decides.
+    free_at: Time,
+    ranging: Ranging,
+    /// Sizes of packets that an idle transmitter admits.
+    sizes: [u16; SIZES],
+    /// Number of packets of these sizes since the lane was settled.
+    counts: [u16; SIZES],
+}
+
+impl Default for Lane {
+    fn default() -> Lane {
+        Lane {
+            last: Time::ZERO,
+            free_at: Time::MAX,
+            ranging: Ranging::default(),
+            sizes: [0; SIZES],
+            counts: [0; SIZES],
+        }
+    }
+}
+
+impl Lane {
+    /// Sends a packet that takes `sending` if the link is idle and the queue is known to admit it. Returns when its last bit will have
+    /// left; `None` if the transmitter has to decide.
+    #[inline]
+    pub fn send(&mut self, now: Time, size: u32, sending: Span) -> Option<Time> {
+        if self.free_at > now {
+            return None;
+        }
+        let at = if size == u32::from(self.sizes[0]) {
+            0
+        } else if size == u32::from(self.sizes[1]) {
+            1
+        } else {
+            return None;
+        };
+        self.counts[at] = self.counts[at].checked_add(1)?;
+        self.free_at = now + sending;
+        Some(self.free_at)
+    }
+
+    /// Returns when a packet arrives whose last bit leaves at `sent`. `metres` returns the length of the path `t` seconds after the
+    /// start of the run, between the ends with number `ends`.
+    #[inline]
+    pub fn fly(&mut self, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Time {
+        self.last = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
+        self.last
+    }
+
+    /// When the last packet since the link began arrives; [`Time::ZERO`] before the first.
+    #[inline]
+    pub fn last(&self) -> Time {
+        self.last
+    }
+
+    /// What the transmitter has not counted.
+    pub fn meanwhile(&self, transmitter: &Transmitter) -> Meanwhile {
+        let mut meanwhile = Meanwhile::nothing(transmitter);
+        for (size, count) in self.sizes.into_iter().zip(self.counts).filter(|(_, count)| *count > 0) {
+            meanwhile.add(u32::from(size), u64::from(count), transmitter.rate());
+            meanwhile.free_at = self.free_at;
+        }
+        meanwhile
+    }
+
+    /// Tells the transmitter what it has not counted.
+    #[inline]
+    pub fn settle(&mut self, transmitter: &mut Transmitter) {
+        if self.counts != [0; SIZES] {
+            transmitter.catch_up(self.meanwhile(transmitter));
+            self.counts = [0; SIZES];
+        }
+    }
+
+    /// Continues where the transmitter is, which is settled and has met a packet of this size.
+    #[inline]
+    pub fn follow(&mut self, transmitter: &Transmitter, size: u32) {
+        let known = u16::try_from(size).ok().filter(|_| transmitter.admits_when_idle(size));
+        let Some(size) = known else {
+            self.free_at = Time::MAX;
+            return;
+        };
+        if size != self.sizes[0] {
+            self.sizes = [size, self.sizes[0]];
+        }
+        self.free_at = transmitter.free_at();
+    }
+
+    /// Ends the link: until it is followed again, the transmitter decides, and the next packet may arrive at any time.
+    pub fn close(&mut self) {
+        (self.last, self.free_at) = (Time::ZERO, Time::MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::{drop_tail, Config};
+    use crate::Held;
+    use bentpipe_core::{Count, Rate, Report, Size, Streams};
+    use proptest::prelude::*;
+
+    fn sizes() -> impl Strategy<Value = u32> {
+        prop_oneof![4 => Just(1500u32), 4 => Just(40u32), 1 => 40u32..9000, 1 => 60_000u32..70_000]
+    }
+
+    proptest! {
+        /// A transmitter with a lane sends, refuses and reports as one without.
+        #[test]
+        fn a_lane_changes_nothing(
+            packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
+            mut arrivals in prop::collection::vec((0u64..3_000_000, sizes(), 0u32..50), 1..200),
+        ) {
+            let config = Config::DropTail(drop_tail::Config {
+                packets: packets.map(Count::new),
+                bytes: bytes.map(Size::from_bytes),
+            });
+            let rate = Rate::from_bits_per_second(12_000_000);
+            let transmitter = || Transmitter::new(rate, config.build(rate), None, Streams::new(1, 0).stream("l"), None);
+            let (mut plain, mut behind, mut lane) = (transmitter(), transmitter(), Lane::default());
+            let (mut now, mut sent_at_once) = (Time::ZERO, 0);
+            // Two packets that surely meet an idle link.
+            arrivals.extend([(900_000_000, 1500, 1); 2]);
+            for (wait, size, event) in arrivals {
+                now += Span::from_nanos(wait);
+                if event == 0 {
+                    // The link is cut, and what has not been sent is taken back: here nothing.
+                    now = now.max(plain.free_at());
+                    lane.settle(&mut behind);
+                    lane.close();
+                    plain.withdraw(now, &[], now + Span::from_nanos(1_000_000));
+                    behind.withdraw(now, &[], now + Span::from_nanos(1_000_000));
+                }
+                let expected = plain.offer_size(now, size);
+                let at_once = lane.send(now, size, rate.span_of(u64::from(size)));
+                sent_at_once += u32::from(at_once.is_some());
+                let sent = at_once.or_else(|| {
+                    lane.settle(&mut behind);
+                    let sent = behind.offer_size(now, size);
+                    lane.follow(&behind, size);
+                    sent
+                });
+                prop_assert_eq!(sent, expected);
+                prop_assert_eq!(lane.meanwhile(&behind).free_at, plain.free_at());
+            }
+            prop_assert!(sent_at_once > 0);
+            let pending = Held { packets: 1, bytes: 1500 };
+            let mut reports = [Report::default(), Report::default()];
+            plain.report("l", now, pending, 0, &mut reports[0]);
+            behind.report_with(lane.meanwhile(&behind), "l", now, pending, 0, &mut reports[1]);
+            prop_assert_eq!(format!("{:?}", reports[0].rows()), format!("{:?}", reports[1].rows()));
+        }
+    }
+
+    #[test]
+    fn counts_that_are_full_are_settled() {
+        let rate = Rate::from_bits_per_second(12_000_000_000);
+        let queue = Config::DropTail(drop_tail::Config { packets: Some(Count::new(5)), bytes: None });
+        let mut transmitter =
+            Transmitter::new(rate, queue.build(rate), None, Streams::new(1, 0).stream("l"), None);
+        let (mut lane, mut asked) = (Lane::default(), 0);
+        for number in 0..200_000u64 {
+            let now = Time::from_nanos(number * 10_000);
+            if lane.send(now, 1500, rate.span_of(1500)).is_none() {
+                lane.settle(&mut transmitter);
+                transmitter.offer_size(now, 1500).expect("it is idle");
+                lane.follow(&transmitter, 1500);
+                asked += 1;
+            }
+        }
+        // The first one, and those behind 65 535 each.
+        assert_eq!(asked, 4);
+        lane.settle(&mut transmitter);
+        let mut report = Report::default();
+        transmitter.report("l", Time::from_nanos(2_000_000_000), Held::default(), 0, &mut report);
+        assert_eq!(report.value("link", "l", "packets"), Some(200_000.0));
+        assert_eq!(report.value("link", "l", "bytes"), Some(300_000_000.0));
+        // 1 us each, of 2 s.
+        assert_eq!(report.value("link", "l", "utilisation"), Some(0.1));
+    }
+}
