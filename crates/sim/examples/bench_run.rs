@@ -1,10 +1,12 @@
 //! One run for `benches/run.py`, which describes the protocol: `bench_run SCENARIO.toml [--seed N] [--traces DIR]`.
+//! For `benches/same.py`: `bench_run SCENARIO.toml --folder DIR` writes the whole run folder.
 
 use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate, presets, Network};
 use bentpipe_results::{Ending, Existing, Provenance, RunFolder};
-use bentpipe_scenario::{load, Source};
+use bentpipe_runs::Options;
+use bentpipe_scenario::{load, Loaded, Source};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,15 +15,17 @@ struct Arguments {
     scenario: PathBuf,
     seed: Option<u64>,
     traces: Option<PathBuf>,
+    folder: Option<PathBuf>,
 }
 
 fn arguments() -> Option<Arguments> {
     let mut words = std::env::args().skip(1);
-    let mut arguments = Arguments { scenario: words.next()?.into(), seed: None, traces: None };
+    let mut arguments = Arguments { scenario: words.next()?.into(), seed: None, traces: None, folder: None };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--seed" => arguments.seed = Some(words.next()?.parse().ok()?),
             "--traces" => arguments.traces = Some(words.next()?.into()),
+            "--folder" => arguments.folder = Some(words.next()?.into()),
             _ => return None,
         }
     }
@@ -30,7 +34,7 @@ fn arguments() -> Option<Arguments> {
 
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
-        eprintln!("usage: bench_run SCENARIO.toml [--seed N] [--traces DIR]");
+        eprintln!("usage: bench_run SCENARIO.toml [--seed N] [--traces DIR | --folder DIR]");
         return ExitCode::from(2);
     };
     match run(&arguments) {
@@ -49,6 +53,9 @@ fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::Error>> {
     let loaded = load::<Scenario>(Source::File(&arguments.scenario), &presets::all(), &[])?;
     let scenario = &loaded.value;
     let seed = arguments.seed.unwrap_or(scenario.seed.value());
+    if let Some(folder) = &arguments.folder {
+        return whole(&loaded, seed, folder);
+    }
     let end = Time::ZERO + scenario.duration;
     let stride = scenario.duration / 1000;
     let (mut network, driven);
@@ -85,6 +92,14 @@ fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::Error>> {
         sum("flow_destination", "delivered_bytes"),
         peak_rss(Path::new("/proc/self/status"))?,
     ))
+}
+
+/// Simulates as `bentpipe simulate` does.
+fn whole(loaded: &Loaded<Scenario>, seed: u64, folder: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let options = Options { seed: Some(seed), ..Options::default() };
+    let proceed = &mut |_| ControlFlow::Continue(());
+    let run = bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), folder, &options, proceed)?;
+    Ok(format!("{{\"events\": {}, \"created\": {}}}", run.cost.events, run.totals.created.packets))
 }
 
 fn calls(network: &Network) -> u64 {
