@@ -73,7 +73,7 @@ impl Clock {
                 let wait = wait.as_nanos().div_ceil(jiffy);
                 let level = (0..LEVELS).find(|level| wait < STEPS << (LEVEL_SHIFT * level)).unwrap_or(LEVELS);
                 let shift = LEVEL_SHIFT * level;
-                let end = ((count(now, jiffy) + wait >> shift) + 1) << shift;
+                let end = (((count(now, jiffy) + wait) >> shift) + 1) << shift;
                 Time::from_nanos(end.saturating_mul(jiffy).saturating_sub(AGE.as_nanos()))
             }
         }
