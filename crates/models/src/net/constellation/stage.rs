@@ -16,7 +16,9 @@ use super::topology::{Ends, Ground, Topology};
 use crate::channel::{self, SPOILED};
 use crate::net::fate::Fate;
 use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Rate, Report, Span, Streams, Table, Time, Wakes, Whole};
+use bentpipe_core::{
+    Calendar, Column, Due, NodeId, Probe, Rate, Report, Span, Streams, Table, Time, Wakes, Whole,
+};
 use std::collections::BTreeMap;
 
 /// No satellite serves the site.
@@ -256,9 +258,7 @@ impl Constellation {
             Hop::Down { site, antenna } => {
                 Some(Leg { carrier: self.down(site, antenna), ends: Ends::Ground { site, satellite } })
             }
-            Hop::Isl { way, .. } => {
-                Some(Leg { carrier: self.across(way), ends: Ends::Isl(way / 2) })
-            }
+            Hop::Isl { way, .. } => Some(Leg { carrier: self.across(way), ends: Ends::Isl(way / 2) }),
         }
     }
 
