@@ -132,7 +132,8 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
 /// What goes by delay needs a queue that drains at each loss: in one that stands, the smallest round-trip time of the
 /// flow that came second has the first's queue in it (J. Mo et al., "Analysis and Comparison of TCP Reno and Vegas",
 /// INFOCOM 1999). Over 50 packets Hybla's second flow so takes its rho for 6 to 13 % more and has 53 % of the link; it has
-/// 50.3 % when both begin at once, as with rho = 1.
+/// 50.3 % when both begin at once, as with rho = 1. Over 50 packets LEDBAT's flows lose nothing, and keep what ratio there is
+/// (0.36 to 0.62).
 ///
 /// Of the others nobody promises it: `scalable` keeps what ratio there is (D. Chiu and R. Jain, "Analysis of the Increase and
 /// Decrease Algorithms", 1989, on multiplicative increase), `vegas` and `vegas95` are at rest with any windows that leave
@@ -147,7 +148,7 @@ const EQUAL: [(&str, u32); 14] = [
     ("htcp", 50),
     ("hybla", 20),
     ("illinois", 20),
-    ("ledbat", 50),
+    ("ledbat", 40),
     ("reno", 50),
     ("veno", 33),
     ("westwood", 50),
@@ -156,8 +157,9 @@ const EQUAL: [(&str, u32); 14] = [
 
 #[test]
 fn two_equal_flows_share_alike_over_a_long_run() {
-    // Which of two flows meets the full queue is a matter of phase, so some rates are averaged over.
-    let rates = [9.7, 10.0, 10.3];
+    // Which of two flows meets the full queue is a matter of phase, so rates are averaged over: at a single one
+    // CUBIC's first flow has up to 0.62.
+    let rates = [9.4, 9.55, 9.7, 10.0, 10.3, 10.45, 10.6];
     for (name, packets) in EQUAL {
         let (mut first, mut both) = (0.0, 0.0);
         for rate in rates {
