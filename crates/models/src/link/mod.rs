@@ -27,6 +27,7 @@ pub mod contacts;
 mod facts;
 pub mod framing;
 pub mod jitter;
+pub mod pace;
 pub mod series;
 #[cfg(test)]
 mod tests;

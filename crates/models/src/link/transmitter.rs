@@ -3,6 +3,7 @@
 //! until the previous one has been sent, and never shares a framing unit with it.
 
 use super::framing::{Added, Framer, Unit};
+use super::pace::Pace;
 use super::REPORT;
 use crate::packet::quick_start::{self, Grants};
 use crate::queue::buffer::{Buffer, Effects, Fifo};
@@ -21,9 +22,7 @@ pub struct Transmitter {
     backlog: Backlog,
     /// The limits of the backlog, if they and the size of a packet are all that matters; otherwise 0.
     limits: Limits,
-    /// Bytes to send and transmission time of the last packet: most packets have the size of the previous
-    /// one, and division is slow.
-    last: (u32, Span),
+    pace: Pace,
     sent: Held,
     busy: Span,
     /// When the first packet of the buffer can leave, and the time up to which waiting has been counted.
@@ -32,7 +31,6 @@ pub struct Transmitter {
     waiting: VecDeque<(Time, u32, u32)>,
     wait: Span,
     queue_max: u64,
-    rate: Rate,
     counted: Time,
     admission: Box<dyn Admission>,
     /// Waiting packets if the discipline decides at departure; `waiting` is then empty.
@@ -62,7 +60,7 @@ fn unlimited() -> Box<dyn Admission> {
 
 /// What an idle transmitter has sent without being asked.
 pub struct Meanwhile {
-    /// Packets and bytes.
+    /// Number of these packets and of their bytes.
     sent: Held,
     /// Time that they took to send.
     busy: Span,
@@ -94,7 +92,7 @@ impl Transmitter {
         probe: Option<Probe>,
     ) -> Transmitter {
         let mut transmitter = Transmitter {
-            rate,
+            pace: Pace::new(rate),
             limits: Limits::default(),
             admission: unlimited(),
             buffer: None,
@@ -105,7 +103,6 @@ impl Transmitter {
             cut: false,
             stream,
             probe,
-            last: (0, Span::ZERO),
             free_at: Time::ZERO,
             closed_until: Time::ZERO,
             idle_until: Time::ZERO,
@@ -181,7 +178,7 @@ impl Transmitter {
     pub fn offer(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Time, DropReason> {
         self.forget_started(now);
         self.idle(now);
-        quick_start::pass(&mut self.grants, now, self.rate, packet);
+        quick_start::pass(&mut self.grants, now, self.pace.rate(), packet);
         let answer = match self.admission.admit(now, packet, self.backlog, &mut self.stream) {
             Verdict::Drop(reason) => {
                 self.queue_drops += 1;
@@ -218,7 +215,7 @@ impl Transmitter {
         let Some(framer) = self.framer.as_ref().filter(|framer| framer.idles() && self.free_at < now) else {
             return;
         };
-        let frame = self.rate.span_of(u64::from(framer.unit())).as_nanos().max(1);
+        let frame = self.rate().span_of(u64::from(framer.unit())).as_nanos().max(1);
         let frames = now.since(self.free_at).as_nanos().div_ceil(frame);
         self.free_at += Span::from_nanos(frames * frame);
         self.idle_until = self.free_at;
@@ -231,7 +228,7 @@ impl Transmitter {
 
     /// The rate of transmission.
     pub fn rate(&self) -> Rate {
-        self.rate
+        self.pace.rate()
     }
 
     /// Whether a packet is in transmission: its first bit has left and its last bit has not.
@@ -296,7 +293,7 @@ impl Transmitter {
     /// Handles an arrival at a buffer without starting a transmission.
     pub fn keep(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
         self.idle(now);
-        quick_start::pass(&mut self.grants, now, self.rate, &mut packet);
+        quick_start::pass(&mut self.grants, now, self.pace.rate(), &mut packet);
         self.count_waiting(now);
         let buffer = self.buffer.as_mut().expect("it has a buffer");
         let mut effects = Effects::new(&mut self.stream, out);
@@ -397,7 +394,7 @@ impl Transmitter {
 
     /// Starts transmitting a frame of `bytes` in which packets of these sizes end. Returns when it will have been sent.
     pub fn send_frame(&mut self, now: Time, bytes: u32, sizes: impl Iterator<Item = u32>) -> Time {
-        let time = self.rate.span_of(u64::from(bytes));
+        let time = self.rate().span_of(u64::from(bytes));
         self.busy += time;
         self.free_at = now + time;
         for size in sizes {
@@ -409,7 +406,7 @@ impl Transmitter {
 
     /// Sends at another rate from the next packet on; what is in transmission keeps its own.
     pub fn pace(&mut self, rate: Rate) {
-        if self.rate != rate {
+        if self.rate() != rate {
             self.pace_signalling(rate);
             self.admission.set_rate(rate);
             self.buffer.iter_mut().for_each(|buffer| buffer.set_rate(rate));
@@ -418,8 +415,7 @@ impl Transmitter {
 
     /// Sends at another rate from the next packet on, without the discipline, past which signalling is sent.
     pub fn pace_signalling(&mut self, rate: Rate) {
-        self.rate = rate;
-        self.last = (0, Span::ZERO);
+        self.pace = Pace::new(rate);
     }
 
     /// Returns the number and the bytes of the packets that wait in the buffer.
@@ -447,8 +443,7 @@ impl Transmitter {
     /// of it.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> Vec<Time> {
         self.forget_started(now);
-        let before = std::mem::replace(&mut self.rate, rate);
-        self.last = (0, Span::ZERO);
+        let before = std::mem::replace(&mut self.pace, Pace::new(rate)).rate();
         self.admission.set_rate(rate);
         self.buffer.iter_mut().for_each(|buffer| buffer.set_rate(rate));
         if self.free_at <= now {
@@ -518,7 +513,8 @@ impl Transmitter {
         let Some(framer) = &mut self.framer else { return packet.size };
         let unit = framer.unit();
         // The last unit starts its own transmission time before the end.
-        let ahead = self.free_at > now && self.free_at.since(now) >= self.rate.span_of(u64::from(unit));
+        let ahead =
+            self.free_at > now && self.free_at.since(now) >= self.pace.rate().span_of(u64::from(unit));
         let open = !std::mem::take(&mut self.cut) && ahead;
         self.added = framer.add(packet.size, open);
         self.added.units * unit
@@ -526,13 +522,11 @@ impl Transmitter {
 
     #[inline]
     fn count(&mut self, size: u32, bytes: u32) -> Span {
-        if bytes != self.last.0 {
-            self.last = (bytes, self.rate.span_of(u64::from(bytes)));
-        }
-        self.busy += self.last.1;
+        let time = self.pace.span_of(bytes);
+        self.busy += time;
         self.sent.packets += 1;
         self.sent.bytes += u64::from(size);
-        self.last.1
+        time
     }
 
     #[inline]

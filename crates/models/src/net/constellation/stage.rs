@@ -14,11 +14,10 @@ use super::path::{FlowPath, PathTrace};
 use super::routes::{Cost, Exit, Hop, Routes};
 use super::topology::{Ends, Ground, Topology};
 use crate::channel::{self, SPOILED};
+use crate::link::pace::Pace;
 use crate::net::fate::Fate;
 use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
-use bentpipe_core::{
-    Calendar, Column, Due, NodeId, Probe, Rate, Report, Span, Streams, Table, Time, Wakes, Whole,
-};
+use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
 use std::collections::BTreeMap;
 
 /// No satellite serves the site.
@@ -82,26 +81,6 @@ enum Taker {
 struct Leg {
     carrier: CarrierId,
     ends: Ends,
-}
-
-/// The time that packets take to send at a rate: most have the size of the previous one, and division is slow.
-struct Pace {
-    rate: Rate,
-    last: (u32, Span),
-}
-
-impl Pace {
-    fn new(rate: Rate) -> Pace {
-        Pace { rate, last: (0, Span::ZERO) }
-    }
-
-    #[inline]
-    fn span_of(&mut self, size: u32) -> Span {
-        if self.last.0 != size {
-            self.last = (size, self.rate.span_of(u64::from(size)));
-        }
-        self.last.1
-    }
 }
 
 /// A packet that was on a link when it ended.
