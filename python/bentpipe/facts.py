@@ -73,8 +73,9 @@ class Hop(Ends):
 
     ``rate_bit_s`` is the rate left after framing and the queue's own limit for packets of this flow's size, ``loss``
     the expected fraction that the channel corrupts, ``shared`` the media that the hop uses and the rate at which each
-    carries such packets, and ``flows`` the number of flows that share them, including this one. ``notes`` describe what
-    happens to packets and is in none of the numbers.
+    carries such packets, ``flows`` the number of flows that share them, including this one, and ``pages_bit_s`` the
+    mean rate of the pages, files and mails of the others, at most. ``notes`` describe what happens to packets and is in
+    none of the numbers.
     """
 
     network: str
@@ -89,6 +90,7 @@ class Hop(Ends):
     notes: list[str]
     changes: list[Change]
     flows: int
+    pages_bit_s: float
 
 
 class Proxy(TypedDict):

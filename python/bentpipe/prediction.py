@@ -95,23 +95,11 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
     from .scenarios import load
 
     loaded = load(scenario, overrides)
-    flows = facts(loaded)["flows"]
-    means = _means(flows)
+    flows = zip(loaded.flows, facts(loaded)["flows"], strict=True)
     return {
-        flow["name"]: replace(_predict(loaded.data, flow, known, means), group=flow.get("group"))
-        for flow, known in zip(loaded.flows, flows, strict=True)
+        flow["name"]: replace(_predict(loaded.data, flow, known), group=flow.get("group"))
+        for flow, known in flows
     }
-
-
-def _means(flows: Sequence[Flow]) -> dict[str, float]:
-    """Returns the media over which pages, files and mails go, with their mean rate in bit/s."""
-    means: dict[str, float] = {}
-    for flow in flows:
-        for hops, mean in ((flow["there"], flow["mean_bit_s"]), (flow["back"], flow["answers_mean_bit_s"])):
-            for name, rate in (medium for hop in hops or () for medium in hop["shared"]):
-                if mean is not None:
-                    means[name] = means.get(name, 0.0) + min(mean, rate)
-    return means
 
 
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
@@ -139,13 +127,10 @@ def kind_of(variant: str | Mapping[str, Any]) -> str:
     return variant if isinstance(variant, str) else str(variant["kind"])
 
 
-def _predict(
-    scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow, means: Mapping[str, float]
-) -> FlowPrediction:
-    """Predicts a flow. For a flow that proxies split, returns the prediction of the slowest leg: legs are in series.
-    ``means`` are :func:`_means`."""
+def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> FlowPrediction:
+    """Predicts a flow. For a flow that proxies split, returns the prediction of the slowest leg: legs are in series."""
     try:
-        legs = [_predict_leg(scenario, flow, known, leg, means) for leg in _legs(scenario, flow, known)]
+        legs = [_predict_leg(scenario, flow, known, leg) for leg in _legs(scenario, flow, known)]
     except NotPredicted as reason:
         return FlowPrediction(known["name"], None, str(reason), {})
     if len(legs) == 1:
@@ -191,11 +176,7 @@ def _within(transport: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[
 
 
 def _predict_leg(
-    scenario: Mapping[str, Any],
-    flow: Mapping[str, Any],
-    known: Flow,
-    leg: Leg,
-    means: Mapping[str, float],
+    scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow, leg: Leg
 ) -> FlowPrediction:
     from .predict import predict_flow
 
@@ -205,7 +186,7 @@ def _predict_leg(
         f"what service {service['name']} sends at {service['node']} ({kind_of(service['role'])}) is not counted"
         for service in scenario.get("service", [])
     ]
-    notes += _notes(base_value(scenario["duration"]), known, leg, arguments, means)
+    notes += _notes(base_value(scenario["duration"]), known, leg, arguments)
     if arguments["rtt0_s"] <= 0:
         return FlowPrediction(name, None, "the equations need a path with a delay", arguments)
     try:
@@ -306,9 +287,7 @@ def carried_bytes(transport: Mapping[str, Any]) -> float:
     return float(base_value(transport["send_memory"]) * segment / (segment + PACKET_BYTES / 2))
 
 
-def _notes(
-    duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any], means: Mapping[str, float]
-) -> Iterator[str]:
+def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any]) -> Iterator[str]:
     """Returns what the equations do not use, a clause each."""
     congestion = leg.transport["congestion"]
     if congestion not in COVERED:
@@ -328,7 +307,7 @@ def _notes(
             yield f"what proxy {proxy['name']} does ({proxy['kind']}) is not in the equations"
     for hop in (*leg.there, *leg.back):
         yield from _about(hop, duration_s)
-    yield from _shared(known, leg, means)
+    yield from _shared(known, leg)
     if _acknowledged_bit_s(known, leg) <= arguments["rate_bit_s"]:
         yield f"the way back carries acknowledgments for {rate_text(arguments['rate_bit_s'])} only"
 
@@ -347,16 +326,15 @@ def _about(hop: Hop, duration_s: float) -> Iterator[str]:
         )
 
 
-def _shared(known: Flow, leg: Leg, means: Mapping[str, float]) -> Iterator[str]:
+def _shared(known: Flow, leg: Leg) -> Iterator[str]:
     for hop in leg.there:
         if hop["flows"] > 1:
             share = rate_text(known["share_bit_s"])
             yield f"{hop['network']} is shared by {hop['flows']} flows: predicted for a max-min share of {share}"
-        mean = max((means.get(name, 0.0) for name, _ in hop["shared"]), default=0.0)
-        if mean > 0:
+        if hop["pages_bit_s"] > 0:
             yield (
                 f"{hop['network']}: pages, files and mails of other flows count with their mean rate of up to "
-                f"{rate_text(mean)}, and leave less while they load"
+                f"{rate_text(hop['pages_bit_s'])}, and leave less while they load"
             )
 
 

@@ -42,7 +42,7 @@ impl<'a> Paths<'a> {
             let owned = Owned { from: from.clone(), to: to.clone(), traffic };
             self.crossings.entry(network).or_default().push(owned);
             let network = (*network).to_owned();
-            Hop { from, to, network, medium: unknown(), changes: Vec::new(), flows: 1 }
+            Hop { from, to, network, medium: unknown(), changes: Vec::new(), flows: 1, pages_bit_s: 0.0 }
         });
         Some(hops.collect())
     }

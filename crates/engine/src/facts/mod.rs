@@ -86,6 +86,8 @@ pub struct Hop {
     pub changes: Vec<Change>,
     /// How many flows' packets share its media, this one's counted.
     pub flows: usize,
+    /// Mean rate of the pages, files and mails of other flows on its media, at the network layer in bit/s, at most.
+    pub pages_bit_s: f64,
 }
 
 /// What a scenario changes about a hop while it runs.

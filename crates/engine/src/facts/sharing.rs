@@ -10,10 +10,12 @@ use std::collections::BTreeMap;
 
 /// What a flow sends in one direction.
 struct Load {
-    /// Index of the flow.
+    /// Number of the flow, in the order of the scenario.
     flow: usize,
     /// Whether these are the flow's own packets; answers to them otherwise.
     own: bool,
+    /// Whether these are pages, files or mails.
+    pages: bool,
     responsive: bool,
     /// What it would have without the others.
     alone: f64,
@@ -33,7 +35,8 @@ pub(super) fn share(flows: &mut [Flow]) -> BTreeMap<String, Vec<String>> {
                 media.entry(name.clone()).or_default().push((loads.len(), *rate));
             }
             let (responsive, alone) = (flow.responsive, alone(hops, demand));
-            loads.push(Load { flow: index, own, responsive, alone, share: 0.0 });
+            let pages = !own || flow.mean_bit_s.is_some();
+            loads.push(Load { flow: index, own, pages, responsive, alone, share: 0.0 });
         }
     }
     let media: Vec<(String, Vec<(usize, f64)>)> = media.into_iter().collect();
@@ -54,8 +57,19 @@ pub(super) fn share(flows: &mut [Flow]) -> BTreeMap<String, Vec<String>> {
             (name.as_str(), users)
         })
         .collect();
-    for hop in flows.iter_mut().flat_map(|flow| flow.there.iter_mut().flatten()) {
-        hop.flows = hop.medium.shared.iter().map(|(name, _)| users[name.as_str()].len()).max().unwrap_or(1);
+    let pages: BTreeMap<&str, Vec<&Load>> = media
+        .iter()
+        .map(|(name, users)| (name.as_str(), users.iter().map(|(user, _)| &loads[*user])))
+        .map(|(name, loads)| (name, loads.filter(|load| load.pages).collect()))
+        .collect();
+    for (index, flow) in flows.iter_mut().enumerate() {
+        for hop in flow.there.iter_mut().flatten() {
+            let names = || hop.medium.shared.iter().map(|(name, _)| name.as_str());
+            let of_others =
+                |name| pages[name].iter().filter(|load| load.flow != index).map(|load| load.alone).sum();
+            hop.flows = names().map(|name| users[name].len()).max().unwrap_or(1);
+            hop.pages_bit_s = names().map(of_others).fold(0.0, f64::max);
+        }
     }
     let named = |users: Vec<usize>| users.into_iter().map(|user| flows[user].name.clone()).collect();
     users.into_iter().map(|(name, users)| (name.to_owned(), named(users))).collect()
