@@ -7,6 +7,7 @@ import io
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -153,6 +154,9 @@ def in_terminal(arguments: list[str], folder: Path, *, columns: int) -> str:
         os.close(there)
         said = b""
         while True:
+            if not select.select([here], [], [], 60)[0]:
+                process.kill()
+                pytest.fail(f"nothing was said for a minute after {said!r}")
             try:
                 read = os.read(here, 65536)
             except OSError:
