@@ -132,8 +132,8 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
 /// What goes by delay needs a queue that drains at each loss: in one that stands, the smallest round-trip time of the
 /// flow that came second has the first's queue in it (J. Mo et al., "Analysis and Comparison of TCP Reno and Vegas",
 /// INFOCOM 1999). Over 50 packets Hybla's second flow so takes its rho for 6 to 13 % more and has 53 % of the link; it has
-/// 50.3 % when both begin at once, as with rho = 1. Over 50 packets LEDBAT's flows lose nothing, and keep what ratio there is
-/// (0.36 to 0.62).
+/// 50.3 % when both begin at once, as with rho = 1. Over 50 packets LEDBAT's flows lose nothing and keep
+/// the ratio that they have at the start: the first has 0.36 to 0.62 of the link, depending on the rate.
 ///
 /// Of the others nobody promises it: `scalable` keeps what ratio there is (D. Chiu and R. Jain, "Analysis of the Increase and
 /// Decrease Algorithms", 1989, on multiplicative increase), `vegas` and `vegas95` are at rest with any windows that leave

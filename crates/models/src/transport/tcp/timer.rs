@@ -21,7 +21,7 @@ impl Timer {
         Timer { clock, started: Time::MAX, wait: Span::ZERO, wake: Time::MAX }
     }
 
-    /// Starts the timer, or starts it anew. Its clock may let it expire after the end of the wait.
+    /// Starts or restarts the timer. Its clock may let it expire after the end of the wait.
     #[inline]
     pub fn start(&mut self, now: Time, wait: Span) {
         self.started = now;

@@ -227,7 +227,7 @@ impl Recovery {
     }
 
     /// When the last of them will be lost, which is when to call [`Recovery::look_again`] (RFC 8985, section 6.2, step 5:
-    /// the timer is set for the longest of the times that remain). Visits all that is outstanding.
+    /// the timer is set for the longest remaining time). Visits every outstanding segment.
     pub fn last_overdue(&self, scoreboard: &Scoreboard, state: &State) -> Option<Time> {
         self.overdue?;
         scoreboard.last_overdue(&self.rack.border(state)?)

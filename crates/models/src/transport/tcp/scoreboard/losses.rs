@@ -69,8 +69,8 @@ impl Scoreboard {
         None
     }
 
-    /// Returns when the last of the segments that [`Scoreboard::mark_overdue`] would examine will be lost. Visits all that is
-    /// outstanding.
+    /// Returns when the last of the segments that [`Scoreboard::mark_overdue`] would examine will be lost. Visits every
+    /// outstanding segment.
     pub fn last_overdue(&self, border: &Border) -> Option<Time> {
         let examined = |one: &&Sent| one.is_in_network() && !one.is(EXAMINED);
         let before = |one: &&Sent| (one.at, one.end()) < (border.sent, border.end);

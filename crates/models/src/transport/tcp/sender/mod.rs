@@ -90,7 +90,7 @@ pub struct Sender {
     estimator: Estimator,
     timer: Timer,
     purpose: Purpose,
-    /// Whether it was woken although nothing was due: what waits goes on waiting.
+    /// Whether the sender was woken before anything was due, so that what waits must continue to wait.
     undisturbed: bool,
     /// When the reordering timer was last started.
     reordering_since: Time,

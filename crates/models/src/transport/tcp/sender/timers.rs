@@ -129,8 +129,8 @@ impl Sender {
         (overdue + GRACE).since(now).min(self.estimator.rto())
     }
 
-    /// The reordering timer has come to its end for the first segment; returns its end for the last one, if that is still to
-    /// come. The last one is not searched for when the timer starts, as most acknowledgments start it anew.
+    /// Returns when the reordering timer expires for the last segment, if that is later than `now`, when it has expired
+    /// for the first. The search for the last segment waits until then, because most acknowledgments restart the timer.
     fn last_reordering(&self, now: Time) -> Option<Time> {
         let overdue = self.recovery.last_overdue(&self.scoreboard, &self.state)?;
         let since = self.reordering_since;
