@@ -1298,6 +1298,10 @@ class TcpTransport(TypedDict):
     ack_every: NotRequired[int]
     """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
     standard reduces the frequency of acknowledgments and leaves the number open."""
+    ack_pushed: NotRequired[bool]
+    """Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end
+    of what an application has written and of each burst of several segments, so its acknowledgments follow
+    the sender's bursts. Default: on in the profiles linux and linux-6.12, off in the others."""
     adapt: NotRequired[list[Adapt]]
     """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
     at, rate, round_trip }`."""
@@ -3490,6 +3494,10 @@ class Tcp(TypedDict):
     ack_every: NotRequired[int]
     """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
     standard reduces the frequency of acknowledgments and leaves the number open."""
+    ack_pushed: NotRequired[bool]
+    """Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end
+    of what an application has written and of each burst of several segments, so its acknowledgments follow
+    the sender's bursts. Default: on in the profiles linux and linux-6.12, off in the others."""
     adapt: NotRequired[list[Adapt]]
     """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
     at, rate, round_trip }`."""

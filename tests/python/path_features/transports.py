@@ -70,6 +70,7 @@ ROWS: Final[tuple[Row, ...]] = (
             "minshall=false",
             "pacing=true",
             "quick_acks=0",
+            "ack_pushed=false",
             "quick_window=64 kB",
             "restart_after_idle=false",
             "retries=5",

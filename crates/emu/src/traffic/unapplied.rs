@@ -65,6 +65,11 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
             "the kernel holds a small segment back only while another small one is unacknowledged",
         ),
         ("undo", !config.undo, "the kernel's is on"),
+        (
+            "ack_pushed",
+            config.delayed_ack && config.ack_pushed != config.profile.config().ack_pushed,
+            "the kernel's is on since 6.7",
+        ),
         ("bursts", !config.bursts, "the kernel's are on"),
         (
             "window_validation",

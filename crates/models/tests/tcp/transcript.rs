@@ -16,7 +16,8 @@
 //! 0.000 no-event acknowledged            the application has not been told, or not again
 //! ```
 //!
-//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W` CWR), positions counted from
+//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W` CWR; `P`, PSH, is compared only in
+//! transcripts that have it), positions counted from
 //! the initial sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
 //! `snack OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its option of a SYN.
 //! `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the options of a SYN are compared where they are given.
@@ -63,6 +64,8 @@ struct Player {
     received: u64,
     /// What the application writes when it next hears of data.
     reply: u64,
+    /// Whether PSH is compared.
+    with_push: bool,
 }
 
 fn play(text: &str) -> Result<(), String> {
@@ -88,14 +91,14 @@ fn play(text: &str) -> Result<(), String> {
             ended.nothing_left().map_err(at)?;
             continue;
         }
-        let player = player.get_or_insert_with(|| Player::new(&config, theirs));
+        let player = player.get_or_insert_with(|| Player::new(&config, theirs, text.contains(" P. ")));
         player.line(line).map_err(at)?;
     }
     player.ok_or("nothing happens")?.nothing_left()
 }
 
 impl Player {
-    fn new(config: &Config, theirs: u32) -> Player {
+    fn new(config: &Config, theirs: u32, with_push: bool) -> Player {
         let ours = config.initial_sequence.map_or(OURS, |initial| initial.value() as u32);
         Player {
             connection: Connection::new(config, Box::new(Reno::default()), ours, 1),
@@ -106,6 +109,7 @@ impl Player {
             events: Vec::new(),
             received: 0,
             reply: 0,
+            with_push,
         }
     }
 
@@ -242,13 +246,16 @@ impl Player {
             (SegmentFlags::SYN, "S"),
             (SegmentFlags::FIN, "F"),
             (SegmentFlags::RST, "R"),
+            (SegmentFlags::PSH, "P"),
             (SegmentFlags::ACK, "."),
             (SegmentFlags::ECE, "E"),
             (SegmentFlags::CWR, "W"),
         ];
         let flags: String = flags
             .iter()
-            .filter(|(flag, _)| segment.flags.contains(*flag))
+            .filter(|(flag, _)| {
+                segment.flags.contains(*flag) && (self.with_push || *flag != SegmentFlags::PSH)
+            })
             .map(|(_, letter)| *letter)
             .collect();
         let start = segment.sequence.wrapping_sub(self.ours);
@@ -297,6 +304,7 @@ impl Player {
                 'S' => SegmentFlags::SYN,
                 'F' => SegmentFlags::FIN,
                 'R' => SegmentFlags::RST,
+                'P' => SegmentFlags::PSH,
                 '.' => SegmentFlags::ACK,
                 'E' => SegmentFlags::ECE,
                 'W' => SegmentFlags::CWR,

@@ -9,8 +9,12 @@
 //! - Less than a full burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after TSO
 //!   autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
 //!   tcp_tso_win_divisor, 3), unless something makes it worth sending: a recovery is in progress, nothing was
-//!   sent within the last millisecond, a third of the window is free, or the first outstanding segment was
-//!   sent less than half a round-trip time ago, so that the next acknowledgment is far off.
+//!   sent within the last millisecond, a third of the window is free, or the next acknowledgment is far off: it is expected a
+//!   smoothed round-trip time after the first outstanding segment was sent, and that is in more than 1 ms, or half of a shorter
+//!   round-trip time (commit "tcp: fix tcp_tso_should_defer() vs large RTT", 2025; also in maintained older series).
+//! - Unsent data is in packets ([`super::borders`]), and a burst is of one packet. What a packet lacks for the burst that may
+//!   leave is taken from the packet after it (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a
+//!   packet, and a rest that may leave whole, do not wait, because nothing would be added to them.
 //! - A burst that the receive window cuts short ends with what is left of the window, even if that is less
 //!   than a segment, as long as it begins with a whole one.
 //!
@@ -32,6 +36,9 @@ pub(super) const MOST: u64 = 65_215;
 /// Pause after which less than a full burst leaves.
 const PAUSE: Span = Span::from_millis(1);
 
+/// An acknowledgment that is expected within this time is worth waiting for.
+const SOON: Span = Span::from_millis(1);
+
 /// A burst is what the pacing rate carries in 2^-10 s.
 const PACING_SHIFT: u32 = 10;
 
@@ -48,6 +55,8 @@ pub struct Room {
     pub start: u64,
     /// Bytes that the application has handed over.
     pub available: u64,
+    /// Bytes of these in the packet that is sent next.
+    pub packet: u64,
     /// Bytes that the send buffer holds.
     pub buffered: u64,
     /// Bytes within the receive window.
@@ -167,15 +176,18 @@ impl Bursts {
         let free = u64::from(segments_free) * size;
         let most = self.segments(pacing, state);
         let limit = room.usable.min(free);
-        if limit < room.available.min(u64::from(most) * size) && self.waits(now, limit, room, state) {
+        let quota = most.min(segments_free).min((state.snd_cwnd / 2).max(1));
+        let bytes = u64::from(quota) * size;
+        let packet = room.packet.max(bytes).min(room.available);
+        if limit < packet.min(u64::from(most) * size) && packet > size && self.waits(now, limit, room, state)
+        {
             return if free < room.usable {
                 Plan::WaitsForCongestionWindow
             } else {
                 Plan::WaitsForReceiveWindow
             };
         }
-        let quota = most.min(segments_free).min((state.snd_cwnd / 2).max(1));
-        let mut bytes = (u64::from(quota) * size).min(room.available);
+        let mut bytes = bytes.min(packet);
         if bytes > room.buffered {
             bytes = room.buffered / size * size;
         }
@@ -187,11 +199,12 @@ impl Bursts {
     /// Whether less than a full burst waits.
     fn waits(&self, now: Time, limit: u64, room: &Room, state: &State) -> bool {
         let window = room.window.min(u64::from(state.snd_cwnd) * u64::from(state.mss_cache));
-        let half = u64::from(state.srtt_us >> 4);
+        let srtt = Span::from_nanos(1_000 / 8 * u64::from(state.srtt_us));
+        let soon = Span::from_nanos(srtt.as_nanos() / 2).min(SOON);
         state.ca_state < CA_RECOVERY
             && now <= self.last + PAUSE
             && limit < window / WINDOW_DIVISOR
-            && room.first_sent.is_some_and(|sent| now.since(sent).as_micros() >= half)
+            && room.first_sent.is_some_and(|sent| now.since(sent) + soon >= srtt)
     }
 
     /// Number of segments of a full burst.
@@ -243,6 +256,7 @@ mod tests {
         let room = Room {
             start: 1,
             available: most,
+            packet: most,
             buffered: most,
             usable: most,
             window: most,
@@ -299,13 +313,17 @@ mod tests {
         assert!(!waits(&|bursts, _, _| bursts.last = at(98_999)), "the last left long ago");
         assert!(waits(&|_, state, _| (state.snd_cwnd, state.packets_out) = (4, 3)));
         assert!(!waits(&|_, state, _| (state.snd_cwnd, state.packets_out) = (3, 2)), "a third of the window");
-        assert!(waits(&|_, _, room| room.first_sent = Some(at(50_000))));
+        assert!(waits(&|_, _, room| room.first_sent = Some(at(1_000))));
         assert!(
-            !waits(&|_, _, room| room.first_sent = Some(at(50_001))),
+            !waits(&|_, _, room| room.first_sent = Some(at(1_001))),
             "the next acknowledgment is far off"
         );
+        assert!(waits(&|_, state, room| (state.srtt_us, room.first_sent) = (8_000, Some(at(99_500)))));
+        assert!(!waits(&|_, state, room| (state.srtt_us, room.first_sent) = (8_000, Some(at(99_501)))));
         assert!(!waits(&|_, _, room| room.first_sent = None), "nothing is out");
         assert!(!waits(&|_, _, room| room.available = SIZE), "there is no more");
+        assert!(!waits(&|_, _, room| room.packet = SIZE), "it is the last of its packet");
+        assert!(waits(&|_, _, room| room.packet = 2 * SIZE));
     }
 
     #[test]
@@ -322,6 +340,19 @@ mod tests {
         assert_eq!(bursts.left(1 + SIZE + 100, true), 0);
         room.window = 100 * SIZE;
         assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::WaitsForReceiveWindow);
+    }
+
+    #[test]
+    fn a_packet_takes_from_the_next_what_it_lacks_for_a_burst() {
+        let (mut bursts, pacing, mut state, mut room) = sending(600, 100);
+        state.srtt_us = 8 * 50_000;
+        for (packet, free, expected) in [(45, 100, 14), (5, 100, 14), (5, 7, 7), (1, 1, 1)] {
+            state.packets_out = state.snd_cwnd - free;
+            room.packet = packet * SIZE;
+            bursts.last = at(0);
+            assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::Leaves);
+            assert_eq!(bursts.left(1, true), expected * SIZE, "{packet} {free}");
+        }
     }
 
     #[test]

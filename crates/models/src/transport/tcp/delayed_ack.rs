@@ -12,6 +12,8 @@
 //!   arrived.
 //! - Segments that let the receiver's window grow ([`super::receiver`]) are also acknowledged at once, and
 //!   those acknowledgments are not counted.
+//! - A segment with PSH is acknowledged at once with `ack_pushed`, because its sender may wait for the acknowledgment (commit "tcp:
+//!   fix delayed ACKs for MSS boundary condition", 2023).
 //! - A connection that soon answers data with data is interactive: its acknowledgments travel with the
 //!   answers, so none is quick.
 
@@ -25,6 +27,7 @@ use bentpipe_core::{Span, Time};
 #[derive(Debug)]
 pub(super) struct DelayedAck {
     enabled: bool,
+    hears_push: bool,
     least: Span,
     most: Span,
     quick_start: u32,
@@ -42,6 +45,7 @@ impl DelayedAck {
     pub fn new(config: &Config) -> DelayedAck {
         DelayedAck {
             enabled: config.delayed_ack,
+            hears_push: config.ack_pushed,
             least: config.delayed_ack_min,
             most: config.delayed_ack_timeout,
             quick_start: config.quick_acks.value() as u32,
@@ -95,6 +99,12 @@ impl DelayedAck {
     #[inline]
     pub fn is_quick(&self) -> bool {
         !self.enabled || (self.quick > 0 && !self.interactive)
+    }
+
+    /// Whether a segment with PSH must be acknowledged without delay.
+    #[inline]
+    pub fn hears_push(&self) -> bool {
+        self.hears_push && !self.interactive
     }
 
     /// Starts the delay of an acknowledgment.

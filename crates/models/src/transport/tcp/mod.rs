@@ -10,6 +10,7 @@
 //! number: the SYN has position 0, the first byte 1, and the FIN follows the last byte. Only [`header`] knows
 //! that they have 32 bits on the wire.
 
+mod borders;
 mod bursts;
 mod clock;
 pub mod config;

@@ -17,6 +17,7 @@
 //!
 //! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md).
 
+use super::borders::Borders;
 use super::bursts;
 
 /// Memory of a prepared packet besides its payload.
@@ -37,6 +38,8 @@ pub struct Writer {
     /// End of the data in the buffer at the last push, and whether that push is still emptying the packet.
     pushed: u64,
     pushes: bool,
+    /// Where the packets of the unsent data end.
+    borders: Borders,
     /// Number of bursts that are outstanding.
     bursts: u64,
     /// Whether the program waits for room in the buffer.
@@ -56,6 +59,7 @@ impl Writer {
             written,
             pushed: 1,
             pushes: false,
+            borders: Borders::default(),
             bursts: 0,
             sleeps: false,
         }
@@ -78,6 +82,15 @@ impl Writer {
     #[inline(always)]
     pub fn written(&self, end: u64) -> u64 {
         self.written.min(end)
+    }
+
+    /// Returns where the packet with the next byte to be sent ends: the position after its last byte.
+    #[inline]
+    pub fn packet_end(&mut self, nxt: u64) -> u64 {
+        if self.memory == u64::MAX {
+            return u64::MAX;
+        }
+        self.borders.end_of(nxt)
     }
 
     /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at `end`.
@@ -105,6 +118,7 @@ impl Writer {
             self.pushed = self.written;
             self.pushes = true;
         }
+        self.borders.grown(nxt, self.written);
     }
 
     /// Writes what the buffer holds, when nothing more can leave.
@@ -115,11 +129,17 @@ impl Writer {
         }
         if self.written > nxt {
             // The packet that has begun to leave.
-            self.written = self.written.max(nxt.saturating_add(self.packet)).min(end);
+            let filled = nxt.saturating_add(self.packet).min(end);
+            if filled > self.written {
+                self.written = filled;
+                self.borders.grown(nxt, filled);
+            }
         }
         let room = self.memory.saturating_sub(self.held(una, nxt));
         let packets = room.div_ceil(self.packet + OVERHEAD);
-        self.written = self.written.saturating_add(packets * self.packet).min(end);
+        let begin = self.written;
+        self.written = begin.saturating_add(packets * self.packet).min(end);
+        self.borders.added(begin, self.written, self.packet);
         self.sleeps = self.written < end;
         self.pushed = self.written;
         self.pushes = false;
@@ -140,6 +160,7 @@ impl Writer {
     pub fn forget(&mut self, end: u64) {
         if self.memory != u64::MAX {
             self.written = self.written.min(end);
+            self.borders.forget(self.written);
             self.sleeps = false;
         }
     }

@@ -96,6 +96,10 @@ keys! {
     /// Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
     /// sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others.
     quick_acks: Count<0, 65_535>,
+    /// Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end of what an
+    /// application has written and of each burst of several segments, so its acknowledgments follow the sender's bursts. Default: on in
+    /// the profiles linux and linux-6.12, off in the others.
+    ack_pushed: bool,
     /// Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
     /// which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
     /// window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds

@@ -64,6 +64,7 @@ impl Profile {
             delayed_ack_timeout: Span::from_millis(200),
             delayed_ack_min: Span::from_millis(40),
             quick_acks: Count::new(16),
+            ack_pushed: true,
             quick_window: Size::from_bytes(4416 << 10),
             ack_compression: Span::from_millis(1),
             recovery: Recovery::Rack,
@@ -113,6 +114,7 @@ impl Profile {
             initial_window: Count::new(3),
             delayed_ack_min: linux.delayed_ack_timeout,
             quick_acks: Count::new(0),
+            ack_pushed: false,
             quick_window: Size::from_bytes(0),
             receive_window: None,
             send_memory: None,
@@ -144,11 +146,13 @@ impl Profile {
             },
             Profile::Linux61 => Config {
                 receive_window: Some(Size::from_bytes(3 << 20)),
+                ack_pushed: false,
                 quick_window: Size::from_bytes(16 << 20),
                 syn_linear_timeouts: Count::new(0),
                 ..linux
             },
             Profile::Linux2632 => Config {
+                ack_pushed: false,
                 initial_window: Count::new(3),
                 quick_window: Size::from_bytes(16 << 20),
                 receive_window: Some(Size::from_bytes(3 << 20)),

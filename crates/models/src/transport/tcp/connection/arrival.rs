@@ -93,7 +93,7 @@ impl Connection {
                 let stamps = segment.timestamps.filter(|_| self.timestamps);
                 self.receiver.note_echo(now, stamps.and_then(|stamps| header::echoed(now, stamps.echo())));
             }
-            self.take_data(now, start, payload, fin);
+            self.take_data(now, start, payload, (fin, flags.contains(SegmentFlags::PSH)));
         }
     }
 
@@ -157,8 +157,8 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn take_data(&mut self, now: Time, start: u64, payload: u64, fin: bool) {
-        let arrival = self.receiver.take(now, self.sender.estimator(), start, payload, fin);
+    fn take_data(&mut self, now: Time, start: u64, payload: u64, (fin, pushed): (bool, bool)) {
+        let arrival = self.receiver.take(now, self.sender.estimator(), start, payload, (fin, pushed));
         if arrival.delivered > 0 {
             self.events.add(Event::Received(arrival.delivered));
         }

@@ -71,6 +71,9 @@ impl Connection {
     fn data(&mut self, now: Time, chunk: Chunk) -> Segment {
         let mut flags =
             if chunk.fin() { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
+        if chunk.pushed() {
+            flags = flags.with(SegmentFlags::PSH);
+        }
         if self.ecn.in_use && chunk.fresh() && chunk.payload() > 0 {
             self.ecn.capable = true;
             if self.sender.take_reduced() {

@@ -9,6 +9,9 @@ use bentpipe_core::{Span, Time};
 /// Number of acknowledgments of one hole that are sent at once: what fast retransmit needs.
 const ALIKE: u32 = 3;
 
+/// By how much later the timer may end, as it does where nothing else wakes the processor (Linux' tcp_comp_sack_slack_ns).
+const SLACK: Span = Span::from_micros(100);
+
 /// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
 const MOST_COMPRESSED: u32 = 44;
 
@@ -83,7 +86,7 @@ impl Receiver {
             self.due = Due::Alone;
         } else if self.due < Due::Compressed {
             self.due = Due::Compressed;
-            self.delayed.start_exactly(now + self.compression.min(srtt / 20));
+            self.delayed.start_exactly(now + self.compression.min(srtt / 20) + SLACK);
         }
     }
 

@@ -221,9 +221,16 @@ impl Receiver {
         false
     }
 
-    /// Takes the payload and the FIN of a segment that starts at `start`.
+    /// Takes the payload of a segment that starts at `start`, and whether it has FIN and PSH.
     #[inline]
-    pub fn take(&mut self, now: Time, path: &Estimator, start: u64, payload: u64, fin: bool) -> Arrival {
+    pub fn take(
+        &mut self,
+        now: Time,
+        path: &Estimator,
+        start: u64,
+        payload: u64,
+        (fin, pushed): (bool, bool),
+    ) -> Arrival {
         if fin {
             self.fin = Some(start + payload);
         }
@@ -254,7 +261,7 @@ impl Receiver {
         let before = self.next;
         self.next = end;
         if self.held.is_empty() {
-            self.acknowledge_in_order(now, path);
+            self.acknowledge_in_order(now, path, pushed);
         } else {
             if let Some((from, to)) = self.held.iter().next().filter(|(from, _)| *from < end) {
                 self.twice = self.twice.or(Some((from, to.min(end))));
@@ -354,8 +361,11 @@ impl Receiver {
     }
 
     #[inline]
-    fn acknowledge_in_order(&mut self, now: Time, path: &Estimator) {
-        if self.delayed.is_quick() || self.next - self.acknowledged > self.largest * self.unacknowledged {
+    fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool) {
+        if self.delayed.is_quick()
+            || (pushed && self.delayed.hears_push())
+            || self.next - self.acknowledged > self.largest * self.unacknowledged
+        {
             self.due = self.due.max(Due::Now);
         } else if self.due == Due::Nothing {
             self.due = Due::Later;

@@ -23,7 +23,7 @@ fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
     let mut start = 1;
     let mut seen = Vec::new();
     for number in 0..4 {
-        assert_eq!(receiver.take(Time::ZERO, &path(), start, 1000, false).delivered, 1000);
+        assert_eq!(receiver.take(Time::ZERO, &path(), start, 1000, (false, false)).delivered, 1000);
         start += 1000;
         seen.push(receiver.must_acknowledge());
         if number % 2 == 1 {
@@ -31,7 +31,7 @@ fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
         }
     }
     assert_eq!(seen, [false, true, false, true]);
-    receiver.take(Time::ZERO, &path(), start, 1000, false);
+    receiver.take(Time::ZERO, &path(), start, 1000, (false, false));
     let later = Time::ZERO + Span::from_millis(200);
     assert_eq!(receiver.next_wake(), later);
     receiver.wake(later, &path());
@@ -49,7 +49,7 @@ fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
         numbers
             .iter()
             .map(|number| {
-                receiver.take(Time::ZERO, &path(), 5000 + (number - 1) * 500, 500, false);
+                receiver.take(Time::ZERO, &path(), 5000 + (number - 1) * 500, 500, (false, false));
                 let blocks = blocks(&mut receiver);
                 (receiver.acknowledgment(Time::ZERO, false).0, blocks)
             })
@@ -76,8 +76,11 @@ fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
 #[test]
 fn a_fin_out_of_order_ends_the_stream_when_the_hole_is_filled() {
     let mut receiver = receiver(Config::default());
-    assert_eq!(receiver.take(Time::ZERO, &path(), 101, 50, true), Arrival::default());
-    assert_eq!(receiver.take(Time::ZERO, &path(), 1, 100, false), Arrival { delivered: 150, finished: true });
+    assert_eq!(receiver.take(Time::ZERO, &path(), 101, 50, (true, false)), Arrival::default());
+    assert_eq!(
+        receiver.take(Time::ZERO, &path(), 1, 100, (false, false)),
+        Arrival { delivered: 150, finished: true }
+    );
     assert_eq!(receiver.next(), 152);
 }
 
@@ -86,7 +89,7 @@ fn nothing_beyond_the_window_is_taken() {
     let config = Config { receive_window: Some(bentpipe_core::Size::from_bytes(3000)), ..Config::default() };
     let mut receiver = receiver(config);
     assert!(!receiver.is_acceptable(3002, 100));
-    receiver.take(Time::ZERO, &path(), 2001, 1500, false);
+    receiver.take(Time::ZERO, &path(), 2001, 1500, (false, false));
     assert_eq!(blocks(&mut receiver), [(2001, 3001)]);
 }
 

@@ -35,7 +35,7 @@ use super::congestion::State;
 use super::order::{Transmissions, Waiting};
 use super::ranges::Ranges;
 use bentpipe_core::Time;
-use sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, RESENT, SACKED};
+use sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, PUSHED, RESENT, SACKED};
 use std::collections::VecDeque;
 use tally::widen;
 
@@ -55,6 +55,8 @@ pub struct Lost {
     pub length: u32,
     /// Whether it is the first in the queue.
     pub first: bool,
+    /// Whether it was sent with PSH.
+    pub pushed: bool,
 }
 
 /// The retransmission queue of one connection.
@@ -89,10 +91,17 @@ impl Scoreboard {
         Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
     }
 
-    /// Records that `[start, start + length)` was sent. `begins`: it is the first segment of a burst.
+    /// Records that `[start, start + length)` was sent. `begins`: it is the first segment of a burst; `pushed`: it had PSH.
     #[inline]
-    pub fn push(&mut self, now: Time, start: u64, length: u32, begins: bool, state: &mut State) {
-        let marks = if begins { BEGINS } else { 0 };
+    pub fn push(
+        &mut self,
+        now: Time,
+        start: u64,
+        length: u32,
+        (begins, pushed): (bool, bool),
+        state: &mut State,
+    ) {
+        let marks = if begins { BEGINS } else { 0 } | if pushed { PUSHED } else { 0 };
         self.sent.push_back(Sent { start, at: now, length, marks });
         state.packets_out += 1;
     }
@@ -131,7 +140,7 @@ impl Scoreboard {
                 let before = *tally.forward.get_or_insert(self.forward);
                 tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
             }
-            if segment.marks & !BEGINS == 0 {
+            if segment.marks & !OF_BURSTS == 0 {
                 widen(&mut tally.acked_sent, segment.at);
                 continue;
             }
@@ -177,7 +186,7 @@ impl Scoreboard {
                     if segment.is(RESENT) {
                         state.retrans_out -= 1;
                     }
-                    segment.marks = segment.marks & (EVER_RESENT | BEGINS) | SACKED;
+                    segment.marks = segment.marks & (EVER_RESENT | OF_BURSTS) | SACKED;
                     tally.delivered(*first + index as u64, segment, false);
                     tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
                     *forward = segment.end().max(*forward);
@@ -200,8 +209,8 @@ impl Scoreboard {
         while let Some(number) = self.waiting.first() {
             let current = number.checked_sub(self.first).and_then(|index| self.sent.get(index as usize));
             if let Some(segment) = current.filter(|segment| segment.is(LOST) && !segment.is(RESENT)) {
-                let (start, length) = (segment.start, segment.length);
-                return Some(Lost { number, start, length, first: number == self.first });
+                let (start, length, pushed) = (segment.start, segment.length, segment.is(PUSHED));
+                return Some(Lost { number, start, length, first: number == self.first, pushed });
             }
             self.waiting.pop();
         }
@@ -218,7 +227,8 @@ impl Scoreboard {
     pub fn last(&self) -> Option<Lost> {
         let segment = self.sent.back().filter(|last| !last.is(SACKED))?;
         let number = self.first + self.sent.len() as u64 - 1;
-        Some(Lost { number, start: segment.start, length: segment.length, first: number == self.first })
+        let (start, length, pushed) = (segment.start, segment.length, segment.is(PUSHED));
+        Some(Lost { number, start, length, first: number == self.first, pushed })
     }
 
     /// Records the retransmission of a segment.

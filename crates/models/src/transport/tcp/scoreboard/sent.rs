@@ -15,6 +15,10 @@ pub(super) const EVER_RESENT: u8 = 8;
 pub(super) const EXAMINED: u8 = 16;
 /// The segment is the first of a burst whose memory is counted.
 pub(super) const BEGINS: u8 = 32;
+/// The segment was sent with PSH, as all its retransmissions are.
+pub(super) const PUSHED: u8 = 64;
+/// Marks that say nothing of losses.
+pub(super) const OF_BURSTS: u8 = BEGINS | PUSHED;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ const MSS: u32 = 100;
 fn filled(segments: u64) -> (Scoreboard, State) {
     let (mut board, mut state) = (Scoreboard::new(true), State::default());
     for number in 0..segments {
-        board.push(Time::from_nanos(number), 1 + number * u64::from(MSS), MSS, false, &mut state);
+        board.push(Time::from_nanos(number), 1 + number * u64::from(MSS), MSS, (false, false), &mut state);
     }
     (board, state)
 }
@@ -96,7 +96,7 @@ proptest! {
                     }
                 }
                 4 => {
-                    board.push(Time::ZERO, at(pushed), MSS, false, &mut state);
+                    board.push(Time::ZERO, at(pushed), MSS, (false, false), &mut state);
                     pushed += 1;
                 }
                 _ if number == 0 => {
@@ -145,7 +145,7 @@ proptest! {
                         }
                     }
                     3 => {
-                        board.push(Time::from_nanos(now), at(pushed), MSS, false, &mut state);
+                        board.push(Time::from_nanos(now), at(pushed), MSS, (false, false), &mut state);
                         pushed += 1;
                     }
                     4 => board.unmark_lost(&mut state),

@@ -16,6 +16,7 @@ pub struct Chunk {
 const IS_CHUNK: NonZeroU64 = NonZeroU64::new(1 << 63).expect("a bit is set");
 const FIN: u64 = 1 << 32;
 const FRESH: u64 = 1 << 33;
+const PUSHED: u64 = 1 << 34;
 
 impl Chunk {
     /// Creates a chunk of `payload` bytes from position `start`, followed by the FIN or not; `fresh` if they
@@ -50,9 +51,23 @@ impl Chunk {
         self.rest.get() & FRESH != 0
     }
 
+    /// The same chunk with PSH, if `pushed`.
+    #[inline(always)]
+    pub fn with_push(self, pushed: bool) -> Chunk {
+        let flags = if pushed { PUSHED } else { 0 };
+        Chunk { start: self.start, rest: self.rest | flags }
+    }
+
+    /// Whether it is sent with PSH.
+    #[inline(always)]
+    pub fn pushed(self) -> bool {
+        self.rest.get() & PUSHED != 0
+    }
+
     /// Joins the chunk with the one that follows it.
     #[inline]
     pub fn and(self, more: Chunk) -> Chunk {
         Chunk::new(self.start, self.payload() + more.payload(), more.fin(), self.fresh())
+            .with_push(more.pushed())
     }
 }

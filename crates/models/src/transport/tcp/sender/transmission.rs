@@ -134,7 +134,7 @@ impl Sender {
         self.leaves(now, lost.start, payload, false);
         self.counters.sent_packets += 1;
         self.counters.retransmissions += 1;
-        Chunk::new(lost.start, payload, fin, false)
+        Chunk::new(lost.start, payload, fin, false).with_push(lost.pushed)
     }
 
     /// RFC 8985, section 7.3: new data if the receiver's window permits, whatever the congestion window, or
@@ -221,6 +221,7 @@ impl Sender {
         let room = Room {
             start: self.nxt,
             available,
+            packet: self.writer.packet_end(self.nxt).saturating_sub(self.nxt).min(available),
             buffered,
             usable,
             window: self.window.into(),
@@ -238,6 +239,15 @@ impl Sender {
     fn leaves(&mut self, now: Time, start: u64, payload: u32, fresh: bool) {
         let continues = self.bursts.sent(now, start, payload, fresh);
         self.pacing.sent(now, payload, continues, &self.state);
+    }
+
+    /// Whether a segment of new data is sent with PSH: one that ends what the application has handed over (RFC 9293, section
+    /// 3.9.1.2), and in Linux since 4.20 one that ends a burst of several. Linux' other pushes, at the ends of a program's calls
+    /// and of half the largest window, are left out.
+    #[inline(always)]
+    fn is_pushed(&self, payload: u64, begins: bool) -> bool {
+        let ends_burst = !begins && self.bursts.left(self.nxt, true) == payload;
+        payload > 0 && (ends_burst || self.nxt + payload == self.end)
     }
 
     #[inline(always)]
@@ -258,7 +268,8 @@ impl Sender {
         }
         let start = self.nxt;
         let begins = !self.bursts.continues(start, true);
-        self.scoreboard.push(now, start, length, begins, &mut self.state);
+        let pushed = self.is_pushed(payload, begins);
+        self.scoreboard.push(now, start, length, (begins, pushed), &mut self.state);
         self.writer.leaves(begins);
         self.recovery.sent(&self.state);
         self.nxt += u64::from(length);
@@ -270,7 +281,7 @@ impl Sender {
             self.counters.sent_bytes += payload;
             self.counters.sent_packets += 1;
         }
-        Chunk::new(start, payload as u32, fin, true)
+        Chunk::new(start, payload as u32, fin, true).with_push(pushed)
     }
 
     /// After sending: validates the congestion window, and schedules a probe.
