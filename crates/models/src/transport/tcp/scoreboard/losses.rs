@@ -1,6 +1,6 @@
 //! Which segments are lost: by what is SACKed above them, by their time, or because of a time-out.
 
-use super::sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, RESENT, SACKED};
+use super::sent::{Sent, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, RESENT, SACKED};
 use super::{locate, Scoreboard, DUP_THRESH};
 use crate::transport::tcp::congestion::State;
 use crate::transport::tcp::rack::Border;
@@ -183,7 +183,7 @@ impl Scoreboard {
                 lost_out += u32::from(segment.is(LOST));
             } else if !segment.is(SACKED) || reneged {
                 newly += u32::from(segment.marks & (LOST | RESENT) != LOST);
-                segment.marks = segment.marks & (EVER_RESENT | EXAMINED | BEGINS) | LOST;
+                segment.marks = segment.marks & (EVER_RESENT | EXAMINED | OF_BURSTS) | LOST;
                 lost_out += 1;
                 waiting.push(number);
                 self.marked = self.marked.max(number + 1);
