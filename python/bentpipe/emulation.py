@@ -40,6 +40,7 @@ def emulate(
     allow_commands: bool = False,
     in_memory: bool = False,
     clock: Clock = "real",
+    kernel: str | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Emulate a scenario and return its results: in real time on this machine, or with ``clock="kernel"`` in virtual
@@ -55,6 +56,7 @@ def emulate(
     emulation. This needs no privileges; traces of flows and captures are not written.
 
     The guest needs no root and is faster than real time; :func:`bentpipe.guest.build.build` builds its kernel, once.
+    Of several kernels, ``kernel`` is the version of the one to use, or its first numbers.
 
     ``watch`` is called on the real clock only. Without root, real time needs a user namespace and therefore a separate
     process, and neither ``progress`` nor ``watch`` is called.
@@ -65,6 +67,10 @@ def emulate(
         raise unknown("clock", clock, CLOCKS)
     if clock == "kernel" and in_memory:
         raise InputError("in_memory has no kernel: choose either in_memory or the clock kernel")
+    if kernel and clock != "kernel":
+        raise InputError(
+            f"a kernel (here {kernel}) is chosen for the clock kernel only: the clock {clock} uses this machine's"
+        )
     if clock == "real" and os.geteuid() != 0 and not command and not in_memory:
         return _in_a_process(scenario, seed, overrides, out, run, allow_commands)
     source, text = source_and_text(scenario)
@@ -81,7 +87,7 @@ def emulate(
         if clock == "real":
             _native.emulate(source, text, replaced, run, str(folder), json.dumps(options), tell, look)
         else:
-            guest = json.dumps(guest_for(current()))
+            guest = json.dumps(guest_for(current(kernel)))
             _native.emulate_in_guest(
                 source, text, replaced, run, str(folder), json.dumps(options), guest, tell
             )

@@ -130,7 +130,14 @@ def test_a_kernel_of_another_recipe_is_not_used(tmp_path: Path, monkeypatch: pyt
     folder = store.place() / "6.1-other"
     folder.mkdir(parents=True)
     (folder / store.BINARY).write_bytes(b"")
-    about = {"version": "6.1", "package": "p", "adjustments": [], "built": "2026", "seconds": 1.0}
+    about = {
+        "version": "6.1",
+        "package": "p",
+        "adjustments": [],
+        "parameters": [],
+        "built": "2026",
+        "seconds": 1.0,
+    }
     store.keep(folder, about | {"configuration": "other"})
     assert [kernel.version for kernel in store.kernels()] == ["6.1"]
     with pytest.raises(bp.InputError, match="another processor or by another version"):

@@ -9,7 +9,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from bentpipe.guest import build, recipe, source
+from bentpipe.errors import InputError
+from bentpipe.guest import build, guest_for, recipe, source, store
 from networks import until
 
 #: The targets of the kernel's makefile that a build uses; each object is logged when made.
@@ -62,42 +63,135 @@ build.build(jobs=2)
 """
 
 
-def distribution(folder: Path) -> Path:
-    """Creates a folder with the archive that a distribution's package would install."""
-    tree = folder / "linux-source-6.1"
-    for name, text in {
-        "Makefile": MAKEFILE,
-        "arch/um/Kconfig": KCONFIG,
-        "arch/x86/um/user-offsets.c": OFFSETS,
-        "arch/um/kernel/time.c": TIME,
-        "arch/um/os-Linux/skas/process.c": USER,
-        "arch/um/os-Linux/skas/mem.c": STUB,
-        "arch/um/kernel/process.c": SWITCH,
-        "arch/um/kernel/signal.c": SIGNAL,
-        "arch/um/include/shared/kern_util.h": "struct siginfo;\n",
-        "drivers/net/wireless/virtual/mac80211_hwsim.c": RADIOS,
-    }.items():
+#: What is the same in all versions.
+COMMON = {
+    "Makefile": MAKEFILE,
+    "arch/um/Kconfig": KCONFIG,
+    "arch/um/kernel/time.c": TIME,
+}
+
+#: Linux 6.1 and 6.12, whose kernel stops its programs by ptrace.
+TRACED = COMMON | {
+    "arch/x86/um/user-offsets.c": OFFSETS,
+    "arch/um/os-Linux/skas/process.c": USER,
+    "arch/um/os-Linux/skas/mem.c": STUB,
+    "arch/um/kernel/process.c": SWITCH,
+    "arch/um/kernel/signal.c": SIGNAL,
+    "arch/um/include/shared/kern_util.h": "struct siginfo;\n",
+    "drivers/net/wireless/virtual/mac80211_hwsim.c": RADIOS,
+}
+
+#: Linux 7.3, whose programs stop themselves.
+PROGRAM = (
+    "\td->futex = FUTEX_IN_KERN;\n\tdo {\n\t\tres = stub_syscall3(__NR_futex, FUTEX_WAKE, 1);\n"
+    "\t} while (res == -EINTR);\n\n\tdo {\n\t\tres = stub_syscall4(__NR_futex, FUTEX_WAIT, FUTEX_IN_KERN, 0);\n"
+    "\t} while (res == -EINTR || d->futex == FUTEX_IN_KERN);\n\n\tif (res < 0 && res != -EAGAIN)\n"
+)
+KERNEL = (
+    "int using_seccomp;\n\t\t\tdata->futex = FUTEX_IN_CHILD;\n\t\t\tCATCH_EINTR(syscall());\n"
+    "\t\tdo {\n\t\t\t/*\n\t\t\t * We need to check whether the child is still alive\n\t\t\t */\n"
+    "\t\t\tret = syscall(__NR_futex, &data->futex,\n\t\t\t\t      FUTEX_WAIT, FUTEX_IN_CHILD,\n\t\t\t\t      0);\n"
+    "\t\t} while (data->futex == FUTEX_IN_CHILD);\n"
+)
+FILTER = "\t\t\tBPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_futex,\n\t\t\t\t 7, 0),\n"
+STOPPING = COMMON | {
+    "Makefile": MAKEFILE.replace("6.1.0", "7.3.4"),
+    "arch/um/include/shared/skas/stub-data.h": "#define FUTEX_IN_KERN 1\n",
+    "arch/um/kernel/skas/stub.c": PROGRAM,
+    "arch/um/kernel/skas/stub_exe.c": FILTER,
+    "arch/um/os-Linux/skas/process.c": KERNEL,
+    "drivers/net/wireless/virtual/mac80211_hwsim_main.c": RADIOS,
+}
+
+
+def archive(folder: Path, version: str, files: dict[str, str]) -> Path:
+    """Creates an archive of a source in ``folder`` and returns its path."""
+    tree = folder / f"linux-source-{version}"
+    for name, text in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)
-    with tarfile.open(folder / "linux-source-6.1.tar.xz", "w:xz") as archive:
-        archive.add(tree, "linux-source-6.1")
-    return folder
+    file = folder / f"linux-source-{version}.tar.xz"
+    with tarfile.open(file, "w:xz") as packed:
+        packed.add(tree, tree.name)
+    return file
 
 
-def test_a_build_that_was_killed_goes_on_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skips where no kernel can be built, and gives the test a place of its own for kernels."""
     try:
         recipe.here()
         source.need_tools()
     except (OSError, ValueError) as reason:
         pytest.skip(str(reason))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TALLY", str(tmp_path / "tally"))
+
+
+@pytest.mark.usefixtures("builder")
+def test_kernels_of_several_sources_stand_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "usr-src"
+    made.mkdir()
+    archive(made, "6.1", TRACED)
+    monkeypatch.setattr(source, "INSTALLED", made)
+    old = build.build(jobs=2)
+    file = archive(tmp_path, "7.3", STOPPING)
+    new = build.build(jobs=2, file=file)
+    # A kernel whose programs stop themselves is told so, and its source is not changed where that makes it unnecessary.
+    assert (old.version, old.parameters) == ("6.1.0", [])
+    assert (new.version, new.parameters) == ("7.3.4", ["seccomp=on"])
+    assert guest_for(new)["parameters"] == ["seccomp=on"]
+    changed = {*old.adjustments} ^ {*new.adjustments}
+    assert changed == {
+        "the floating-point unit is saved when another thread needs it",
+        "a program and the kernel yield to each other before they sleep",
+        *(reason for reason in old.adjustments if reason.startswith("room for ")),
+    }
+    # The same source is not built twice, and each has its own place.
+    tally = (tmp_path / "tally").read_text()
+    assert build.build(jobs=2, file=file).folder == new.folder != old.folder
+    assert (tmp_path / "tally").read_text() == tally
+    # The newest build is used, another one by its version or when it was chosen.
+    assert store.current().version == "7.3.4" and store.current("6.1").version == "6.1.0"
+    assert store.use("6").version == "6.1.0" == store.current().version
+    for version in ("6.10", "5.15"):
+        with pytest.raises(InputError, match=rf"no kernel {version}; there are 6\.1\.0, 7\.3\.4"):
+            store.use(version)
+    assert store.current().version == "6.1.0"
+    assert {folder.name for folder in store.remove()} == {old.folder.name, new.folder.name}
+    assert store.fitting() is None
+
+
+@pytest.mark.usefixtures("builder")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("missing.tar.xz", "no file"),
+        ("linux.zip", "no source of the kernel"),
+        ("linux-source-9.tar.xz", "is not as bentpipe knows it"),
+    ],
+)
+def test_a_file_that_is_no_supported_source_is_refused(tmp_path: Path, name: str, why: str) -> None:
+    if name.endswith("zip"):
+        (tmp_path / name).write_bytes(b"PK")
+    if "-9." in name:
+        archive(tmp_path, "9", STOPPING | {"arch/um/kernel/time.c": "something else\n"})
+    with pytest.raises(InputError, match=why):
+        build.build(jobs=2, file=tmp_path / name)
+    assert store.kernels() == []
+
+
+@pytest.mark.usefixtures("builder")
+def test_a_build_that_was_killed_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tally = tmp_path / "tally"
     made = tmp_path / "usr-src"
     made.mkdir()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("TALLY", str(tally))
-    monkeypatch.setattr(source, "INSTALLED", distribution(made))
+    archive(made, "6.1", TRACED)
+    monkeypatch.setattr(source, "INSTALLED", made)
     process = subprocess.Popen([sys.executable, "-c", CHILD, str(made)])
     until(lambda: tally.is_file() and tally.read_text().count("\n") >= 8)
     process.send_signal(signal.SIGKILL)

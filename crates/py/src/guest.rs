@@ -24,6 +24,8 @@ struct Guest {
     init: Vec<String>,
     files: BTreeMap<String, PathBuf>,
     memory_mb: u64,
+    /// Words of the kernel's command line that this kernel needs.
+    parameters: Vec<String>,
     epoch: u64,
     path: String,
     /// The guest's kernel and configuration, recorded in the provenance.
@@ -50,6 +52,7 @@ pub fn emulate_in_guest(
     let guest: Guest = from_json("guest", guest_json)?;
     let need = Need::of(&loaded.value);
     need.check().map_err(|lacking| PyOSError::new_err(lacking.to_string()))?;
+    let parameters = parameters::of(&loaded.value).map_err(|failed| error::input(py, &failed.to_string()))?;
     let start = Start {
         kernel: guest.kernel,
         init: guest.init,
@@ -57,7 +60,7 @@ pub fn emulate_in_guest(
         // What is in flight, and as much again for the kernel's TCP.
         memory_mb: guest.memory_mb + need.bytes / 500_000,
         epoch: guest.epoch,
-        parameters: parameters::of(&loaded.value).map_err(|failed| error::input(py, &failed.to_string()))?,
+        parameters: [guest.parameters, parameters].concat(),
     };
     let out = std::path::absolute(out)?;
     let job = Job {

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from bentpipe import _native
 from bentpipe.errors import InputError
-from bentpipe.guest import current
+from bentpipe.guest import Kernel, current
 from bentpipe.jobs import run_key
 from bentpipe.scenarios import (
     Overrides,
@@ -73,10 +73,14 @@ class Plan:
         return list(dict.fromkeys(key for variant in self.variants for key in variant.variation.values))
 
     @cached_property
+    def kernel(self) -> Kernel | None:
+        """The kernel in which all runs are emulated, also if another one is chosen meanwhile; None on another clock."""
+        return current() if self.settings["clock"] == "kernel" else None
+
+    @cached_property
     def _clock(self) -> str:
-        """The clock, and the kernel whose TCP it uses."""
         clock = str(self.settings["clock"])
-        return f"{clock} {current().folder.name}" if clock == "kernel" else clock
+        return f"{clock} {self.kernel.folder.name}" if self.kernel else clock
 
     def run(self, variant: Variant, replication: int) -> PlannedRun:
         """Returns a replication of a variant: different random numbers under the same seed."""

@@ -136,6 +136,7 @@ class _Conductor:
                 one.variant.scenario,
                 one.replication,
                 self.plan.settings["clock"],
+                self.plan.kernel.version if self.plan.kernel else None,
                 self._keeps_runs,
                 engine(),
             )

@@ -28,6 +28,7 @@ class Task:
     scenario: ScenarioText
     replication: int
     clock: Literal["virtual", "kernel"]
+    kernel: str | None
     keep_run: bool
     engine: str
 
@@ -80,7 +81,9 @@ def _run(task: Task, out: Path, tell: Callable[[float], bool] | None) -> Run:
     from bentpipe.simulation import simulate
 
     if task.clock == "kernel":
-        return emulate(task.scenario, run=task.replication, out=out, progress=tell, clock="kernel")
+        return emulate(
+            task.scenario, run=task.replication, out=out, progress=tell, clock="kernel", kernel=task.kernel
+        )
     return simulate(task.scenario, run=task.replication, out=out, progress=tell)
 
 

@@ -40,6 +40,14 @@ def emulate(
             "`bentpipe kernel build` makes."
         ),
     ] = Clock.real,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            help="The kernel's version with --clock kernel, such as 6.12, if there are several.",
+            show_default="the one of `bentpipe kernel use`, or the newest build",
+        ),
+    ] = None,
     allow_commands: Annotated[
         bool, typer.Option("--allow-commands", help="Allow the scenario to run programs.")
     ] = False,
@@ -76,6 +84,7 @@ def emulate(
             command=command,
             allow_commands=allow_commands,
             clock=clock.value,
+            kernel=kernel,
         )
     variations = combinations([])
     page = None

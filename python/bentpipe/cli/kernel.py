@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,14 @@ def build(
             min=1, metavar="NUMBER", help="Number of compilers at once.", show_default="one per processor"
         ),
     ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Another source: a package linux-source-*.deb or an archive linux-*.tar.*.",
+            show_default="the distribution's newest",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Build the kernel from the distribution's source package.
@@ -41,7 +50,7 @@ def build(
 
     with stoppable() as stop, Bar("building the kernel", stop) as bar:
         try:
-            kernel = build_one(bar.describe, jobs)
+            kernel = build_one(bar.describe, jobs, source)
         except Stopped:
             typer.echo("interrupted: `bentpipe kernel build` resumes from here", err=True)
             raise typer.Exit(stop.exit_code) from None
@@ -82,6 +91,18 @@ def status(json: Json = False) -> None:
         raise typer.Exit(TROUBLE)
 
 
+def use(
+    version: Annotated[
+        str, typer.Argument(help="The version, or its first numbers, such as 6.12.", show_default=False)
+    ],
+) -> None:
+    """Choose one of several kernels for all runs to come."""
+    from bentpipe.guest.store import use as choose
+
+    kernel = choose(version)
+    typer.echo(f"used     Linux {kernel.version}, {kernel.folder}")
+
+
 def remove(json: Json = False) -> None:
     """Remove all kernels and unfinished builds."""
     from bentpipe.guest import remove as remove_all
@@ -98,5 +119,5 @@ def remove(json: Json = False) -> None:
             typer.echo(f"removed  {folder}")
 
 
-for command in (build, status, remove):
+for command in (build, status, use, remove):
     app.command(cls=PlainCommand)(guarded(command))

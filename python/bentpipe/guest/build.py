@@ -31,30 +31,35 @@ class Stopped(Exception):  # noqa: N818 - it is no error
     """The caller stopped the build."""
 
 
-def build(progress: Progress | None = None, jobs: int | None = None) -> Kernel:
-    """Build the kernel for this machine, or return the existing one.
+def build(
+    progress: Progress | None = None, jobs: int | None = None, file: str | Path | None = None
+) -> Kernel:
+    """Build the kernel for this machine, or return the existing one; with ``file``, a package or archive of the source,
+    the one from that.
 
     ``jobs`` compilers run at a time, by default one per processor. Raises ``OSError`` with what is missing or with the
-    compiler's message, and :class:`Stopped` when ``progress`` returned False; the next call resumes there.
+    compiler's message, :class:`bentpipe.InputError` for a source that is not supported, and :class:`Stopped` when
+    ``progress`` returned False; the next call resumes there.
     """
     tell = progress or (lambda _fraction, _doing: True)
     how = recipe.here()
-    if kernel := store.fitting():
+    if not file and (kernel := store.fitting()):
         return kernel
     folder = store.place()
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder / "lock", tell):
-        if kernel := store.fitting():
+        if not file and (kernel := store.fitting()):
             return kernel
         began = time.monotonic()
         _told(tell, 0.0, "looking for tools and the kernel's source")
         source.need_tools()
-        found = source.find(folder / "package")
+        found = source.find(folder / "package", Path(file) if file else None)
+        if kernel := store.fitting(package=found.package):
+            return kernel
         work = folder / f"unfinished-{how.hash}"
         tree = _unpacked(found, work, tell)
         version = _output(["make", "-s", "kernelversion"], tree).strip()
-        for edit in how.edits:
-            edit.apply(tree)
+        adjustments = how.apply(tree)
         _configured(how, tree, tell)
         _compiled(tree, jobs or os.cpu_count() or 1, tell)
         done = folder / f"{version}-{how.hash}"
@@ -68,7 +73,8 @@ def build(progress: Progress | None = None, jobs: int | None = None) -> Kernel:
                 "version": version,
                 "package": found.package,
                 "configuration": how.hash,
-                "adjustments": how.adjustments,
+                "adjustments": adjustments,
+                "parameters": recipe.parameters(tree),
                 "built": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 "seconds": round(time.monotonic() - began, 1),
             },

@@ -29,6 +29,7 @@ def guest_for(kernel: store.Kernel) -> dict[str, Any]:
         "init": ["python", "-I", "-S", "first_process.py"],
         "files": {"python": os.path.realpath(sys.executable), "first_process.py": str(first)},
         "memory_mb": MEMORY_MB,
+        "parameters": kernel.parameters,
         "epoch": EPOCH,
         "path": os.environ.get("PATH", os.defpath),
         "about": kernel.about() | {"machine": f"{os.uname().sysname} {os.uname().release}"},

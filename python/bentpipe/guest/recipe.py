@@ -32,26 +32,59 @@ LONGEST: Final = 12
 #: write, sendto, recvfrom, getsockopt, clock_gettime, epoll_wait, timerfd_settime, io_uring_enter, futex.
 PLAIN: Final = (0, 1, 44, 45, 55, CLOCK_GETTIME, 232, 286, 426, 202)
 
+#: How often a program and the guest's kernel let other processes run before they sleep. Once is enough where the other
+#: one is all that runs on the processor.
+YIELDS: Final = 16
+
 #: Bytes of processor state for which the unmodified source has room: AVX-512 and protection keys.
 ROOM: Final = 2696
 
 
 @dataclass(frozen=True)
+class Feature:
+    """What some versions of the source have: ``file`` contains ``text``."""
+
+    file: str
+    text: str
+
+    def found(self, source: Path) -> bool:
+        """Whether this source has it."""
+        return self.text in _text(source / self.file)
+
+
+#: Since Linux 6.16 a guest's programs can stop themselves at each system call, by seccomp and a signal, where older
+#: kernels stop them by ptrace. The signal's frame has the floating-point unit, of any size.
+STOPS: Final = Feature("arch/um/os-Linux/skas/process.c", "int using_seccomp;")
+
+
+@dataclass(frozen=True)
 class Edit:
-    """A change to the source: in ``file``, ``text`` replaces the match of ``pattern``, because of ``reason``."""
+    """A change to the source: in ``file``, ``text`` replaces the match of ``pattern``, because of ``reason``.
+
+    Where ``file`` is missing, ``renamed`` is changed. A source that has the feature ``unless``, or lacks the feature
+    ``only``, needs no change.
+    """
 
     file: str
     pattern: str
     text: str
     reason: str
+    renamed: str | None = None
+    unless: Feature | None = None
+    only: Feature | None = None
 
-    def apply(self, source: Path) -> None:
-        """Apply the change once. Raises :class:`bentpipe.InputError` if the source has no match."""
+    def apply(self, source: Path) -> bool:
+        """Apply the change once; returns False if this source needs none. Raises :class:`bentpipe.InputError` if the
+        source has no match."""
+        if (self.unless and self.unless.found(source)) or (self.only and not self.only.found(source)):
+            return False
         file = source / self.file
-        before = file.read_text(encoding="utf-8") if file.is_file() else ""
+        if self.renamed and not file.is_file():
+            file = source / self.renamed
+        before = _text(file)
         if self.text in before:
             # Already applied by an interrupted build.
-            return
+            return True
         after, count = re.subn(self.pattern, self.text, before)
         if count != 1:
             raise InputError(
@@ -59,6 +92,11 @@ class Edit:
             )
         if after != before:
             file.write_text(after, encoding="utf-8")
+        return True
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 @dataclass(frozen=True)
@@ -74,10 +112,10 @@ class Recipe:
         text = json.dumps([self.configuration, [asdict(edit) for edit in self.edits]])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    @property
-    def adjustments(self) -> list[str]:
-        """The changes in words."""
-        return list(dict.fromkeys(edit.reason for edit in self.edits))
+    def apply(self, source: Path) -> list[str]:
+        """Apply the changes that this source needs; returns their reasons. Raises :class:`bentpipe.InputError` if the
+        source is not supported."""
+        return list(dict.fromkeys([edit.reason for edit in self.edits if edit.apply(source)]))
 
 
 def recipe(state_bytes: int | None) -> Recipe:
@@ -87,9 +125,9 @@ def recipe(state_bytes: int | None) -> Recipe:
     much; a kernel that was built without the room ends at its first process. The field is on the kernel's stack, which
     must grow with it.
 
-    >>> print(*recipe(2696).adjustments[:2], sep="; ")
+    >>> print(*[edit.reason for edit in recipe(2696).edits][:2], sep="; ")
     250 ticks a second, as distributions have; timers expire at whole steps of the clock
-    >>> recipe(11008).adjustments[5:]
+    >>> [edit.reason for edit in recipe(11008).edits][-2:]
     ['room for 11008 bytes of processor state', 'kernel stacks of 16 pages']
     """
     edits = [
@@ -135,6 +173,7 @@ def recipe(state_bytes: int | None) -> Recipe:
         ),
     ]
     edits += _floating_point()
+    edits += _turns()
     edits += _aggregates()
     if state_bytes is not None and state_bytes > ROOM:
         size = -(-state_bytes // 64) * 64
@@ -144,6 +183,7 @@ def recipe(state_bytes: int | None) -> Recipe:
                 r"DEFINE_LONGS\(HOST_FP_SIZE, \d+\)",
                 f"DEFINE_LONGS(HOST_FP_SIZE, {size})",
                 f"room for {size} bytes of processor state",
+                unless=STOPS,
             ),
             Edit(
                 "arch/um/Kconfig",
@@ -175,6 +215,7 @@ def _floating_point() -> list[Edit]:
             f"\tswitch (call) {{\n{calls}\t\treturn 1;\n\t}}\n\treturn 0;\n}}\n\n"
             "void userspace(struct uml_pt_regs *regs, unsigned long *aux_fp_regs)\n",
             reason,
+            unless=STOPS,
         ),
         Edit(
             "arch/um/os-Linux/skas/process.c",
@@ -182,6 +223,7 @@ def _floating_point() -> list[Edit]:
             "\t\tif (kept_fp == regs) {\n\t\t\tkept_fp = NULL;\n"
             "\t\t} else if (put_fp_registers(pid, regs->fp)) {\n",
             reason,
+            unless=STOPS,
         ),
         Edit(
             "arch/um/os-Linux/skas/process.c",
@@ -190,6 +232,7 @@ def _floating_point() -> list[Edit]:
             "\t\t\tkept_fp = regs;\n\t\t\tkept_fp_pid = pid;\n"
             "\t\t} else if (get_fp_registers(pid, regs->fp)) {\n",
             reason,
+            unless=STOPS,
         ),
         # The stub that changes a process' mappings runs in it.
         Edit(
@@ -197,12 +240,14 @@ def _floating_point() -> list[Edit]:
             r"#include <skas\.h>\n",
             "#include <skas.h>\n#include <kern_util.h>\n",
             reason,
+            unless=STOPS,
         ),
         Edit(
             "arch/um/os-Linux/skas/mem.c",
             r"\tn = ptrace_setregs\(pid, syscall_regs\);\n",
             "\tsave_kept_fp(NULL);\n\tn = ptrace_setregs(pid, syscall_regs);\n",
             reason,
+            unless=STOPS,
         ),
         # A thread of the kernel needs none. One that ends does not outlive this switch.
         Edit(
@@ -212,6 +257,7 @@ def _floating_point() -> list[Edit]:
             "\t\tsave_kept_fp(to->mm ? &to->thread.regs.regs : NULL);\n"
             "\tto->thread.prev_sched = from;\n",
             reason,
+            unless=STOPS,
         ),
         Edit(
             "arch/um/kernel/signal.c",
@@ -219,12 +265,112 @@ def _floating_point() -> list[Edit]:
             "\tsave_kept_fp(NULL);\n"
             "\tif (test_thread_flag(TIF_SINGLESTEP) && (current->ptrace & PT_PTRACED))\n",
             reason,
+            unless=STOPS,
         ),
         Edit(
             "arch/um/include/shared/kern_util.h",
             r"struct siginfo;\n",
             "struct siginfo;\nstruct uml_pt_regs;\n\nextern void save_kept_fp(struct uml_pt_regs *next);\n",
             reason,
+            unless=STOPS,
+        ),
+    ]
+
+
+def _turns() -> list[Edit]:
+    """Unmodified, a program that stops itself wakes the guest's kernel and then sleeps, and the kernel does the same
+    when it lets the program go on. On the one processor that a guest has, each can also let the other one run: who
+    waits yields some times before it sleeps, and only who sleeps is woken. A bit beside the number of whose turn it is
+    says that the other one sleeps."""
+    reason = "a program and the kernel yield to each other before they sleep"
+    header = "arch/um/include/shared/skas/stub-data.h"
+    stub = "arch/um/kernel/skas/stub.c"
+    kernel = "arch/um/os-Linux/skas/process.c"
+    return [
+        Edit(
+            header,
+            r"#define FUTEX_IN_KERN 1\n",
+            "#define FUTEX_IN_KERN 1\n"
+            "/* Set by who waits for the other side, before it sleeps. */\n#define FUTEX_SLEEPS 2\n"
+            f"/* How often it yields before that. */\n#define FUTEX_YIELDS {YIELDS}\n\n"
+            "/* Makes it the turn of a side. Returns whether the other one sleeps. */\n"
+            "static __always_inline int futex_turn(unsigned int *futex, unsigned int side)\n{\n"
+            "\treturn __atomic_exchange_n(futex, side, __ATOMIC_SEQ_CST) & FUTEX_SLEEPS;\n}\n\n"
+            "static __always_inline int futex_is(unsigned int *futex, unsigned int side)\n{\n"
+            "\treturn (__atomic_load_n(futex, __ATOMIC_SEQ_CST) & FUTEX_IN_KERN) == side;\n}\n\n"
+            "/* Announces that who waits for the end of the turn of a side will sleep. Returns whether it may. */\n"
+            "static __always_inline int futex_sleeps(unsigned int *futex, unsigned int side)\n{\n"
+            "\tunsigned int was = side;\n\n"
+            "\treturn __atomic_compare_exchange_n(futex, &was, side | FUTEX_SLEEPS, 0,\n"
+            "\t\t\t\t\t   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||\n"
+            "\t       was == (side | FUTEX_SLEEPS);\n}\n",
+            reason,
+            only=STOPS,
+        ),
+        # The program's side.
+        Edit(
+            stub,
+            r"\td->futex = FUTEX_IN_KERN;\n\tdo {\n",
+            "\tif (futex_turn(&d->futex, FUTEX_IN_KERN)) do {\n",
+            reason,
+            only=STOPS,
+        ),
+        Edit(
+            stub,
+            r"\n\tdo {\n\t\tres = stub_syscall4\(",
+            "\n\tfor (res = 0; res < FUTEX_YIELDS && futex_is(&d->futex, FUTEX_IN_KERN); res++)\n"
+            "\t\tstub_syscall0(__NR_sched_yield);\n\n"
+            "\tres = 0;\n\twhile (futex_sleeps(&d->futex, FUTEX_IN_KERN)) {\n\t\tres = stub_syscall4(",
+            reason,
+            only=STOPS,
+        ),
+        Edit(
+            stub,
+            r"FUTEX_WAIT, FUTEX_IN_KERN, 0\);\n\t} while \(res == -EINTR \|\| d->futex == FUTEX_IN_KERN\);\n\n"
+            r"\tif \(res < 0 && ",
+            "FUTEX_WAIT, FUTEX_IN_KERN | FUTEX_SLEEPS, 0);\n\t}\n\n\tif (res < 0 && res != -EINTR && ",
+            reason,
+            only=STOPS,
+        ),
+        Edit(
+            "arch/um/kernel/skas/stub_exe.c",
+            r"\t\t\tBPF_JUMP\(BPF_JMP \| BPF_JEQ \| BPF_K, __NR_futex,\n\t\t\t\t 7, 0\),\n",
+            "\t\t\tBPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_sched_yield,\n\t\t\t\t 8, 0),\n"
+            "\t\t\tBPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_futex,\n\t\t\t\t 7, 0),\n",
+            reason,
+            only=STOPS,
+        ),
+        # The kernel's.
+        Edit(
+            kernel,
+            r"\t\t\tdata->futex = FUTEX_IN_CHILD;\n\t\t\tCATCH_EINTR",
+            "\t\t\tif (futex_turn(&data->futex, FUTEX_IN_CHILD))\n\t\t\t\tCATCH_EINTR",
+            reason,
+            only=STOPS,
+        ),
+        Edit(
+            kernel,
+            r"\t\tdo {\n(?=\t\t\t/\*\n\t\t\t \* We need to check whether the child is still alive\n)",
+            "\t\tfor (ret = 0; ret < FUTEX_YIELDS && futex_is(&data->futex, FUTEX_IN_CHILD); ret++)\n"
+            "\t\t\tsyscall(__NR_sched_yield);\n\n\t\tdo {\n",
+            reason,
+            only=STOPS,
+        ),
+        Edit(
+            kernel,
+            r"\t\t\tret = syscall\(__NR_futex, &data->futex,\n\t\t\t\t      FUTEX_WAIT, FUTEX_IN_CHILD,\n",
+            "\t\t\tif (!futex_sleeps(&data->futex, FUTEX_IN_CHILD))\n\t\t\t\tbreak;\n\n"
+            "\t\t\tret = syscall(__NR_futex, &data->futex,\n"
+            "\t\t\t\t      FUTEX_WAIT, FUTEX_IN_CHILD | FUTEX_SLEEPS,\n",
+            reason,
+            only=STOPS,
+        ),
+        Edit(
+            kernel,
+            r"while \(data->futex == FUTEX_IN_CHILD\);\n",
+            "while (futex_is(&data->futex, FUTEX_IN_CHILD));\n",
+            reason,
+            only=STOPS,
         ),
     ]
 
@@ -234,6 +380,7 @@ def _aggregates() -> list[Edit]:
     and takes any number of frames from the queues of mac80211 at once. The bits are those of
     ``crates/emu/src/wifi/frame.rs``."""
     driver = "drivers/net/wireless/virtual/mac80211_hwsim.c"
+    renamed = "drivers/net/wireless/virtual/mac80211_hwsim_main.c"
     reason = "simulated radios of Wi-Fi report aggregates and limit the airtime of the frames that they hold"
     return [
         Edit(
@@ -242,6 +389,7 @@ def _aggregates() -> list[Edit]:
             "\tif (info->flags & IEEE80211_TX_CTL_NO_ACK)\n\t\thwsim_flags |= HWSIM_TX_CTL_NO_ACK;\n\n"
             "\tif (info->flags & IEEE80211_TX_CTL_AMPDU)\n\t\thwsim_flags |= BIT(3);\n",
             reason,
+            renamed,
         ),
         # A frame of an aggregate that was not acknowledged leaves a hole, which a block acknowledgment request closes.
         Edit(
@@ -255,6 +403,7 @@ def _aggregates() -> list[Edit]:
             "\t\ttxi->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;\n\n"
             "\tmac80211_hwsim_done(data2->hw, skb);\n\treturn 0;\nout:\n",
             reason,
+            renamed,
         ),
         # A status lowers the airtime that is pending, so the next frames may leave the queues.
         Edit(
@@ -274,6 +423,7 @@ def _aggregates() -> list[Edit]:
             "\trcu_read_unlock();\n\tlocal_bh_enable();\n}\n\n"
             "static int hwsim_tx_info_frame_received_nl(",
             reason,
+            renamed,
         ),
         Edit(
             driver,
@@ -281,10 +431,16 @@ def _aggregates() -> list[Edit]:
             "\tieee80211_hw_set(hw, AMPDU_AGGREGATION);\n"
             "\twiphy_ext_feature_set(hw->wiphy, NL80211_EXT_FEATURE_AQL);\n",
             reason,
+            renamed,
         ),
-        Edit(driver, r"#define WARN_QUEUE \d+\n", "#define WARN_QUEUE 4000\n", reason),
-        Edit(driver, r"#define MAX_QUEUE \d+\n", "#define MAX_QUEUE 5000\n", reason),
+        Edit(driver, r"#define WARN_QUEUE \d+\n", "#define WARN_QUEUE 4000\n", reason, renamed),
+        Edit(driver, r"#define MAX_QUEUE \d+\n", "#define MAX_QUEUE 5000\n", reason, renamed),
     ]
+
+
+def parameters(source: Path) -> list[str]:
+    """Returns the words of the command line of a kernel from this source."""
+    return ["seccomp=on"] if STOPS.found(source) else []
 
 
 def here() -> Recipe:

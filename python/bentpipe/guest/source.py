@@ -1,4 +1,4 @@
-"""The source of the kernel: the distribution's package, already installed or fetched by apt-get."""
+"""The source of the kernel: a file, or the distribution's package, already installed or fetched by apt-get."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from bentpipe.errors import InputError
 
 #: Where Debian's and Ubuntu's packages install the source.
 INSTALLED: Final = Path("/usr/src")
@@ -46,9 +48,12 @@ def need_tools() -> None:
         raise OSError(f"building a kernel needs {', '.join(still)}: apt-get install {' '.join(still)}")
 
 
-def find(downloads: Path) -> Source:
-    """Returns the installed source package, or else fetches apt-get's into ``downloads``. Raises ``OSError`` with a
-    remedy if there is neither."""
+def find(downloads: Path, file: Path | None = None) -> Source:
+    """Returns the source in ``file``; without one, the installed source package, or else apt-get's, fetched into
+    ``downloads``. Raises ``OSError`` with a remedy if there is neither, and :class:`bentpipe.InputError` for a file
+    that is no source."""
+    if file:
+        return _given(file, downloads)
     if source := _installed():
         return source
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
@@ -68,11 +73,35 @@ def find(downloads: Path) -> Source:
         package = _downloaded(downloads, name)
     if package is None:
         raise OSError(f"apt-get download {name} left nothing in {downloads}")
-    _output("dpkg-deb", "-x", str(package), str(downloads))
-    version = _output("dpkg-deb", "-f", str(package), "Version").strip()
-    archives = sorted(downloads.glob("usr/src/linux-source-*.tar.*"))
+    return _of_package(package, downloads)
+
+
+def _given(file: Path, downloads: Path) -> Source:
+    """The source in a package (``.deb``) or an archive, of a distribution or of the kernel's authors."""
+    allowed = "allowed: a package linux-source-*.deb, or an archive linux-*.tar.*"
+    if not file.is_file():
+        raise InputError(f"{file} is no file; {allowed}")
+    if file.suffix == ".deb":
+        if shutil.which("dpkg-deb") is None:
+            raise OSError(
+                f"opening {file} needs dpkg-deb: give the archive linux-source-*.tar.* in it instead"
+            )
+        return _of_package(file, downloads)
+    if not re.match(r"linux-.*\.tar(\.|$)", file.name):
+        raise InputError(f"{file} is no source of the kernel; {allowed}")
+    return Source(file.resolve(), file.name)
+
+
+def _of_package(package: Path, downloads: Path) -> Source:
+    folder = downloads / package.stem
+    name, version = (
+        _output("dpkg-deb", "-f", str(package), field).strip() for field in ("Package", "Version")
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    _output("dpkg-deb", "-x", str(package), str(folder))
+    archives = sorted(folder.glob("usr/src/linux-source-*.tar.*"))
     if not archives:
-        raise OSError(f"the package {name} has no linux-source-*.tar.* in it")
+        raise InputError(f"the package {package} has no linux-source-*.tar.* in it")
     return Source(archives[-1], f"{name} {version}")
 
 

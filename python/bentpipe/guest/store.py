@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -17,6 +18,8 @@ from . import recipe
 BINARY: Final = "linux"
 ABOUT: Final = "kernel.json"
 CONFIGURATION: Final = "config"
+#: File in the place of kernels with the name of the chosen one's folder.
+USED: Final = "used"
 
 #: The remedy if there is none.
 HOW: Final = "`bentpipe kernel build` makes one from the distribution's source package, once, in some minutes"
@@ -24,13 +27,15 @@ HOW: Final = "`bentpipe kernel build` makes one from the distribution's source p
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel: its version, source package, and the hash and adjustments of its recipe."""
+    """A built kernel: its version, source package, the hash and adjustments of its recipe, and the words that belong on
+    its command line."""
 
     folder: Path
     version: str
     package: str
     configuration: str
     adjustments: list[str]
+    parameters: list[str]
     built: str
     seconds: float
 
@@ -55,6 +60,7 @@ class Kernel:
             "package": self.package,
             "configuration": self.configuration,
             "adjustments": self.adjustments,
+            "parameters": self.parameters,
         }
 
 
@@ -79,15 +85,45 @@ def kernels() -> list[Kernel]:
     return sorted(found, key=lambda kernel: kernel.built)
 
 
-def fitting() -> Kernel | None:
-    """Returns the newest kernel that fits; None if there is none."""
-    return next((kernel for kernel in reversed(kernels()) if kernel.fits), None)
+def fitting(version: str | None = None, package: str | None = None) -> Kernel | None:
+    """Returns the kernel that fits: of the given version or package, else the one that was chosen, else the one that
+    was built last; None if there is none. A version may be given by its first numbers, such as ``6.12``."""
+    fit = [kernel for kernel in reversed(kernels()) if kernel.fits]
+    if version:
+        fit = [kernel for kernel in fit if f"{kernel.version}.".startswith(f"{version}.")]
+    elif package:
+        fit = [kernel for kernel in fit if kernel.package == package]
+    else:
+        used = _used()
+        fit.sort(key=lambda kernel: kernel.folder.name != used)
+    return next(iter(fit), None)
 
 
-def current() -> Kernel:
-    """Returns the kernel to use. Raises :class:`bentpipe.InputError` with a remedy if there is none."""
-    if kernel := fitting():
+def _used() -> str:
+    with contextlib.suppress(OSError):
+        return (place() / USED).read_text(encoding="utf-8").strip()
+    return ""
+
+
+def use(version: str) -> Kernel:
+    """Choose the kernel of a version for all runs to come. Raises :class:`bentpipe.InputError` if none fits."""
+    kernel = current(version)
+    unfinished = place() / f"{USED}.new"
+    unfinished.write_text(kernel.folder.name + "\n", encoding="utf-8")
+    unfinished.rename(place() / USED)
+    return kernel
+
+
+def current(version: str | None = None) -> Kernel:
+    """Returns the kernel to use, or the one of a version. Raises :class:`bentpipe.InputError` with a remedy if there is
+    none."""
+    if kernel := fitting(version):
         return kernel
+    if version and (fit := [kernel.version for kernel in kernels() if kernel.fits]):
+        raise InputError(
+            f"there is no kernel {version}; there are {', '.join(fit)}: `bentpipe kernel build --source FILE` makes "
+            "one from a package or archive of its source"
+        )
     others = kernels()
     if others:
         why = f"those in {place()} were built for another processor or by another version of bentpipe"
@@ -105,7 +141,8 @@ def keep(folder: Path, about: dict[str, Any]) -> Kernel:
 
 
 def remove() -> list[Path]:
-    """Remove all kernels and unfinished builds; returns what was removed."""
+    """Remove all kernels, unfinished builds and the choice; returns the folders that were removed."""
+    (place() / USED).unlink(missing_ok=True)
     folders = sorted(folder for folder in place().glob("*") if folder.is_dir())
     for folder in folders:
         shutil.rmtree(folder)

@@ -43,7 +43,7 @@ pub struct Start {
     pub memory_mb: u64,
     /// The guest's time of day when it starts, in nanoseconds of Unix time.
     pub epoch: u64,
-    /// Parameters for its kernel, as [`parameters::of`](super::parameters::of) says them.
+    /// Words for its kernel's command line: what this kernel needs, and what [`parameters::of`](super::parameters::of) returns.
     pub parameters: Vec<String>,
 }
 

@@ -14,8 +14,8 @@ const WORDS: usize = 64;
 pub struct Process {
     /// Process number (PID) on this machine, outside the guest.
     pub id: u32,
-    /// Whether another process traces it.
-    pub traced: bool,
+    /// Whether it is a program of a guest: traced by the guest's kernel, or, since Linux 6.16, one that stops itself.
+    pub program: bool,
     /// Processor seconds that it has used.
     pub used: f64,
 }
@@ -44,12 +44,13 @@ fn process(id: u32) -> Option<(u32, Process)> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
     let number = |field: usize| -> Option<u32> { fields.get(field - 3)?.parse().ok() };
-    let traced = matches!(*fields.first()?, "t") || {
+    let program = matches!(*fields.first()?, "t") || {
         let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-        !status.lines().any(|line| line == "TracerPid:\t0")
+        let has = |line| status.lines().any(|of| of == line);
+        has("Name:\tuml-userspace") || !has("TracerPid:\t0")
     };
     let used = f64::from(number(14)? + number(15)?) / 100.0;
-    Some((number(4)?, Process { id, traced, used }))
+    Some((number(4)?, Process { id, program, used }))
 }
 
 /// The command line of the guest's program that is process `id` here, or a description of it.
@@ -126,7 +127,7 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let found = below(std::process::id());
         let process = found.iter().find(|process| process.id == child.id()).unwrap();
-        assert!(!process.traced && process.used < 1.0);
+        assert!(!process.program && process.used < 1.0);
         child.kill().unwrap();
         child.wait().unwrap();
     }

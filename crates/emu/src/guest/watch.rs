@@ -117,7 +117,7 @@ impl Watch {
             return None;
         }
         tell(Told::WhatRuns);
-        for process in processes.iter().filter(|process| process.traced) {
+        for process in processes.iter().filter(|process| process.program) {
             let _ = kill(Pid::from_raw(process.id as i32), Signal::SIGALRM);
         }
         None
