@@ -12,7 +12,7 @@ use crate::port::Port;
 use crate::streams;
 use crate::wait::Wait;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{Span, Time};
+use bentpipe_core::{FlowId, Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
 use bentpipe_models::queue::drop_tail::FULL;
@@ -28,6 +28,9 @@ use std::time::Duration;
 const TURN: usize = 64;
 /// Longest packet of the network layer.
 const LONGEST: usize = 65_536;
+/// Nanoseconds before the end of a run at which answers are put off no longer, so that they are taken before anybody ends. A clock in
+/// virtual time has steps of 256 ns.
+const BEFORE_END: u64 = 1024;
 /// Number of the event that requests have arrived.
 const REQUEST: u64 = u64::MAX - 1;
 
@@ -79,6 +82,18 @@ impl Attachment {
     }
 }
 
+/// A packet whose answers the host may keep until the engine's thread wakes for another reason, in virtual time. They are then taken at
+/// the packet's own time, so that only one system call is made for it ([0152](../../../docs/decisions/0152-put-off-answers.md)).
+struct PutOff {
+    number: usize,
+    flow: FlowId,
+    /// When the host got it, and when its answers can reach another host at the earliest.
+    at: Time,
+    until: Time,
+    /// The observer waits for the answer to its question.
+    asked: bool,
+}
+
 /// The engine, its hosts, and the clock between them.
 pub struct Bridge {
     network: Network,
@@ -98,6 +113,7 @@ pub struct Bridge {
     stopping: bool,
     /// Attachments whose hosts have received something that they may have answered at once, in virtual time.
     answering: Vec<usize>,
+    put_off: Option<PutOff>,
     readings: Lateness,
     /// What the kernel had counted for the thread when [`run`](Self::run) began and when it ended.
     began: Counts,
@@ -203,6 +219,7 @@ impl Bridge {
             looked: Time::ZERO,
             stopping: false,
             answering: Vec::new(),
+            put_off: None,
             readings: Lateness::default(),
             began: Counts::default(),
             ended: None,
@@ -253,9 +270,14 @@ impl Bridge {
             if self.stopping {
                 return Ok(());
             }
-            let next = [self.network.next_wake(), end].into_iter().flatten().min();
+            let until = self.put_off.as_ref().map(|put_off| match end {
+                Some(end) => put_off.until.min(Time::from_nanos(end.as_nanos().saturating_sub(BEFORE_END))),
+                None => put_off.until,
+            });
+            let next = [self.network.next_wake(), end, until].into_iter().flatten().min();
             let ready = self.wait.wait(&self.clock, now, next)?;
             self.take_written(now);
+            self.take_put_off()?;
             if ready.slept {
                 self.looked = ready.now;
             }
@@ -336,6 +358,40 @@ impl Bridge {
         Ok(())
     }
 
+    /// Takes what a host has answered to the packet for which that was put off. The network has done nothing since.
+    fn take_put_off(&mut self) -> io::Result<()> {
+        let Some(PutOff { number, at, .. }) = self.told_put_off() else { return Ok(()) };
+        loop {
+            let Some(ring) = self.wait.ring() else { return Ok(()) };
+            let Some(size) = ring.read_answer(&mut self.inbox) else { return Ok(()) };
+            self.readings.add(Span::ZERO);
+            self.enter(number, at, size)?;
+        }
+    }
+
+    /// Does not put off the answers to a packet after all, since another one leaves at the same moment.
+    fn put_off_no_longer(&mut self) -> io::Result<()> {
+        if let (Some(_), Some(ring)) = (&self.put_off, self.wait.ring()) {
+            ring.flush()?;
+        }
+        if let (Some(PutOff { number, .. }), Some(ring)) = (self.told_put_off(), self.wait.ring()) {
+            ring.return_answers(number);
+            self.will_answer(number);
+        }
+        Ok(())
+    }
+
+    /// Tells the observer of the packet whose answers were put off, and returns it.
+    fn told_put_off(&mut self) -> Option<PutOff> {
+        let put_off = self.put_off.take()?;
+        if let Some(observer) = self.observer.as_mut().filter(|_| put_off.asked) {
+            let node = self.attachments[put_off.number].host.node;
+            let answer = self.wait.ring().and_then(|ring| ring.take_answer());
+            observer.got(&mut self.network, node, put_off.flow, put_off.at, answer);
+        }
+        Some(put_off)
+    }
+
     /// Takes the packets that a host has sent.
     fn take_in(&mut self, number: usize) -> io::Result<()> {
         let attachment = &mut self.attachments[number];
@@ -346,7 +402,7 @@ impl Bridge {
         for _ in 0..TURN {
             let attachment = &mut self.attachments[number];
             let read = match self.wait.ring().filter(|_| attachment.by_ring) {
-                Some(ring) => ring.read(number, &mut self.inbox)?,
+                Some(ring) => ring.read(number, &mut self.inbox),
                 None => attachment.port.read(&mut self.inbox)?,
             };
             let Some(size) = read else {
@@ -428,6 +484,9 @@ impl Bridge {
     #[inline]
     fn hand_out(&mut self) -> io::Result<()> {
         while let Some(leaving) = self.network.out().next_leaving() {
+            if self.put_off.is_some() {
+                self.put_off_no_longer()?;
+            }
             let packet = leaving.packet;
             let Body::Frame(mut buffer) = packet.body else {
                 self.strays += 1;
@@ -455,6 +514,25 @@ impl Bridge {
                     Some(observer) => observer.looks(node, packet.flow, bytes),
                     None => Look::Nothing,
                 };
+                // A program that hears of the end of a connection acts on what the observer has seen of it until then.
+                let alone = !self.network.out().is_any_leaving()
+                    && !frame::begins_or_ends(&buffer[..packet.size as usize]);
+                let least = self.network.least_delay(&self.attachments[number].host.stages);
+                let question = match look {
+                    Look::AtHost(Some(question)) => Some(Some(question)),
+                    Look::Discard(socket) => {
+                        ring.discard(socket);
+                        Some(None)
+                    }
+                    _ => None,
+                };
+                if let Some(question) = question.filter(|_| alone && least > Span::ZERO) {
+                    let (flow, until, asked) = (packet.flow, now + least, question.is_some());
+                    let question = question.as_ref().map(|question| (question.socket, &question.bytes[..]));
+                    ring.write_and_put_off(number, buffer, packet.size as usize, question)?;
+                    self.put_off = Some(PutOff { number, flow, at: now, until, asked });
+                    continue;
+                }
                 ring.write(number, buffer, packet.size as usize)?;
                 match (look, &mut self.observer) {
                     (Look::AtHost(question), Some(observer)) => {
@@ -468,7 +546,6 @@ impl Bridge {
                         observer.got(&mut self.network, node, packet.flow, now, answer);
                         self.will_answer(number);
                     }
-                    (Look::Discard(socket), _) => ring.discard(socket),
                     _ => {}
                 }
                 continue;

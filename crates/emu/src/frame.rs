@@ -58,6 +58,13 @@ pub fn has_data(packet: &[u8]) -> bool {
     tcp.and_then(|headers| headers.payload(packet)).is_some_and(|data| !data.is_empty())
 }
 
+/// Whether a packet of TCP begins or ends a connection, or a direction of it: SYN, FIN or RST.
+pub fn begins_or_ends(packet: &[u8]) -> bool {
+    const SYN_FIN_RST: u8 = 0b111;
+    let tcp = bentpipe_wire::read(packet).filter(|headers| headers.protocol == TCP && !headers.fragment);
+    tcp.and_then(|headers| packet.get(headers.begin + 13)).is_some_and(|flags| flags & SYN_FIN_RST != 0)
+}
+
 /// Reads the headers of `packet`; `None` if it is not a packet of IPv4 or IPv6, see [`bentpipe_wire`].
 #[inline]
 pub fn parse(packet: &[u8]) -> Option<Headers> {
@@ -151,6 +158,20 @@ mod tests {
         assert!(has_data(&packet));
         packet[9] = 17;
         assert!(!has_data(&packet));
+    }
+
+    #[test]
+    fn a_connection_begins_and_ends_with_three_flags() {
+        let mut packet = ipv4();
+        packet[32] = 5 << 4;
+        let told = [0x01, 0x02, 0x04, 0x11, 0x12, 0x08, 0x10, 0x18, 0x20].map(|flags| {
+            packet[33] = flags;
+            begins_or_ends(&packet)
+        });
+        assert_eq!(told, [true, true, true, true, true, false, false, false, false]);
+        packet[33] = 0x02;
+        packet[9] = 17;
+        assert!(!begins_or_ends(&packet) && !begins_or_ends(&packet[..20]));
     }
 
     #[test]

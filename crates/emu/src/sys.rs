@@ -6,6 +6,7 @@ pub mod confine;
 mod fence;
 pub mod packet;
 pub mod ring;
+mod rooms;
 pub mod socket;
 
 use nix::errno::Errno;

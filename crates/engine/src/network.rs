@@ -263,6 +263,16 @@ impl Network {
         could
     }
 
+    /// The least time that a packet spends in any of these stages which enters them before the network's next wake; zero if there are
+    /// none. See [`Stage::least_delay`](bentpipe_models::Stage::least_delay).
+    pub fn least_delay(&self, stages: &[StageId]) -> Span {
+        let delay = |stage: &StageId| match &self.places[stage.0 as usize] {
+            Place::Stage(stage) => stage.least_delay(),
+            Place::Router(_) => Span::ZERO,
+        };
+        stages.iter().map(delay).min().unwrap_or(Span::ZERO)
+    }
+
     #[inline(always)]
     fn receive(&mut self, now: Time, wire: Wire, packet: Packet) {
         self.receives += 1;

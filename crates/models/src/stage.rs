@@ -42,6 +42,12 @@ pub trait Stage: Send {
         Span::ZERO
     }
 
+    /// The least time that any packet spends in the stage which enters it before the stage's next wake. Only a lower bound is needed;
+    /// zero says nothing.
+    fn least_delay(&self) -> Span {
+        Span::ZERO
+    }
+
     /// Continues with another configuration from `now`. Only keys marked as changeable differ: a model that
     /// marks a key acts on it here, for what waits as well as for what is to come. It sends nothing; what is
     /// due now it sends when it is woken, which may be now.
@@ -349,6 +355,12 @@ impl Outbox {
     #[inline]
     pub fn next_leaving(&mut self) -> Option<Leaving> {
         self.outside.pop_front()
+    }
+
+    /// For the driver: whether there are packets for real hosts.
+    #[inline]
+    pub fn is_any_leaving(&self) -> bool {
+        !self.outside.is_empty()
     }
 
     /// For the driver: the buffers of dropped frames, to be filled again.

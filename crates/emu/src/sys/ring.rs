@@ -2,6 +2,7 @@
 //! data that is discarded at the sockets to which packets were written, and the wait for the next. A packet is read as it comes,
 //! into one of the ring's rooms.
 
+use super::rooms::Rooms;
 use io_uring::{cqueue, opcode, squeue, types, IoUring};
 use nix::errno::Errno;
 use std::collections::VecDeque;
@@ -12,8 +13,6 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 const PLACES: u32 = 256;
 /// Places in the queue of what it has done: every room and every write of a turn.
 const DONE: u32 = 4096;
-/// Rooms for packets that have come. If none is left, packets wait in the kernel.
-const ROOMS: u16 = 256;
 /// The group of the rooms.
 const GROUP: u16 = 0;
 
@@ -34,6 +33,15 @@ const MARK: u64 = 7;
 /// A question is sent, and its answer received.
 const ASK: u64 = 8;
 const ANSWER: u64 = 9;
+/// What a host has answered to a packet is read, if it has.
+const TAKE: u64 = 10;
+/// Reading ends before that.
+const CANCEL: u64 = 11;
+
+/// Answers of a host that are read at most with the write that they answer. Further ones end the wait.
+const TAKES: usize = 8;
+/// Writes after which one answer less is expected than most of them had.
+const LOWERED: u32 = 32;
 
 /// Bytes that one entry discards at most.
 const CHUNK: usize = 256 << 10;
@@ -50,6 +58,20 @@ struct Watched {
     number: u64,
     /// What has come: the room, and the length.
     arrived: VecDeque<(u16, usize)>,
+    /// Number of answers that are read with the write of a packet.
+    takes: usize,
+    /// Number of packets that have come since the last such write, and such writes since that number was lowered.
+    answered: usize,
+    written: u32,
+}
+
+/// A write whose answers do not end the wait.
+#[derive(Default)]
+struct PutOff {
+    /// The file to which it was written, until the entries that read its answers are pushed.
+    file: Option<usize>,
+    /// The answers: the room, and the length.
+    answers: VecDeque<(u16, usize)>,
 }
 
 /// A packet that the kernel is writing.
@@ -73,9 +95,7 @@ pub struct Turn {
 pub struct Ring {
     ring: IoUring,
     watched: Vec<Watched>,
-    /// Bytes of a room, which holds the longest packet of an interface.
-    room: usize,
-    rooms: Box<[u8]>,
+    rooms: Rooms,
     held: Vec<Option<Held>>,
     spare: Vec<usize>,
     /// Entries for writing and discarding whose end has not been seen.
@@ -95,6 +115,7 @@ pub struct Ring {
     /// The mark has come, and after it a packet or a file has.
     marked: bool,
     came_later: bool,
+    put_off: PutOff,
     /// Numbers of the files at which something is, for the next answer.
     ready: Vec<u64>,
     /// Nanoseconds of CLOCK_MONOTONIC at which the timer expires.
@@ -120,11 +141,11 @@ impl Ring {
         if !probe.is_supported(opcode::ReadMulti::CODE) {
             return Err(io::Error::from(io::ErrorKind::Unsupported));
         }
-        let mut ring = Ring {
+        let rooms = Rooms::new(&ring, longest, GROUP)?;
+        Ok(Ring {
             ring,
             watched: Vec::new(),
-            room: longest,
-            rooms: vec![0; longest * usize::from(ROOMS)].into_boxed_slice(),
+            rooms,
             held: Vec::new(),
             spare: Vec::new(),
             writing: 0,
@@ -138,19 +159,27 @@ impl Ring {
             answered: None,
             marked: true,
             came_later: false,
+            put_off: PutOff::default(),
             ready: Vec::new(),
             armed: None,
             at: Box::new(types::Timespec::new()),
-        };
-        ring.provide(0, ROOMS)?;
-        Ok(ring)
+        })
     }
 
     /// Watches a file, which must stay open as long as the ring, under a number. With `packets` the ring takes the packets
     /// that come from it.
     pub fn watch(&mut self, file: BorrowedFd<'_>, number: u64, packets: bool) {
         let file = file.as_raw_fd();
-        self.watched.push(Watched { file, packets, idle: true, number, arrived: VecDeque::new() });
+        self.watched.push(Watched {
+            file,
+            packets,
+            idle: true,
+            number,
+            arrived: VecDeque::new(),
+            takes: 1,
+            answered: 0,
+            written: 0,
+        });
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
@@ -161,14 +190,6 @@ impl Ring {
             self.gather()?;
         }
         Ok(())
-    }
-
-    /// Gives the kernel `count` rooms from number `first`.
-    fn provide(&mut self, first: u16, count: u16) -> io::Result<()> {
-        let size = self.room;
-        let place = &mut self.rooms[usize::from(first) * size..][..usize::from(count) * size];
-        let entry = opcode::ProvideBuffers::new(place.as_mut_ptr(), size as i32, count, GROUP, first);
-        self.push(&entry.build().flags(squeue::Flags::SKIP_SUCCESS).user_data(QUIET << KIND))
     }
 
     /// Writes the first `size` bytes of a packet at the next turn to file number `file` of those that are watched.
@@ -182,6 +203,71 @@ impl Ring {
         self.held[slot] = Some(Held { buffer, file });
         self.writing += 1;
         self.push(&entry.user_data(WRITE << KIND | slot as u64))
+    }
+
+    /// The same for a packet whose answers, all from the same file, are not to end the next wait: they are there when it ends, by
+    /// [`read_answer`](Self::read_answer), and so is the answer to `question` ([`take_answer`](Self::take_answer)). The file is not
+    /// read while the packet is written, then as often as it has answered before, and only then waited for again. One packet at a
+    /// time.
+    pub fn write_and_put_off(
+        &mut self,
+        file: usize,
+        buffer: Box<[u8]>,
+        size: usize,
+        question: Option<(RawFd, &[u8])>,
+    ) -> io::Result<()> {
+        if !self.watched[file].idle {
+            let entry = opcode::AsyncCancel::new(READ << KIND | file as u64).build();
+            self.push(&entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(CANCEL << KIND))?;
+            self.watched[file].idle = true;
+            // The end of the reading counts.
+            self.writing += 1;
+        }
+        self.write(file, buffer, size)?;
+        self.put_off.file = Some(file);
+        self.answered = None;
+        match question {
+            Some((socket, question)) => self.push_question(socket, question),
+            None => Ok(()),
+        }
+    }
+
+    /// Pushes the entries that read the answers to a packet for which they are put off. What is discarded may cause answers, too.
+    fn push_takes(&mut self) -> io::Result<()> {
+        let Some(file) = self.put_off.file.take() else { return Ok(()) };
+        let watched = &mut self.watched[file];
+        watched.written += 1;
+        if watched.written == LOWERED {
+            (watched.takes, watched.written) = ((watched.takes - 1).max(1), 0);
+        }
+        watched.takes = watched.takes.max(std::mem::take(&mut watched.answered).min(TAKES));
+        let (from, takes) = (types::Fd(watched.file), watched.takes);
+        for _ in 0..takes {
+            let entry = opcode::Read::new(from, std::ptr::null_mut(), self.rooms.size() as u32);
+            let entry = entry.buf_group(GROUP).rw_flags(libc::RWF_NOWAIT).build();
+            self.writing += 1;
+            self.push(&entry.flags(squeue::Flags::BUFFER_SELECT).user_data(TAKE << KIND | file as u64))?;
+        }
+        Ok(())
+    }
+
+    /// Copies the next answer to the packet for which they were put off.
+    pub fn read_answer(&mut self, into: &mut [u8]) -> Option<usize> {
+        let (room, size) = self.put_off.answers.pop_front()?;
+        Some(self.copy(room, &mut into[..size]))
+    }
+
+    /// Treats the answers that are left as packets that have come.
+    pub fn return_answers(&mut self, file: usize) {
+        let Ring { watched, put_off, .. } = self;
+        while let Some(answer) = put_off.answers.pop_back() {
+            watched[file].arrived.push_front(answer);
+        }
+    }
+
+    /// Takes the answer to the question about that packet, unless there was none.
+    pub fn take_answer(&mut self) -> Option<&[u8]> {
+        self.answered.take().map(|length| &self.answer[..length])
     }
 
     /// Discards the data that a TCP socket has at the next wait, once everything is written.
@@ -210,6 +296,12 @@ impl Ring {
     /// Writes what there is to write, then sends `question` on a socket whose answer is there at once, as with netlink(7), and takes
     /// what comes because of all that. Returns the answer, unless there was none.
     pub fn flush_and_ask(&mut self, socket: RawFd, question: &[u8]) -> io::Result<Option<&[u8]>> {
+        self.push_question(socket, question)?;
+        self.flush()?;
+        Ok(self.answered.map(|length| &self.answer[..length]))
+    }
+
+    fn push_question(&mut self, socket: RawFd, question: &[u8]) -> io::Result<()> {
         self.question.clear();
         self.question.extend(question);
         self.answered = None;
@@ -217,9 +309,7 @@ impl Ring {
         self.push(&ask.build().flags(squeue::Flags::SKIP_SUCCESS).user_data(ASK << KIND))?;
         let answer = opcode::Recv::new(types::Fd(socket), self.answer.as_mut_ptr(), ANSWERS as u32);
         self.writing += 1;
-        self.push(&answer.flags(libc::MSG_DONTWAIT).build().user_data(ANSWER << KIND))?;
-        self.flush()?;
-        Ok(self.answered.map(|length| &self.answer[..length]))
+        self.push(&answer.flags(libc::MSG_DONTWAIT).build().user_data(ANSWER << KIND))
     }
 
     /// Has the ring send itself a message, if there is anything that hosts can answer. What the writes before it cause is done in
@@ -235,11 +325,16 @@ impl Ring {
     }
 
     /// Copies the next packet that has come from file number `file` of those that are watched.
-    pub fn read(&mut self, file: usize, into: &mut [u8]) -> io::Result<Option<usize>> {
-        let Some((room, size)) = self.watched[file].arrived.pop_front() else { return Ok(None) };
-        into[..size].copy_from_slice(&self.rooms[usize::from(room) * self.room..][..size]);
-        self.provide(room, 1)?;
-        Ok(Some(size))
+    pub fn read(&mut self, file: usize, into: &mut [u8]) -> Option<usize> {
+        let (room, size) = self.watched[file].arrived.pop_front()?;
+        Some(self.copy(room, &mut into[..size]))
+    }
+
+    /// Copies what is in a room, which is free again; returns its length.
+    fn copy(&mut self, room: u16, into: &mut [u8]) -> usize {
+        into.copy_from_slice(self.rooms.packet(room, into.len()));
+        self.rooms.free(room);
+        into.len()
     }
 
     /// Whether packets of any file wait to be [`read`](Self::read).
@@ -250,6 +345,7 @@ impl Ring {
     /// Writes what there is to write and takes what comes because of it, without a wait.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.writing > 0 {
+            self.push_takes()?;
             self.watch_all()?;
         }
         while self.writing > 0 {
@@ -266,6 +362,10 @@ impl Ring {
         self.arm(alarm)?;
         self.push_discards()?;
         self.came_later = false;
+        if self.put_off.file.is_some() {
+            self.push_takes()?;
+            self.watch_all()?;
+        }
         self.push_mark()?;
         let mut turn = Turn::default();
         loop {
@@ -298,11 +398,11 @@ impl Ring {
         self.refused.pop()
     }
 
-    /// Has the kernel watch the files that it does not watch.
+    /// Has the kernel watch the files that it does not watch, but the one whose answers are put off.
     fn watch_all(&mut self) -> io::Result<()> {
         for index in 0..self.watched.len() {
             let Watched { file, packets, idle, .. } = self.watched[index];
-            if !idle {
+            if !idle || self.put_off.file == Some(index) {
                 continue;
             }
             let entry = if packets {
@@ -370,7 +470,9 @@ impl Ring {
         let Ring {
             ring,
             watched,
+            rooms,
             held,
+            put_off,
             spare,
             writing,
             written,
@@ -387,6 +489,21 @@ impl Ring {
             let (kind, number) = (entry.user_data() >> KIND, entry.user_data() & ((1 << KIND) - 1));
             let result = entry.result();
             match kind {
+                // It was ended for a packet whose answers are put off, or had already ended.
+                READ if result == -libc::ECANCELED => *writing -= 1,
+                CANCEL => *writing -= 1,
+                TAKE => {
+                    *writing -= 1;
+                    match (result, cqueue::buffer_select(entry.flags())) {
+                        (1.., Some(room)) => {
+                            watched[number as usize].answered += 1;
+                            put_off.answers.push_back((room, result as usize));
+                        }
+                        // There was no answer, but a room was taken for it.
+                        (_, Some(room)) => rooms.free(room),
+                        _ => {}
+                    }
+                }
                 READ => {
                     let file = &mut watched[number as usize];
                     if !cqueue::more(entry.flags()) {
@@ -395,6 +512,7 @@ impl Ring {
                     match (result, cqueue::buffer_select(entry.flags())) {
                         (1.., Some(room)) => {
                             file.arrived.push_back((room, result as usize));
+                            file.answered += 1;
                             *came_later |= *marked;
                         }
                         // No room was left, or a signal came.

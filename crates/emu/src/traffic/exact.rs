@@ -34,13 +34,16 @@ const TIMEOUTS: usize = 10;
 
 /// A connection, as it was when it was last asked.
 struct Asked {
-    socket: OwnedFd,
+    /// `None` when it has been closed.
+    socket: Option<OwnedFd>,
     question: [u8; QUESTION],
     /// Whether it was opened from here.
     opened: bool,
     seen: Seen,
     /// Whether it has sent data.
     sends: bool,
+    /// Whether it has sent its end. A socket that has closed has no answer to a question.
+    ends: bool,
     /// Whether the engine's thread discards what comes.
     discards: bool,
     asked: Time,
@@ -74,6 +77,9 @@ struct Inner {
     can_discard: bool,
     sinks: BTreeMap<RawFd, Sink>,
     statistics: Statistics,
+    /// Where the packet is seen about which the last question is, and its connection, if that has been closed meanwhile.
+    questioned: Option<Place>,
+    closed: Option<(Place, Asked)>,
 }
 
 /// A socket whose data the engine's thread discards.
@@ -119,7 +125,7 @@ impl Watched {
         let discarded = Arc::new(Discarded::default());
         let sink = Sink { probe, delivered, discarded: Arc::clone(&discarded) };
         // It stays there when the connection has ended: the ring may not have told all yet.
-        sinks.insert(asked.socket.as_raw_fd(), sink);
+        sinks.insert(asked.socket.as_ref()?.as_raw_fd(), sink);
         Some(discarded)
     }
 }
@@ -127,9 +133,14 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         let mut inner = lock(&self.inner);
-        inner.connections.remove(&self.sockets);
-        for place in places(self.sockets) {
+        let places = places(self.sockets);
+        let asked = inner.connections.remove(&self.sockets);
+        for place in places {
             inner.places.remove(&place);
+        }
+        // It was asked before, and its answer may come only now.
+        if let Some(place) = inner.questioned.filter(|place| places.contains(place)) {
+            inner.closed = asked.map(|asked| (place, Asked { socket: None, ..asked }));
         }
     }
 }
@@ -157,11 +168,12 @@ impl Exact {
         let sockets = (local.into(), remote.into());
         let info = Info::of(socket.as_fd())?;
         let asked = Asked {
-            socket,
+            socket: Some(socket),
             question: question(sockets.0, sockets.1),
             opened,
             seen,
             sends: false,
+            ends: false,
             discards: false,
             asked: Time::ZERO,
             acknowledged: info.acknowledged(opened),
@@ -196,13 +208,14 @@ impl Observer for Exact {
     }
 
     fn looks(&self, node: NodeId, flow: FlowId, packet: &[u8]) -> Look {
-        let inner = lock(&self.inner);
+        let mut inner = lock(&self.inner);
         let sockets = inner.places.get(&(node, flow));
-        match sockets.and_then(|sockets| inner.connections.get(sockets)) {
+        let look = match sockets.and_then(|sockets| inner.connections.get(sockets)) {
             // Without data to take, to receive would take the socket's error from whoever waits for it.
-            Some(asked) if asked.discards && frame::has_data(packet) => {
-                Look::Discard(asked.socket.as_raw_fd())
+            Some(Asked { discards: true, socket: Some(socket), .. }) if frame::has_data(packet) => {
+                Look::Discard(socket.as_raw_fd())
             }
+            Some(Asked { ends: true, .. }) => Look::AtHost(None),
             Some(asked) if asked.sends => Look::AtHost(
                 inner
                     .asking
@@ -210,7 +223,9 @@ impl Observer for Exact {
                     .map(|socket| Question { socket: socket.as_raw_fd(), bytes: asked.question }),
             ),
             _ => Look::Nothing,
-        }
+        };
+        inner.questioned = matches!(look, Look::AtHost(Some(_))).then_some((node, flow));
+        look
     }
 
     fn discarded(&mut self, network: &mut Network, socket: RawFd, now: Time, bytes: usize) {
@@ -226,13 +241,17 @@ impl Observer for Exact {
 
     fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, answer: Option<&[u8]>) {
         let told = answer.and_then(answered);
-        lock(&self.inner).ask((node, flow), network, now, told, |asked| asked.sends);
+        let mut inner = lock(&self.inner);
+        inner.ask((node, flow), network, now, told, |asked| asked.sends);
+        (inner.questioned, inner.closed) = (None, None);
     }
 
     fn sent(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, packet: &[u8]) {
-        if frame::has_data(packet) {
+        let (has_data, ends) = (frame::has_data(packet), frame::begins_or_ends(packet));
+        if has_data || ends {
             lock(&self.inner).ask((node, flow), network, now, None, |asked| {
-                !std::mem::replace(&mut asked.sends, true) || now.since(asked.asked) >= SILENCE
+                asked.ends |= ends;
+                has_data && (!std::mem::replace(&mut asked.sends, true) || now.since(asked.asked) >= SILENCE)
             });
         }
     }
@@ -248,14 +267,16 @@ impl Inner {
         told: Option<Info>,
         worth: impl FnOnce(&mut Asked) -> bool,
     ) {
-        let Inner { connections, places, statistics, .. } = self;
+        let Inner { connections, places, statistics, closed, .. } = self;
         let found = places.get(&place).and_then(|sockets| connections.get_mut(sockets));
-        let Some(asked) = found else { return };
+        let closed = closed.as_mut().filter(|(at, _)| *at == place).map(|(_, asked)| asked);
+        let Some(asked) = found.or(closed) else { return };
         if !worth(asked) {
             return;
         }
         asked.asked = now;
-        let Some(info) = told.or_else(|| Info::of(asked.socket.as_fd()).ok()) else { return };
+        let info = told.or_else(|| Info::of(asked.socket.as_ref()?.as_fd()).ok());
+        let Some(info) = info else { return };
         let (acknowledged, in_a_row) = (info.acknowledged(asked.opened), info.timeouts_in_a_row());
         let timed_out = u64::from(in_a_row.saturating_sub(asked.in_a_row));
         asked.in_a_row = in_a_row;

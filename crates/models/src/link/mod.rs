@@ -477,6 +477,11 @@ impl Stage for Link {
         by.min(self.delay)
     }
 
+    /// The delay, without the time that it takes to send the packet. It changes at wakes and by configuration only.
+    fn least_delay(&self) -> Span {
+        self.delay.saturating_sub(self.elsewhere.0)
+    }
+
     fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         if (before.rate, before.delay) != (after.rate, after.delay) {

@@ -309,6 +309,8 @@ proptest! {
     ) {
         let (mut config, mut link) = long_queue(rate, Span::from_micros(delay));
         let (mut out, mut found, mut now, mut number) = (Outbox::default(), Vec::new(), Time::ZERO, 0);
+        // When each packet can be delivered at the earliest by what the link said when it came, or when the delay changed last.
+        let mut earliest: Vec<Time> = Vec::new();
         let run = |link: &mut Link, until: Time, out: &mut Outbox, found: &mut Vec<(u32, Time)>| {
             while let Some(wake) = link.next_wake().filter(|wake| *wake < until) {
                 link.wake(wake, out);
@@ -322,6 +324,7 @@ proptest! {
             run(&mut link, now, &mut out, &mut found);
             match step {
                 Step::Packet(size) => {
+                    earliest.push(now + link.least_delay());
                     link.receive(now, Port(0), packet(number, *size), &mut out);
                     number += 1;
                 }
@@ -332,6 +335,7 @@ proptest! {
                 Step::Delay(delay) => {
                     let after = Config { delay: Span::from_micros(*delay), ..config.clone() };
                     change(&mut link, now, &mut config, after);
+                    earliest.iter_mut().for_each(|time| *time = (*time).min(now + link.least_delay()));
                 }
             }
             prop_assert_eq!(found.len() as u64 + link.held().packets, u64::from(number));
@@ -343,6 +347,7 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&utilisation), "{}", utilisation);
         run(&mut link, Time::MAX, &mut out, &mut found);
         prop_assert!(found.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
+        prop_assert!(found.iter().all(|(number, time)| *time >= earliest[*number as usize]));
         // A nanosecond is lost for each packet and each change, and stretched by what rates differ: up to 1000.
         let tolerance = 1e-6 * (steps.len() + 2) as f64;
         let expected = by_the_bit(&steps, rate, delay, tolerance);

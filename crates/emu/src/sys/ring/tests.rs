@@ -1,5 +1,6 @@
 use super::*;
 use crate::clock::{monotonic, sleep_until};
+use crate::sys::rooms::ROOMS;
 use nix::sys::socket::{socketpair, AddressFamily, SockFlag, SockType};
 use nix::unistd::{read, write};
 use std::os::fd::AsFd;
@@ -50,7 +51,7 @@ fn packets_come_and_go_in_order_and_more_than_there_are_rooms() {
             }
             assert!(ring.wait(None).unwrap().came);
             assert_eq!(ready(ring), [7]);
-            while let Some(size) = ring.read(0, &mut room).unwrap() {
+            while let Some(size) = ring.read(0, &mut room) {
                 assert_eq!(room[..size], taken.to_ne_bytes());
                 taken += 1;
             }
@@ -107,7 +108,7 @@ fn it_tells_what_its_own_writes_have_caused_from_what_came_later() {
             ring.write(0, vec![1; 8].into_boxed_slice(), 8).unwrap();
             let turn = ring.wait(far).unwrap();
             assert!(turn.came && turn.at_once && !turn.expired);
-            assert_eq!((ready(ring), ring.read(2, &mut [0; ROOM]).unwrap()), (vec![9], Some(8)));
+            assert_eq!((ready(ring), ring.read(2, &mut [0; ROOM])), (vec![9], Some(8)));
         }
         // The other end of the file that is polled answers when it has received the packet, in another thread.
         let (own, answering) = std::os::unix::net::UnixDatagram::pair().unwrap();
@@ -122,7 +123,7 @@ fn it_tells_what_its_own_writes_have_caused_from_what_came_later() {
         ring.write(3, vec![1; 8].into_boxed_slice(), 8).unwrap();
         let turn = ring.wait(far).unwrap();
         assert!(turn.came && !turn.at_once);
-        assert_eq!((ready(ring), ring.read(3, &mut [0; ROOM]).unwrap()), (vec![10], Some(4)));
+        assert_eq!((ready(ring), ring.read(3, &mut [0; ROOM])), (vec![10], Some(4)));
         assert_eq!(thread.join().unwrap(), 8);
         // Without a write there is nothing that it could have caused.
         write(theirs, b"yes").unwrap();
@@ -150,6 +151,85 @@ fn it_waits_for_the_time_for_packets_and_for_files() {
         let mut numbers = ready(ring);
         numbers.sort_unstable();
         assert_eq!(numbers, [7, 8]);
-        assert_eq!(ring.read(0, &mut [0; ROOM]).unwrap(), Some(3));
+        assert_eq!(ring.read(0, &mut [0; ROOM]), Some(3));
+    });
+}
+
+/// A socket that receives what it sends, as a host that answers each packet at once.
+fn echo() -> std::os::unix::net::UnixDatagram {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let name = format!("bentpipe-ring-{}-{number}", std::process::id());
+    let address = SocketAddr::from_abstract_name(name).unwrap();
+    let socket = UnixDatagram::bind_addr(&address).unwrap();
+    socket.connect_addr(&address).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    socket
+}
+
+#[test]
+fn answers_that_are_put_off_do_not_end_the_wait() {
+    with_ring(|ring, theirs, _| {
+        let (host, asked) = (echo(), echo());
+        ring.watch(host.as_fd(), 9, true);
+        let packet = |length: usize| vec![length as u8; 64].into_boxed_slice();
+        let mut room = [0; ROOM];
+        // More rounds than there are rooms: also those that are taken for nothing are free again.
+        for round in 0..2 * usize::from(ROOMS) {
+            let length = 1 + round % 60;
+            let at = monotonic() + 20_000;
+            let question = format!("what about {round}?");
+            let question = (round % 2 == 0).then_some((asked.as_raw_fd(), question.as_bytes()));
+            ring.write_and_put_off(2, packet(length), length, question).unwrap();
+            let turn = ring.wait(Some(at)).unwrap();
+            assert!(turn.expired && !turn.came && monotonic() >= at, "{turn:?}");
+            assert!(ready(ring).is_empty());
+            assert_eq!(ring.take_answer(), question.map(|(_, question)| question));
+            assert_eq!((ring.read_answer(&mut room), room[0]), (Some(length), length as u8));
+            assert_eq!(ring.read_answer(&mut room), None);
+            assert!(ring.take_written().is_some());
+        }
+        let far = Some(monotonic() + 1_000_000_000_000);
+        // One answer more than before ends the wait, at the moment of the write; after that, as many are put off.
+        for round in 0..3 {
+            ring.write(2, packet(7), 7).unwrap();
+            ring.write_and_put_off(2, packet(8), 8, None).unwrap();
+            let alarm = if round == 0 { far } else { Some(monotonic() + 20_000) };
+            let turn = ring.wait(alarm).unwrap();
+            assert_eq!((turn.came, turn.expired), (round == 0, round > 0), "{turn:?}");
+            assert!(turn.at_once || round > 0);
+            assert_eq!(ring.read_answer(&mut room), Some(7));
+            let second = if round == 0 { ring.read(2, &mut room) } else { ring.read_answer(&mut room) };
+            assert_eq!(second, Some(8));
+        }
+        // What comes from elsewhere ends it, and so does what comes from there later.
+        ring.write_and_put_off(2, packet(5), 5, None).unwrap();
+        write(theirs, b"yes").unwrap();
+        assert!(ring.wait(far).unwrap().came);
+        assert_eq!(
+            (ready(ring), ring.read(0, &mut room), ring.read_answer(&mut room)),
+            (vec![7], Some(3), Some(5))
+        );
+        let later = host.try_clone().unwrap();
+        let send = move || {
+            sleep_until(monotonic() + 20_000_000);
+            later.send(&[3; 3]).unwrap()
+        };
+        ring.write_and_put_off(2, packet(5), 5, None).unwrap();
+        let thread = std::thread::Builder::new().spawn(send).unwrap();
+        let turn = ring.wait(far).unwrap();
+        assert!(turn.came && !turn.at_once);
+        assert_eq!((ring.read_answer(&mut room), ring.read(2, &mut room)), (Some(5), Some(3)));
+        assert_eq!(thread.join().unwrap(), 3);
+        // They are there without a wait, too, and can become packets like any other.
+        ring.write_and_put_off(2, packet(6), 6, None).unwrap();
+        ring.flush().unwrap();
+        ring.return_answers(2);
+        assert_eq!(
+            (ring.read_answer(&mut room), ready(ring), ring.read(2, &mut room)),
+            (None, vec![9], Some(6))
+        );
     });
 }

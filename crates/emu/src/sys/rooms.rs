@@ -1,0 +1,83 @@
+//! Rooms for packets that a ring reads: pieces of memory that the kernel takes as packets come and that are given back without a system
+//! call, by a queue in memory that both see (IORING_REGISTER_PBUF_RING, since Linux 5.19).
+
+use io_uring::types::BufRingEntry;
+use io_uring::IoUring;
+use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// Number of rooms, a power of two. If none is left, packets wait in the kernel.
+pub const ROOMS: u16 = 256;
+/// The queue begins at a page.
+const PAGE: usize = 4096;
+
+/// The rooms of one ring, which must end before they do.
+pub struct Rooms {
+    queue: NonNull<BufRingEntry>,
+    memory: Box<[u8]>,
+    /// Bytes of a room, which holds the longest packet.
+    size: usize,
+    /// Number of rooms that have ever been given to the kernel, modulo 2^16.
+    tail: u16,
+}
+
+// SAFETY: the queue is memory that belongs to this value alone, apart from the kernel.
+unsafe impl Send for Rooms {}
+
+impl Rooms {
+    fn layout() -> Layout {
+        Layout::array::<BufRingEntry>(usize::from(ROOMS))
+            .and_then(|all| all.align_to(PAGE))
+            .expect("it is small")
+    }
+
+    /// Rooms for packets of up to `size` bytes, which the kernel takes for reads of `ring` from buffer group `group`.
+    ///
+    /// # Errors
+    /// The kernel has no such queues.
+    pub fn new(ring: &IoUring, size: usize, group: u16) -> io::Result<Rooms> {
+        // SAFETY: the layout is not empty.
+        let queue = unsafe { alloc_zeroed(Rooms::layout()) }.cast::<BufRingEntry>();
+        let Some(queue) = NonNull::new(queue) else { handle_alloc_error(Rooms::layout()) };
+        let memory = vec![0; size * usize::from(ROOMS)].into_boxed_slice();
+        let mut rooms = Rooms { queue, memory, size, tail: 0 };
+        // SAFETY: the queue has so many entries, and lives longer than the ring.
+        unsafe { ring.submitter().register_buf_ring_with_flags(queue.as_ptr() as u64, ROOMS, group, 0)? };
+        (0..ROOMS).for_each(|room| rooms.free(room));
+        Ok(rooms)
+    }
+
+    /// Bytes of a room.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Gives a room to the kernel.
+    pub fn free(&mut self, room: u16) {
+        let place = &mut self.memory[usize::from(room) * self.size..][..self.size];
+        // SAFETY: the index is below the number of entries, and the kernel does not read an entry before the tail says that it is
+        // there.
+        let entry = unsafe { &mut *self.queue.as_ptr().add(usize::from(self.tail % ROOMS)) };
+        entry.set_addr(place.as_mut_ptr() as u64);
+        entry.set_len(place.len() as u32);
+        entry.set_bid(room);
+        self.tail = self.tail.wrapping_add(1);
+        // SAFETY: the queue is valid, and the kernel reads its tail in one piece.
+        let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.queue.as_ptr()).cast_mut()) };
+        tail.store(self.tail, Ordering::Release);
+    }
+
+    /// The first `size` bytes of a room that the kernel has taken for a packet.
+    pub fn packet(&self, room: u16, size: usize) -> &[u8] {
+        &self.memory[usize::from(room) * self.size..][..size]
+    }
+}
+
+impl Drop for Rooms {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout.
+        unsafe { dealloc(self.queue.as_ptr().cast(), Rooms::layout()) };
+    }
+}
