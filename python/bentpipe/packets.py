@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from . import captures
@@ -82,6 +83,7 @@ class Packet(NamedTuple):
     window: int
 
 
+_Numbers = npt.NDArray[np.int64]
 #: A packet in both runs, or in one of them.
 Pair = tuple[Packet | None, Packet | None]
 
@@ -376,21 +378,21 @@ def _compared(
     """Compares the packets of connections that are in both frames."""
     zeros = _zeros(*(int(frame["time"][0]) for frame in frames))
     of = [frame["connection"].to_numpy() for frame in frames]
-    counts = [np.bincount(one, minlength=len(names)) for one in of]
+    counts = [np.bincount(places, minlength=len(names)) for places in of]
     starts = [np.cumsum(count) - count for count in counts]
-    numbers = [np.arange(len(one)) - start[one] for one, start in zip(of, starts, strict=True)]
+    numbers = [np.arange(len(places)) - start[places] for places, start in zip(of, starts, strict=True)]
 
     # As many packets of each connection in both, so that packets of one number are in one row.
     least = np.minimum(*counts)
-    kept = [number < least[one] for one, number in zip(of, numbers, strict=True)]
+    kept = [number < least[places] for places, number in zip(of, numbers, strict=True)]
     heads = [frame.filter(pl.Series(rows)) for frame, rows in zip(frames, kept, strict=True)]
     connection, number = of[0][kept[0]], numbers[0][kept[0]]
     flags = sum(1 << bit for bit, flag in enumerate(FLAGS) if flag.lower() not in ignore)
     differ = np.zeros(len(number), bool)
     for part in _COMPARED:
         if part not in ignore:
-            a, b = (head[part] & flags if part == "flags" else head[part] for head in heads)
-            differ |= a.ne_missing(b).to_numpy()
+            one, other = (head[part] & flags if part == "flags" else head[part] for head in heads)
+            differ |= one.ne_missing(other).to_numpy()
     apart = np.abs((heads[0]["time"] - heads[1]["time"]).to_numpy() - zeros[0] + zeros[1])
     del heads
 
@@ -404,21 +406,18 @@ def _compared(
     until = _totals(frames[0].filter(pl.Series(numbers[0] < agree[of[0]])), len(names))
     totals = [_totals(frame, len(names)) for frame in frames]
 
-    def packets(side: int, place: int, first: int, end: int) -> list[Packet]:
-        length = min(end, int(counts[side][place])) - first
-        rows = frames[side].slice(int(starts[side][place]) + first, length).iter_rows(named=True)
-        return [_packet(row, number, zeros[side]) for number, row in enumerate(rows, first + 1)]
-
+    # That one run has fewer packets says less than a difference of times before.
+    at = np.where(agree < least, agree, in_time)
+    begins = np.where(at < np.maximum(*counts), np.maximum(at - context, 0), at)
+    around = [
+        _packets(frame, start, begins, np.minimum(at + context + 2, count), zero)
+        for frame, start, count, zero in zip(frames, starts, counts, zeros, strict=True)
+    ]
     found = []
     for place, name in enumerate(names):
-        # That one run has fewer packets says less than a difference of times before.
-        at = int(agree[place] if agree[place] < least[place] else in_time[place])
-        begin, end = max(0, at - context), at + context + 2
-        before, differs, pairs = list[Pair](), list[str](), list[Pair]()
-        if any(at < count[place] for count in counts):
-            before = list(zip(packets(0, place, begin, at), packets(1, place, begin, at), strict=True))
-            rest = packets(0, place, at, end), packets(1, place, at, end)
-            differs, pairs = _difference(*rest, ignore, tolerance_s)
+        before = int(at[place] - begins[place])
+        a, b = (side[place] for side in around)
+        differs, pairs = _difference(a[before:], b[before:], ignore, tolerance_s)
         found.append(
             Connection(
                 name,
@@ -426,7 +425,7 @@ def _compared(
                 in_time=int(in_time[place]),
                 apart_s=int(most[place]) / 1e9,
                 differs=differs,
-                before=before,
+                before=list(zip(a[:before], b[:before], strict=True)),
                 first=pairs[0] if pairs else None,
                 after=pairs[1 : context + 1],
                 until=until[place],
@@ -453,6 +452,17 @@ def _totals(frame: pl.DataFrame, connections: int) -> list[Totals]:
     return [Totals(*row) for row in zip(*kinds, strict=True)]
 
 
+def _packets(
+    frame: pl.DataFrame, starts: _Numbers, begins: _Numbers, ends: _Numbers, zero: int
+) -> list[list[Packet]]:
+    """Returns the packets from ``begins`` to ``ends`` of each connection, whose first one is at ``starts`` in the
+    frame."""
+    ranges = list(zip(begins.tolist(), ends.tolist(), strict=True))
+    places = [np.arange(begin, end) + start for (begin, end), start in zip(ranges, starts, strict=True)]
+    rows = frame[np.concatenate(places)].iter_rows(named=True)
+    return [[_packet(next(rows), number + 1, zero) for number in range(*one)] for one in ranges]
+
+
 def _packet(row: Mapping[str, Any], number: int, zero: int) -> Packet:
     own = {name: row[name] for name in Packet._fields if name in row} | {
         "number": number,
@@ -467,8 +477,8 @@ def _packet(row: Mapping[str, Any], number: int, zero: int) -> Packet:
 def _difference(
     a: list[Packet], b: list[Packet], ignore: Collection[str], tolerance_s: float
 ) -> tuple[list[str], list[Pair]]:
-    """Returns what the first packets of two lists differ in, and the packets of both in pairs. One list may be
-    empty."""
+    """Returns what the first packets of two lists differ in, and the packets of both in pairs; nothing if there are
+    none."""
 
     def differing(one: Packet, other: Packet) -> list[str]:
         flags = [
@@ -481,6 +491,10 @@ def _difference(
         ]
         return [word for part in parts for word in (flags if part == "flags" else [part])]
 
+    if not a and not b:
+        return [], []
+    if not a and not b:
+        return [], []
     if a and b and not differing(a[0], b[0]):
         return ["time"], list(zip_longest(a, b))
     # Whether the packet that follows is the other run's.

@@ -36,12 +36,15 @@ def print_packets(both: PacketComparison, names: tuple[str, str], flow: str | No
         if lost := [f"{_text(one)} ({count})" for one, count in only.items() if wanted(one)]:
             print_note(f"packets in {name} only: {listed(lost)}")
     connections = [one for one in both.connections if wanted(one.name)]
+    if not connections:
+        print_note("no connection has packets in both captures")
+        return
     differing = sorted((one for one in connections if one.first is not None), key=lambda one: one.first_s)
     if not differing:
-        apart = max((one.apart_s for one in connections), default=0.0)
+        apart = max(one.apart_s for one in connections)
+        several = "1 connection" if len(connections) == 1 else f"{len(connections)} connections"
         print_note(
-            f"all {sum(one.agree for one in connections)} packets of {len(connections)} connections at "
-            f"{listed(both.nodes)} agree, "
+            f"all {sum(one.agree for one in connections)} packets of {several} at {listed(both.nodes)} agree, "
             + (f"with times up to {span_text(apart)} apart" if apart else "at the same times")
         )
         return
@@ -97,7 +100,7 @@ def _sentence(one: Connection, names: tuple[str, str], tolerance_s: float) -> st
             what = f"packets {place} and {place + 1} are in another order"
         case words:
             told = [_WORDS.get(word, word) for word in words if word != "time" or one.in_time == one.agree]
-            what = f"packet {place} differs in {', '.join(told)}"
+            what = f"packet {place} differs in {', '.join(told[:-1])}{' and ' * (len(told) > 1)}{told[-1]}"
     count = f"{one.agree} packets agree" if one.agree != 1 else "1 packet agrees"
     return f"{count}, {what}" + (f"; {late}" if one.in_time < one.agree else "")
 
