@@ -42,7 +42,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Draw only this flow: throughput, RTT and window of all runs and the prediction in one figure.",
+            help="Draw only this flow: throughput, RTT and window of all runs and the prediction in one figure; "
+            "and show only its packets.",
         ),
     ] = None,
     draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures with all runs.")] = True,
@@ -55,7 +56,10 @@ def compare(
         ),
     ] = None,
     tolerance: Annotated[
-        str, typer.Option(metavar="TIME", help="Difference of the times of a packet that is not reported.")
+        str,
+        typer.Option(
+            metavar="TIME", help="Largest difference between the times of a packet that is not reported."
+        ),
     ] = "1 ms",
     ignore: Annotated[
         list[str] | None,
