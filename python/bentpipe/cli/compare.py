@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bentpipe.comparison import Comparison, NumberDifference
+    from bentpipe.packets import PacketComparison
     from bentpipe.runs import Run
 
 
@@ -41,33 +42,90 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Draw only this flow: throughput, RTT and window of all runs and the prediction in one figure.",
+            help="Draw only this flow: throughput, RTT and window of all runs and the prediction in one figure; "
+            "and show only its packets.",
         ),
     ] = None,
     draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures with all runs.")] = True,
+    packets: Annotated[
+        bool | None,
+        typer.Option(
+            "--packets/--no-packets",
+            help="Compare the captures of the runs packet by packet.",
+            show_default="if the runs have captures at the same node",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="Largest difference between the times of a packet that is not reported."
+        ),
+    ] = "1 ms",
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A part of packets that is not compared, such as window, psh, sack or ecn. Repeatable.",
+            show_default="window",
+        ),
+    ] = None,
+    context: Annotated[
+        int,
+        typer.Option(min=0, metavar="NUMBER", help="Packets to show before and after the first difference."),
+    ] = 3,
     json: Json = False,
 ) -> None:
     """Show the differences between runs.
 
-    For instance of one scenario on several clocks.
+    For instance of one scenario on several clocks. Where both have captured packets at a node (record.capture), packets
+    are compared, too: how many of each connection agree, and those around the first that differs. There 1461+1460 is a
+    segment of 1460 bytes from sequence number 1461, and > is the direction of the first packet.
     """
     from bentpipe import comparison
 
+    from .dtn.amounts import seconds_or_none
     from .output import print_json
+    from .packets import print_packets
 
+    how = {
+        "tolerance_s": seconds_or_none(tolerance, "--tolerance"),
+        "ignore": ["window"] if ignore is None else [name.lower() for name in ignore],
+        "context": context,
+    }
     pairs = [comparison.compare(a, other) for other in (b, *(more or []))]
+    captured = [None if packets is False else _packets(pair, how, wanted=bool(packets)) for pair in pairs]
     names = _names([pairs[0].a, *(pair.b for pair in pairs)])
     runs = dict(zip(names, [pairs[0].a, *(pair.b for pair in pairs)], strict=True))
     folder = out or pairs[0].b.path / "figures" / f"with-{pairs[0].a.path.resolve().name}"
     figures = _figures(runs, folder, flow) if draw else []
     if json:
-        further = {"further": [pair.as_dict() for pair in pairs[1:]]} if more else {}
-        print_json(pairs[0].as_dict() | further | {"figures": figures})
+        first, *further = (
+            pair.as_dict() | {"packets": both and both.as_dict()}
+            for pair, both in zip(pairs, captured, strict=True)
+        )
+        print_json(first | ({"further": further} if further else {}) | {"figures": figures})
         return
-    for pair, name in zip(pairs, names[1:], strict=True):
+    for pair, both, name in zip(pairs, captured, names[1:], strict=True):
         _print(pair, (names[0], name))
+        if both is not None:
+            print_packets(both, (names[0], name), flow)
     for figure in figures:
         typer.echo(f"figure   {figure}")
+
+
+def _packets(pair: Comparison, how: Mapping[str, Any], *, wanted: bool) -> PacketComparison | None:
+    """Returns the comparison of the packets; None if they were not captured such that they can be compared, unless that
+    is ``wanted``."""
+    from bentpipe.packets import FILE, UncapturedError, compare_packets
+
+    try:
+        return compare_packets(pair.a, pair.b, **how)
+    except UncapturedError as error:
+        if wanted:
+            raise
+        if any((run.path / FILE).is_file() for run in (pair.a, pair.b)):
+            typer.echo(f"warning: packets are not compared: {error}", err=True)
+        return None
 
 
 def _print(both: Comparison, names: tuple[str, str]) -> None:
