@@ -55,7 +55,7 @@ pub struct Lost {
     pub length: u32,
     /// Whether it is the first in the queue.
     pub first: bool,
-    /// Whether it was sent with PSH.
+    /// Whether it ends what the application had handed over, so that it has PSH.
     pub pushed: bool,
 }
 
@@ -91,7 +91,8 @@ impl Scoreboard {
         Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
     }
 
-    /// Records that `[start, start + length)` was sent. `begins`: it is the first segment of a burst; `pushed`: it had PSH.
+    /// Records that `[start, start + length)` was sent. `begins`: it is the first segment of a burst; `pushed`: it
+    /// ends what the application has handed over.
     #[inline]
     pub fn push(
         &mut self,

@@ -15,7 +15,7 @@ pub(super) const EVER_RESENT: u8 = 8;
 pub(super) const EXAMINED: u8 = 16;
 /// The segment is the first of a burst whose memory is counted.
 pub(super) const BEGINS: u8 = 32;
-/// The segment was sent with PSH, as all its retransmissions are.
+/// The segment ends what the application has handed over: it and all its retransmissions have PSH.
 pub(super) const PUSHED: u8 = 64;
 /// Marks that say nothing of losses.
 pub(super) const OF_BURSTS: u8 = BEGINS | PUSHED;

@@ -131,10 +131,11 @@ impl Sender {
         self.recovery.resent(now, &self.state);
         let fin = self.closed && lost.start + u64::from(lost.length) > self.end;
         let payload = lost.length - u32::from(fin);
+        let pushed = lost.pushed || self.ends_burst(lost.start, payload.into(), false);
         self.leaves(now, lost.start, payload, false);
         self.counters.sent_packets += 1;
         self.counters.retransmissions += 1;
-        Chunk::new(lost.start, payload, fin, false).with_push(lost.pushed)
+        Chunk::new(lost.start, payload, fin, false).with_push(pushed)
     }
 
     /// RFC 8985, section 7.3: new data if the receiver's window permits, whatever the congestion window, or
@@ -241,13 +242,11 @@ impl Sender {
         self.pacing.sent(now, payload, continues, &self.state);
     }
 
-    /// Whether a segment of new data is sent with PSH: one that ends what the application has handed over (RFC 9293, section
-    /// 3.9.1.2), and in Linux since 4.20 one that ends a burst of several. Linux' other pushes, at the ends of a program's calls
-    /// and of half the largest window, are left out.
+    /// Whether a segment from `start` ends a burst of several, which Linux sends with PSH since 4.20. If it is sent again alone, it has
+    /// none.
     #[inline(always)]
-    fn is_pushed(&self, payload: u64, begins: bool) -> bool {
-        let ends_burst = !begins && self.bursts.left(self.nxt, true) == payload;
-        payload > 0 && (ends_burst || self.nxt + payload == self.end)
+    fn ends_burst(&self, start: u64, payload: u64, fresh: bool) -> bool {
+        payload > 0 && self.bursts.continues(start, fresh) && self.bursts.left(start, fresh) == payload
     }
 
     #[inline(always)]
@@ -268,8 +267,11 @@ impl Sender {
         }
         let start = self.nxt;
         let begins = !self.bursts.continues(start, true);
-        let pushed = self.is_pushed(payload, begins);
-        self.scoreboard.push(now, start, length, (begins, pushed), &mut self.state);
+        // The end of what the application has handed over has PSH (RFC 9293, section 3.9.1.2), also when it is sent again. Linux' other
+        // pushes, at the ends of a program's calls and of half the largest window, are left out.
+        let ends = payload > 0 && start + payload == self.end;
+        let pushed = ends || self.ends_burst(start, payload, true);
+        self.scoreboard.push(now, start, length, (begins, ends), &mut self.state);
         self.writer.leaves(begins);
         self.recovery.sent(&self.state);
         self.nxt += u64::from(length);
