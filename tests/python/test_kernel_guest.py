@@ -122,7 +122,9 @@ def kernels() -> set[int]:
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if "/bentpipe/kernels/" in str((entry / "exe").readlink()):
+            exe = str((entry / "exe").readlink())
+            # Since Linux 6.16 programs have an executable of their own, in memory.
+            if "/bentpipe/kernels/" in exe or exe.startswith("/memfd:uml-userspace"):
                 found.add(int(entry.name))
         except OSError:
             continue

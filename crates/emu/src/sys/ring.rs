@@ -60,7 +60,7 @@ struct Watched {
     arrived: VecDeque<(u16, usize)>,
     /// Number of answers that are read with the write of a packet.
     takes: usize,
-    /// Number of packets that have come since the last such write, and such writes since that number was lowered.
+    /// Number of answers to the last such write, and such writes since the number of reads was lowered.
     answered: usize,
     written: u32,
 }
@@ -512,7 +512,7 @@ impl Ring {
                     match (result, cqueue::buffer_select(entry.flags())) {
                         (1.., Some(room)) => {
                             file.arrived.push_back((room, result as usize));
-                            file.answered += 1;
+                            file.answered += usize::from(!*marked);
                             *came_later |= *marked;
                         }
                         // No room was left, or a signal came.
