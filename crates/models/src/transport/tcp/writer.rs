@@ -10,6 +10,8 @@
 //!   again. So an open congestion window is filled whatever the buffer holds: what is written leaves at once, and the
 //!   program stops at the first packet that cannot leave. Once half of the largest window that the other end has offered
 //!   has been written since the last push, the data is pushed: everything that may leave does so, which empties the packet.
+//! - A push marks the end of the packet with PSH: where half of that window has been written, and where the program sleeps. The end of a
+//!   call (256 KiB, as in our emulated traffic) is a push, too, but the next call takes the mark back when it fills up the packet.
 //!
 //! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
 //! lets it grow to twice the congestion window. Segments that Linux splits from their burst to retransmit them take no more
@@ -19,9 +21,13 @@
 
 use super::borders::Borders;
 use super::bursts;
+use std::collections::VecDeque;
 
 /// Memory of a prepared packet besides its payload.
 pub const OVERHEAD: u64 = 960;
+
+/// Bytes that the program writes with one call.
+const CALL: u64 = 256 << 10;
 
 /// The writing program of one connection.
 #[derive(Clone, Debug)]
@@ -38,6 +44,9 @@ pub struct Writer {
     /// End of the data in the buffer at the last push, and whether that push is still emptying the packet.
     pushed: u64,
     pushes: bool,
+    /// The same where ends of calls count as pushes, for the marks alone, and the ends of the unsent packets that have PSH.
+    marked: u64,
+    marks: VecDeque<u64>,
     /// Where the packets of the unsent data end.
     borders: Borders,
     /// Number of bursts that are outstanding.
@@ -59,6 +68,8 @@ impl Writer {
             written,
             pushed: 1,
             pushes: false,
+            marked: 1,
+            marks: VecDeque::new(),
             borders: Borders::default(),
             bursts: 0,
             sleeps: false,
@@ -93,6 +104,50 @@ impl Writer {
         self.borders.end_of(nxt)
     }
 
+    /// Whether the packet that ends at `end`, up to which everything leaves, has been marked with PSH.
+    #[inline]
+    pub fn marks(&mut self, end: u64) -> bool {
+        while let Some(mark) = self.marks.front().copied().filter(|mark| *mark <= end) {
+            self.marks.pop_front();
+            if mark == end {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Writes until `end`, where the last packet ends. What is not a packet yet begins at `begin`, and packets have `size` bytes.
+    fn write(&mut self, begin: u64, end: u64, size: u64) {
+        // The last packet of before grows, with its mark.
+        if self.written > begin && self.marks.back() == Some(&self.written) {
+            *self.marks.back_mut().expect("it was looked at") = end;
+        }
+        let mut from = self.written;
+        let mut border = begin;
+        while from < end {
+            border = border.saturating_add(size).min(end);
+            // Ends of calls; nothing is written before position 1.
+            let called = (border - 1) / CALL * CALL + 1;
+            let calls = called > from;
+            if calls {
+                self.marked = called;
+            } else if border > self.marked + self.half_window {
+                self.marked = border;
+            }
+            if self.marked == border {
+                self.mark(border);
+            }
+            from = border;
+        }
+        self.written = end;
+    }
+
+    fn mark(&mut self, border: u64) {
+        if self.marks.back() != Some(&border) {
+            self.marks.push_back(border);
+        }
+    }
+
     /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at `end`.
     #[inline(always)]
     pub fn fill_up(&mut self, una: u64, nxt: u64, end: u64) {
@@ -110,15 +165,16 @@ impl Writer {
         self.pushes = false;
         if empty && self.held(una, nxt) >= self.memory {
             self.sleeps = true;
-            self.pushed = self.written;
+            (self.pushed, self.marked) = (self.written, self.written);
             return;
         }
-        self.written = nxt.saturating_add(self.packet).min(end);
-        if self.written > self.pushed + self.half_window {
-            self.pushed = self.written;
+        let to = nxt.saturating_add(self.packet).min(end);
+        if to > self.pushed + self.half_window {
+            self.pushed = to;
             self.pushes = true;
         }
-        self.borders.grown(nxt, self.written);
+        self.write(nxt, to, self.packet);
+        self.borders.grown(nxt, to);
     }
 
     /// Writes what the buffer holds, when nothing more can leave.
@@ -131,17 +187,18 @@ impl Writer {
             // The packet that has begun to leave.
             let filled = nxt.saturating_add(self.packet).min(end);
             if filled > self.written {
-                self.written = filled;
+                self.write(nxt, filled, self.packet);
                 self.borders.grown(nxt, filled);
             }
         }
         let room = self.memory.saturating_sub(self.held(una, nxt));
         let packets = room.div_ceil(self.packet + OVERHEAD);
         let begin = self.written;
-        self.written = begin.saturating_add(packets * self.packet).min(end);
+        self.write(begin, begin.saturating_add(packets * self.packet).min(end), self.packet);
         self.borders.added(begin, self.written, self.packet);
         self.sleeps = self.written < end;
-        self.pushed = self.written;
+        self.mark(self.written);
+        (self.pushed, self.marked) = (self.written, self.written);
         self.pushes = false;
     }
 
@@ -160,6 +217,7 @@ impl Writer {
     pub fn forget(&mut self, end: u64) {
         if self.memory != u64::MAX {
             self.written = self.written.min(end);
+            self.marks.clear();
             self.borders.forget(self.written);
             self.sleeps = false;
         }
@@ -266,6 +324,20 @@ mod tests {
             assert!((most..most + 200_000).contains(&nxt), "{nxt}");
             assert!(writer.held(1, nxt) > most / 3 * 4 - 100_000);
         }
+    }
+
+    /// By captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes, these are
+    /// the segments 54, 98, 142 and then 208, 252, 296 and 340, each the end of a second packet of 22, where a call of 256 KiB ends after 179.6 and 359.1.
+    #[test]
+    fn every_half_window_is_pushed_and_calls_begin_anew() {
+        let mut writer = writer(65_535);
+        // Ten segments have left, and were pushed, before the buffer is filled.
+        let nxt = 1 + 10 * SEGMENT;
+        writer.write(1, nxt, 10 * SEGMENT);
+        writer.marked = nxt;
+        writer.fill(1, nxt, 1 + 400 * SEGMENT);
+        let ends: Vec<u64> = (1..=340).filter(|segment| writer.marks(1 + segment * SEGMENT)).collect();
+        assert_eq!(ends, [54, 98, 142, 208, 252, 296, 340]);
     }
 
     #[test]

@@ -267,9 +267,11 @@ impl Sender {
         }
         let start = self.nxt;
         let begins = !self.bursts.continues(start, true);
-        // The end of what the application has handed over has PSH (RFC 9293, section 3.9.1.2), also when it is sent again. Linux' other
-        // pushes, at the ends of a program's calls and of half the largest window, are left out.
-        let ends = payload > 0 && start + payload == self.end;
+        // The end of what the application has handed over has PSH (RFC 9293, section 3.9.1.2), and what the writer has pushed, also when it
+        // is sent again. A burst that goes on takes the mark to its end.
+        let goes_on = self.bursts.left(start, true) > payload;
+        let ends =
+            payload > 0 && ((self.writer.marks(start + payload) && !goes_on) || start + payload == self.end);
         let pushed = ends || self.ends_burst(start, payload, true);
         self.scoreboard.push(now, start, length, (begins, ends), &mut self.state);
         self.writer.leaves(begins);
