@@ -534,19 +534,16 @@ impl Bridge {
                     continue;
                 }
                 ring.write(number, buffer, packet.size as usize)?;
-                match (look, &mut self.observer) {
-                    (Look::AtHost(question), Some(observer)) => {
-                        let answer = match question {
-                            Some(Question { socket, bytes }) => ring.flush_and_ask(socket, &bytes)?,
-                            None => {
-                                ring.flush()?;
-                                None
-                            }
-                        };
-                        observer.got(&mut self.network, node, packet.flow, now, answer);
-                        self.will_answer(number);
-                    }
-                    _ => {}
+                if let (Look::AtHost(question), Some(observer)) = (look, &mut self.observer) {
+                    let answer = match question {
+                        Some(Question { socket, bytes }) => ring.flush_and_ask(socket, &bytes)?,
+                        None => {
+                            ring.flush()?;
+                            None
+                        }
+                    };
+                    observer.got(&mut self.network, node, packet.flow, now, answer);
+                    self.will_answer(number);
                 }
                 continue;
             }
