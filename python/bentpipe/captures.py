@@ -164,7 +164,7 @@ def _options(
     """Returns the scale of windows and the edges of SACK blocks that the options between ``at`` and ``ends`` have."""
     import polars as pl
 
-    # Where the values of both begin, 0 for nowhere, and how many SACK blocks there are.
+    # The places at which the values of both options begin, 0 without the option, and the number of SACK blocks.
     scales, sacks, counts = (np.zeros(len(at), np.int64) for _ in range(3))
     rows = np.flatnonzero(at < ends)
     while rows.size:

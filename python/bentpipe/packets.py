@@ -31,7 +31,15 @@ FILE: Final = "packets.pcapng"
 
 #: The compared parts of packets, in the order in which differences are named. Flags are named one by one.
 _COMPARED: Final = (
-    *("direction", "flags", "sequence", "payload", "acknowledgment", "sack", "dscp", "ecn", "window"),
+    "direction",
+    "flags",
+    "sequence",
+    "payload",
+    "acknowledgment",
+    "sack",
+    "dscp",
+    "ecn",
+    "window",
 )
 #: What can be left out of the comparison: parts of packets, and single flags.
 IGNORABLE: Final = (*_COMPARED[1:], *(name.lower() for name in FLAGS))
@@ -491,8 +499,6 @@ def _difference(
         ]
         return [word for part in parts for word in (flags if part == "flags" else [part])]
 
-    if not a and not b:
-        return [], []
     if not a and not b:
         return [], []
     if a and b and not differing(a[0], b[0]):

@@ -12,7 +12,7 @@ use crate::port::Port;
 use crate::streams;
 use crate::wait::Wait;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{FlowId, Span, Time};
+use bentpipe_core::{Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
 use bentpipe_models::queue::drop_tail::FULL;
@@ -24,13 +24,14 @@ use std::os::fd::AsFd;
 use std::sync::{mpsc, Arc};
 use std::time::Duration;
 
+mod put_off;
+
+use put_off::PutOff;
+
 /// Packets taken from one port before the others get their turn.
 const TURN: usize = 64;
 /// Longest packet of the network layer.
 const LONGEST: usize = 65_536;
-/// Nanoseconds before the end of a run at which answers are put off no longer, so that they are taken before anybody ends. A clock in
-/// virtual time has steps of 256 ns.
-const BEFORE_END: u64 = 1024;
 /// Number of the event that requests have arrived.
 const REQUEST: u64 = u64::MAX - 1;
 
@@ -80,18 +81,6 @@ impl Attachment {
             remaining: Lateness::default(),
         }
     }
-}
-
-/// A packet whose answers the host may keep until the engine's thread wakes for another reason, in virtual time. They are then taken at
-/// the packet's own time, so that only one system call is made for it ([0152](../../../docs/decisions/0152-put-off-answers.md)).
-struct PutOff {
-    number: usize,
-    flow: FlowId,
-    /// When the host got it, and when its answers can reach another host at the earliest.
-    at: Time,
-    until: Time,
-    /// The observer waits for the answer to its question.
-    asked: bool,
 }
 
 /// The engine, its hosts, and the clock between them.
@@ -270,10 +259,7 @@ impl Bridge {
             if self.stopping {
                 return Ok(());
             }
-            let until = self.put_off.as_ref().map(|put_off| match end {
-                Some(end) => put_off.until.min(Time::from_nanos(end.as_nanos().saturating_sub(BEFORE_END))),
-                None => put_off.until,
-            });
+            let until = self.put_off.as_ref().map(|put_off| put_off.until(end));
             let next = [self.network.next_wake(), end, until].into_iter().flatten().min();
             let ready = self.wait.wait(&self.clock, now, next)?;
             self.take_written(now);
@@ -356,40 +342,6 @@ impl Bridge {
             self.take_in(number)?;
         }
         Ok(())
-    }
-
-    /// Takes what a host has answered to the packet for which that was put off. The network has done nothing since.
-    fn take_put_off(&mut self) -> io::Result<()> {
-        let Some(PutOff { number, at, .. }) = self.told_put_off() else { return Ok(()) };
-        loop {
-            let Some(ring) = self.wait.ring() else { return Ok(()) };
-            let Some(size) = ring.read_answer(&mut self.inbox) else { return Ok(()) };
-            self.readings.add(Span::ZERO);
-            self.enter(number, at, size)?;
-        }
-    }
-
-    /// Does not put off the answers to a packet after all, since another one leaves at the same moment.
-    fn put_off_no_longer(&mut self) -> io::Result<()> {
-        if let (Some(_), Some(ring)) = (&self.put_off, self.wait.ring()) {
-            ring.flush()?;
-        }
-        if let (Some(PutOff { number, .. }), Some(ring)) = (self.told_put_off(), self.wait.ring()) {
-            ring.return_answers(number);
-            self.will_answer(number);
-        }
-        Ok(())
-    }
-
-    /// Tells the observer of the packet whose answers were put off, and returns it.
-    fn told_put_off(&mut self) -> Option<PutOff> {
-        let put_off = self.put_off.take()?;
-        if let Some(observer) = self.observer.as_mut().filter(|_| put_off.asked) {
-            let node = self.attachments[put_off.number].host.node;
-            let answer = self.wait.ring().and_then(|ring| ring.take_answer());
-            observer.got(&mut self.network, node, put_off.flow, put_off.at, answer);
-        }
-        Some(put_off)
     }
 
     /// Takes the packets that a host has sent.
@@ -514,24 +466,27 @@ impl Bridge {
                     Some(observer) => observer.looks(node, packet.flow, bytes),
                     None => Look::Nothing,
                 };
-                // A program that hears of the end of a connection acts on what the observer has seen of it until then.
-                let alone = !self.network.out().is_any_leaving()
-                    && !frame::begins_or_ends(&buffer[..packet.size as usize]);
-                let least = self.network.least_delay(&self.attachments[number].host.stages);
                 let question = match look {
-                    Look::AtHost(Some(question)) => Some(Some(question)),
+                    Look::AtHost(question) => question,
                     Look::Discard(socket) => {
                         ring.discard(socket);
-                        Some(None)
+                        None
                     }
-                    _ => None,
+                    Look::Nothing => None,
                 };
-                if let Some(question) = question.filter(|_| alone && least > Span::ZERO) {
-                    let (flow, until, asked) = (packet.flow, now + least, question.is_some());
-                    let question = question.as_ref().map(|question| (question.socket, &question.bytes[..]));
-                    ring.write_and_put_off(number, buffer, packet.size as usize, question)?;
-                    self.put_off = Some(PutOff { number, flow, at: now, until, asked });
-                    continue;
+                if question.is_some() || matches!(look, Look::Discard(_)) {
+                    let least = self.network.least_delay(&self.attachments[number].host.stages);
+                    let packet_alone = !self.network.out().is_any_leaving();
+                    // A program that hears of the end of a connection acts on what the observer has seen of it until then.
+                    let ends = frame::begins_or_ends(&buffer[..packet.size as usize]);
+                    if packet_alone && !ends && least > Span::ZERO {
+                        let (flow, asked) = (packet.flow, question.is_some());
+                        let question =
+                            question.as_ref().map(|question| (question.socket, &question.bytes[..]));
+                        ring.write_and_put_off(number, buffer, packet.size as usize, question)?;
+                        self.put_off = Some(PutOff { number, flow, at: now, latest: now + least, asked });
+                        continue;
+                    }
                 }
                 ring.write(number, buffer, packet.size as usize)?;
                 if let (Look::AtHost(question), Some(observer)) = (look, &mut self.observer) {

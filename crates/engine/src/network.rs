@@ -263,8 +263,8 @@ impl Network {
         could
     }
 
-    /// The least time that a packet spends in any of these stages which enters them before the network's next wake; zero if there are
-    /// none. See [`Stage::least_delay`](bentpipe_models::Stage::least_delay).
+    /// Returns a lower bound of the time that a packet spends in any of these stages, for packets that enter before the network's next wake
+    /// ([`Stage::least_delay`](bentpipe_models::Stage::least_delay)). It is zero without stages.
     pub fn least_delay(&self, stages: &[StageId]) -> Span {
         let delay = |stage: &StageId| match &self.places[stage.0 as usize] {
             Place::Stage(stage) => stage.least_delay(),

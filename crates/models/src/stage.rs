@@ -42,8 +42,8 @@ pub trait Stage: Send {
         Span::ZERO
     }
 
-    /// The least time that any packet spends in the stage which enters it before the stage's next wake. Only a lower bound is needed;
-    /// zero says nothing.
+    /// Returns a lower bound of the time that a packet spends in the stage, for packets that enter it before the stage's next wake.
+    /// Zero, the default, is always right.
     fn least_delay(&self) -> Span {
         Span::ZERO
     }

@@ -95,11 +95,17 @@ def use(
     version: Annotated[
         str, typer.Argument(help="The version, or its first numbers, such as 6.12.", show_default=False)
     ],
+    json: Json = False,
 ) -> None:
     """Choose one of several kernels for all runs to come."""
     from bentpipe.guest.store import use as choose
 
+    from .output import print_json
+
     kernel = choose(version)
+    if json:
+        print_json(kernel.as_dict())
+        return
     typer.echo(f"used     Linux {kernel.version}, {kernel.folder}")
 
 

@@ -55,6 +55,7 @@ def build(
         source.need_tools()
         found = source.find(folder / "package", Path(file) if file else None)
         if kernel := store.fitting(package=found.package):
+            shutil.rmtree(folder / "package", ignore_errors=True)
             return kernel
         work = folder / f"unfinished-{how.hash}"
         tree = _unpacked(found, work, tell)

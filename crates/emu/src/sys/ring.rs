@@ -35,12 +35,12 @@ const ASK: u64 = 8;
 const ANSWER: u64 = 9;
 /// What a host has answered to a packet is read, if it has.
 const TAKE: u64 = 10;
-/// Reading ends before that.
+/// Reading from a file ends, since the answers to the next packet there are put off. Told only if there was nothing to end.
 const CANCEL: u64 = 11;
 
 /// Answers of a host that are read at most with the write that they answer. Further ones end the wait.
 const TAKES: usize = 8;
-/// Writes after which one answer less is expected than most of them had.
+/// Number of writes after which one answer less is read with each write, until one has more again.
 const LOWERED: u32 = 32;
 
 /// Bytes that one entry discards at most.

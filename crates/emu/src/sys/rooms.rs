@@ -49,7 +49,7 @@ impl Rooms {
         Ok(rooms)
     }
 
-    /// Bytes of a room.
+    /// Returns the bytes that each room holds.
     pub fn size(&self) -> usize {
         self.size
     }

@@ -242,8 +242,8 @@ impl Sender {
         self.pacing.sent(now, payload, continues, &self.state);
     }
 
-    /// Whether a segment from `start` ends a burst of several, which Linux sends with PSH since 4.20. If it is sent again alone, it has
-    /// none.
+    /// Whether a segment from `start` ends a burst of several segments. Since version 4.20 Linux sends such a segment with PSH, and
+    /// without PSH when it resends the segment alone.
     #[inline(always)]
     fn ends_burst(&self, start: u64, payload: u64, fresh: bool) -> bool {
         payload > 0 && self.bursts.continues(start, fresh) && self.bursts.left(start, fresh) == payload
@@ -268,7 +268,7 @@ impl Sender {
         let start = self.nxt;
         let begins = !self.bursts.continues(start, true);
         // The end of what the application has handed over has PSH (RFC 9293, section 3.9.1.2), and what the writer has pushed, also when it
-        // is sent again. A burst that goes on takes the mark to its end.
+        // is resent. If the burst continues beyond it, the end of the burst has the PSH.
         let goes_on = self.bursts.left(start, true) > payload;
         let ends =
             payload > 0 && ((self.writer.marks(start + payload) && !goes_on) || start + payload == self.end);
