@@ -95,6 +95,16 @@ impl DelayedAck {
         self.quick = self.quick.max(self.quick_start.min((room / 2).max(2) as u32)).min(self.quick_start);
     }
 
+    /// Makes the next acknowledgments quick because the sender has resent what had arrived, or the path is congested. The connection is
+    /// not interactive then, until data is answered again.
+    pub fn repair(&mut self, room: u64) {
+        self.hurry(room);
+        self.interactive = false;
+        if self.adapts() {
+            self.delay = self.least;
+        }
+    }
+
     /// Whether an acknowledgment must be sent without delay.
     #[inline]
     pub fn is_quick(&self) -> bool {

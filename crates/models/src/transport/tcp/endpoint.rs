@@ -273,9 +273,14 @@ impl Endpoint {
         Some(self.lines.len() - 1)
     }
 
-    /// After any event of a connection: informs the application, sends what may be sent, writes the trace.
+    /// After any event of a connection: sends an acknowledgment that does not wait for the application, informs the application, sends
+    /// what may be sent, writes the trace.
     #[inline]
     fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
+        let line = &mut self.lines[at];
+        if let Some(segment) = line.connection.first_segment(now) {
+            emit(now, line, (&self.site, &mut self.number), segment, out);
+        }
         while let Some(event) = self.lines[at].connection.next_event() {
             self.tell(now, at, event, arrived, out);
         }

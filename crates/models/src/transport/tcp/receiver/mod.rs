@@ -6,6 +6,8 @@
 //!   segments, counted as in Linux (more than one largest segment's bytes not acknowledged), or after a
 //!   time-out ([`super::delayed_ack`]); at once for data that is out of order, duplicate, or fills a hole,
 //!   and for a FIN.
+//! - An acknowledgment that data makes due at once leaves before the application learns of the data, so it does not travel with the
+//!   application's answer. That of a FIN does.
 //! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the acknowledgment, the
 //!   others are the most recently changed. A duplicate acknowledgment carries no data, by which senders
 //!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
@@ -54,6 +56,8 @@ enum Due {
     Compressed,
     /// Now, with data or without.
     Now,
+    /// Now, with data that waits or without, before the application is told of what has arrived.
+    First,
     /// Now, without data, so that the sender sees a duplicate or the holes.
     Alone,
 }
@@ -261,7 +265,7 @@ impl Receiver {
         let before = self.next;
         self.next = end;
         if self.held.is_empty() {
-            self.acknowledge_in_order(now, path, pushed);
+            self.acknowledge_in_order(now, path, pushed, fin);
         } else {
             if let Some((from, to)) = self.held.iter().next().filter(|(from, _)| *from < end) {
                 self.twice = self.twice.or(Some((from, to.min(end))));
@@ -270,7 +274,7 @@ impl Receiver {
                 self.next = self.next.max(end);
             }
             self.forget_blocks();
-            self.due = if self.held.is_empty() { Due::Now } else { Due::Alone };
+            self.due = if self.held.is_empty() { Due::First } else { Due::Alone };
         }
         if self.sizing.is_some() {
             self.grow(now, path);
@@ -282,9 +286,9 @@ impl Receiver {
         Arrival { delivered: self.next - before - u64::from(finished), finished }
     }
 
-    /// Makes the next acknowledgments quick.
+    /// Makes the next acknowledgments quick, also of an interactive connection.
     pub fn hurry(&mut self) {
-        self.delayed.hurry(self.window / self.largest);
+        self.delayed.repair(self.window / self.largest);
     }
 
     /// Answers a segment of which nothing is new; it may be a spurious retransmission.
@@ -305,6 +309,12 @@ impl Receiver {
     #[inline]
     pub fn must_acknowledge_alone(&self) -> bool {
         self.due == Due::Alone
+    }
+
+    /// Whether an acknowledgment is due before the application is told of what has arrived.
+    #[inline]
+    pub fn must_acknowledge_first(&self) -> bool {
+        self.due >= Due::First
     }
 
     /// Whether an acknowledgment is due now.
@@ -361,12 +371,12 @@ impl Receiver {
     }
 
     #[inline]
-    fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool) {
-        if self.delayed.is_quick()
-            || (pushed && self.delayed.hears_push())
+    fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool, fin: bool) {
+        // With a FIN the application is expected to answer, by its own.
+        if (!fin && (self.delayed.is_quick() || (pushed && self.delayed.hears_push())))
             || self.next - self.acknowledged > self.largest * self.unacknowledged
         {
-            self.due = self.due.max(Due::Now);
+            self.due = self.due.max(Due::First);
         } else if self.due == Due::Nothing {
             self.due = Due::Later;
             self.delayed.start(now, path);
