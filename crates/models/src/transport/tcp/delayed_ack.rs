@@ -35,7 +35,7 @@ pub(super) struct DelayedAck {
     delay: Span,
     /// Number of acknowledgments to be sent at once.
     quick: u32,
-    /// When data last arrived.
+    /// When data last arrived in order.
     last: Time,
     interactive: bool,
     timer: Timer,
@@ -57,16 +57,19 @@ impl DelayedAck {
         }
     }
 
-    /// Handles arriving data, by which the window grows or not. `room`: full segments that the window holds.
+    /// Handles data that has arrived in order. `room`: full segments that the window holds.
     #[inline]
-    pub fn arrived(&mut self, now: Time, path: &Estimator, grows: bool, room: u64) {
+    pub fn arrived(&mut self, now: Time, path: &Estimator, room: u64) {
         if self.adapts() {
             self.adapt(now, path, room);
         }
-        if grows {
-            self.quick |= 1;
-        }
         self.last = now;
+    }
+
+    /// Makes the next acknowledgment quick, as the window has grown.
+    #[inline]
+    pub fn grown(&mut self) {
+        self.quick |= 1;
     }
 
     #[inline]

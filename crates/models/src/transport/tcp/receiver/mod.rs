@@ -246,7 +246,9 @@ impl Receiver {
         if grows {
             self.widen(payload);
         }
-        self.delayed.arrived(now, path, grows, self.window / self.largest);
+        if grows {
+            self.delayed.grown();
+        }
         let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
         if start > self.next {
             self.hold(now, path, start, end);
@@ -260,6 +262,9 @@ impl Receiver {
         }
         if start < self.next {
             self.twice = Some((start, self.next));
+        }
+        if payload > 0 {
+            self.delayed.arrived(now, path, self.window / self.largest);
         }
         self.alike = 0;
         let before = self.next;
