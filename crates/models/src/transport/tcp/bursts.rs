@@ -5,7 +5,7 @@
 //!   tcp_min_tso_segs; one where a congestion control that sets the rate itself paces below 1.2 Mbit/s, as
 //!   BBR) and at most 64 KB. Up to a few milliseconds of round-trip time it is larger, by 64 KB halved for
 //!   each 512 us of the smallest round-trip time (sysctl tcp_tso_rtt_log, 9). A burst is at most half of the
-//!   window. Without pacing the rate is that with which the window would be paced ([`super::pacing`]).
+//!   window. Without pacing the rate is that with which the window of the last acknowledgment would be paced ([`super::pacing`]).
 //! - Less than a full burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after TSO
 //!   autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
 //!   tcp_tso_win_divisor, 3), unless something makes it worth sending: a recovery is in progress, nothing was
@@ -288,11 +288,13 @@ mod tests {
     }
 
     #[test]
-    fn without_pacing_the_rate_is_that_of_the_window() {
-        let (bursts, pacing, mut state, _) = sending(30, 2);
+    fn without_pacing_the_rate_is_that_of_the_window_at_the_last_acknowledgment() {
+        let (bursts, mut pacing, mut state, _) = sending(30, 2);
         // 1.2 windows in 100 ms, a 102.4th of which are three segments from 256 on.
         for (cwnd, expected) in [(30, 2), (255, 2), (256, 3), (10_000, 45)] {
             (state.snd_cwnd, state.snd_ssthresh) = (cwnd, cwnd);
+            pacing.follow_window(&mut state);
+            state.snd_cwnd = 10;
             assert_eq!(bursts.segments(&pacing, &state), expected, "{cwnd}");
         }
     }
@@ -301,9 +303,10 @@ mod tests {
     fn less_than_a_burst_waits_for_the_next_acknowledgment() {
         let now = at(100_000);
         let waits = |change: &dyn Fn(&mut Bursts, &mut State, &mut Room)| {
-            let (mut bursts, pacing, mut state, mut room) = sending(30, 1);
+            let (mut bursts, mut pacing, mut state, mut room) = sending(30, 1);
             bursts.last = now;
             change(&mut bursts, &mut state, &mut room);
+            pacing.follow_window(&mut state);
             bursts.plan(now, &room, &pacing, &state) == Plan::WaitsForCongestionWindow
         };
         assert!(waits(&|_, _, _| ()));
@@ -344,8 +347,9 @@ mod tests {
 
     #[test]
     fn a_packet_takes_from_the_next_what_it_lacks_for_a_burst() {
-        let (mut bursts, pacing, mut state, mut room) = sending(600, 100);
+        let (mut bursts, mut pacing, mut state, mut room) = sending(600, 100);
         state.srtt_us = 8 * 50_000;
+        pacing.follow_window(&mut state);
         for (packet, free, expected) in [(45, 100, 14), (5, 100, 14), (5, 7, 7), (1, 1, 1)] {
             state.packets_out = state.snd_cwnd - free;
             room.packet = packet * SIZE;

@@ -66,10 +66,10 @@ impl DelayedAck {
         self.last = now;
     }
 
-    /// Makes the next acknowledgment quick, as the window has grown.
+    /// Makes the next acknowledgment quick if the window has grown.
     #[inline]
-    pub fn grown(&mut self) {
-        self.quick |= 1;
+    pub fn follow_window(&mut self, grows: bool) {
+        self.quick |= u32::from(grows);
     }
 
     #[inline]

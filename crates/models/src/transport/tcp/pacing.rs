@@ -8,8 +8,8 @@
 //!
 //! rate = ratio max(cwnd, packets_out) MSS / SRTT
 //!
-//! with a ratio of 200 % while cwnd < ssthresh / 2, which lets the window double in a round trip, and 120 %
-//! above (the border is that of Linux' commit "tcp: refine pacing rate determination", 2015).
+//! The next acknowledgment sets it again; until then it stays, although the window may change, as after a pause. The ratio is 200 %
+//! while cwnd < ssthresh / 2, which lets the window double in a round trip, and 120 % above (the border is that of Linux' commit "tcp: refine pacing rate determination", 2015).
 //!
 //! When segments leave (Linux' internal pacing, commit "tcp: optimize tcp internal pacing" and its
 //! successors, 2018): a segment sent at t lets the next one leave at t + payload / rate. The first ten are
@@ -47,6 +47,8 @@ pub struct Pacing {
     sent: u32,
     slow_start_percent: u64,
     avoidance_percent: u64,
+    /// The numerator and the denominator of the rate that followed from the window at the last acknowledgment, in segments.
+    by_window: (u64, u32),
     /// Payload, rate and time of the last segment: most segments equal the previous one, and division is
     /// slow.
     last: (u32, u64, u64),
@@ -62,6 +64,7 @@ impl Pacing {
             sent: 0,
             slow_start_percent,
             avoidance_percent,
+            by_window: (0, 0),
             last: (0, 1, 0),
         }
     }
@@ -100,7 +103,8 @@ impl Pacing {
 
     /// Sets the rate after an acknowledgment, for a congestion control that sets none.
     #[inline]
-    pub fn follow_window(&self, state: &mut State) {
+    pub fn follow_window(&mut self, state: &mut State) {
+        self.by_window = (self.window_in_eighths(state), state.srtt_us);
         if state.sk_pacing_status != PACING_NONE && state.srtt_us != 0 {
             state.sk_pacing_rate = self.window_rate(state).min(state.sk_max_pacing_rate);
         }
@@ -111,7 +115,7 @@ impl Pacing {
     pub fn rate(&self, state: &State) -> u64 {
         if state.sk_pacing_status != PACING_NONE {
             state.sk_pacing_rate
-        } else if state.srtt_us == 0 {
+        } else if self.by_window.1 == 0 {
             u64::MAX
         } else {
             self.window_rate(state)
@@ -124,13 +128,13 @@ impl Pacing {
         if state.sk_pacing_status != PACING_NONE {
             state.sk_pacing_rate < u64::from(segments) * u64::from(state.mss_cache) * 1024
         } else {
-            self.window_in_eighths(state) < u64::from(segments) * 1024 * u64::from(state.srtt_us)
+            self.by_window.0 < u64::from(segments) * 1024 * u64::from(self.by_window.1)
         }
     }
 
     fn window_rate(&self, state: &State) -> u64 {
-        let window = u64::from(state.mss_cache).saturating_mul(self.window_in_eighths(state));
-        window / u64::from(state.srtt_us)
+        let window = u64::from(state.mss_cache).saturating_mul(self.by_window.0);
+        window / u64::from(self.by_window.1)
     }
 
     /// The segments that the ratio lets leave in a round-trip time, times the unit of `srtt_us` in a second.
@@ -231,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_rate_follows_the_window_at_twice_or_at_1_2_times_its_speed() {
-        let (pacing, mut state) = paced(0);
+        let (mut pacing, mut state) = paced(0);
         // 100 segments of 1000 bytes in 500 ms are 200 kB/s.
         (state.mss_cache, state.snd_cwnd, state.srtt_us) = (1000, 100, 500_000 * 8);
         for (ssthresh, packets_out, rate) in [

@@ -242,19 +242,18 @@ impl Receiver {
         // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
         // 2), so Linux does not let it grow.
         let in_order = start <= self.next || self.sack;
-        let grows = (self.closed > 0 || self.sizing_grows()) && payload >= GROWS && in_order;
+        let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
+        let new = end > self.next;
+        let grows = (self.closed > 0 || self.sizing_grows()) && payload >= GROWS && in_order && new;
         if grows {
             self.widen(payload);
         }
-        if grows {
-            self.delayed.grown();
-        }
-        let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
         if start > self.next {
+            self.delayed.follow_window(grows);
             self.hold(now, path, start, end);
             return Arrival::default();
         }
-        if end <= self.next {
+        if !new {
             self.due = Due::Alone;
             self.twice = Some((start, end));
             self.hurry();
@@ -265,6 +264,7 @@ impl Receiver {
         }
         if payload > 0 {
             self.delayed.arrived(now, path, self.window / self.largest);
+            self.delayed.follow_window(grows);
         }
         self.alike = 0;
         let before = self.next;
