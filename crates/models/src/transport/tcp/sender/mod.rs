@@ -105,8 +105,6 @@ pub struct Sender {
     end: u64,
     /// Whether the application has closed: a FIN follows at `end`.
     closed: bool,
-    /// Whether the FIN leaves with the last data, which had not left when the application closed.
-    fin_joins: bool,
     /// First position beyond the receive window.
     edge: u64,
     window: u32,
@@ -211,7 +209,6 @@ impl Sender {
             nxt: 1,
             end: 1,
             closed: false,
-            fin_joins: false,
             edge: 1,
             window: 0,
             largest_window: 0,

@@ -159,30 +159,11 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn next_new(&mut self, now: Time) -> Option<Chunk> {
-        let chunk = self.next_of_written(now);
-        if chunk.is_some() || !self.closed {
-            return chunk;
-        }
-        self.next_closed(now)
-    }
-
-    /// The application closes after its last write, with which all has left that may leave. If the end has not, the FIN joins it.
-    #[inline(never)]
-    fn next_closed(&mut self, now: Time) -> Option<Chunk> {
-        if self.fin_joins || self.nxt >= self.end || self.writer.written(self.end) < self.end {
-            return None;
-        }
-        self.fin_joins = true;
-        self.next_of_written(now)
-    }
-
-    #[inline(always)]
-    fn next_of_written(&mut self, now: Time) -> Option<Chunk> {
         self.writer.fill_up(self.una, self.nxt, self.end);
         let written = self.writer.written(self.end);
         let available = written.saturating_sub(self.nxt);
-        let fin_alone = self.closed && self.nxt == self.end;
-        if available == 0 && !fin_alone {
+        let fin_wanted = self.closed && written == self.end && self.nxt <= self.end;
+        if available == 0 && !fin_wanted {
             return None;
         }
         if self.scoreboard.is_empty() {
@@ -201,7 +182,7 @@ impl Sender {
         let usable = self.edge.saturating_sub(self.nxt);
         let buffered = self.una.saturating_add(self.buffer).saturating_sub(self.nxt);
         let mut payload = available.min(size).min(usable).min(buffered);
-        let small = payload < size && !fin_alone && !self.fin_joins;
+        let small = payload < size && !fin_wanted;
         let left = self.bursts.left(self.nxt, true).min(payload);
         let held = self.nagle.holds(self.una, self.nxt);
         if left == size || (left > 0 && !held) {
@@ -271,7 +252,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn send_new(&mut self, now: Time, payload: u64) -> Chunk {
         self.overriding = false;
-        let fin = self.closed && self.nxt + payload == self.end && (self.fin_joins || payload == 0);
+        let fin = self.closed && self.nxt <= self.end && self.nxt + payload == self.end;
         let length = payload as u32 + u32::from(fin);
         if in_flight(&self.state) == 0 {
             self.stamp(now);
