@@ -119,6 +119,12 @@ impl Usage {
         self.fresh = true;
     }
 
+    /// Records that data was resent at `now`: the connection is not idle.
+    #[inline]
+    pub fn resent(&mut self, now: Time) {
+        self.last = now;
+    }
+
     /// After sending (Linux' `tcp_cwnd_validate`). `idle`: the application has nothing more to send.
     #[inline]
     pub fn validate(

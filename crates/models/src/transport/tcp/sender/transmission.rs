@@ -129,6 +129,7 @@ impl Sender {
             self.rate.resent(lost.number, &self.state);
         }
         self.recovery.resent(now, &self.state);
+        self.usage.resent(now);
         let fin = self.closed && lost.start + u64::from(lost.length) > self.end;
         let payload = lost.length - u32::from(fin);
         let pushed = lost.pushed || self.ends_burst(lost.start, payload.into(), false);
