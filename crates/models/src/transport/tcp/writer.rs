@@ -11,7 +11,7 @@
 //!   program stops at the first packet that cannot leave. Once half of the largest window that the other end has offered
 //!   has been written since the last push, the data is pushed: everything that may leave does so, which empties the packet.
 //! - A push marks the end of the packet with PSH: where half of that window has been written, and where the program sleeps. The end of a
-//!   call (256 KiB, as in our emulated traffic) is a push, too, but the next call takes the mark back when it fills up the packet.
+//!   call (256 KiB, as in our emulated traffic, or what the application hands over at a time) is a push, too, but the next call takes the mark back when it fills up the packet.
 //!
 //! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
 //! lets it grow to twice the congestion window. Segments that Linux splits from their burst to retransmit them take no more
@@ -44,7 +44,9 @@ pub struct Writer {
     /// End of the data in the buffer at the last push, and whether that push is still emptying the packet.
     pushed: u64,
     pushes: bool,
-    /// The same where ends of calls count as pushes, for the marks alone, and the ends of the unsent packets that have PSH.
+    /// Where the program began to write what the application last handed over.
+    begun: u64,
+    /// The same as `pushed` where ends of calls count as pushes, for the marks alone, and the ends of the unsent packets that have PSH.
     marked: u64,
     marks: VecDeque<u64>,
     /// Where the packets of the unsent data end.
@@ -68,6 +70,7 @@ impl Writer {
             written,
             pushed: 1,
             pushes: false,
+            begun: 1,
             marked: 1,
             marks: VecDeque::new(),
             borders: Borders::default(),
@@ -126,8 +129,8 @@ impl Writer {
         let mut border = begin;
         while from < end {
             border = border.saturating_add(size).min(end);
-            // Ends of calls; nothing is written before position 1.
-            let called = (border - 1) / CALL * CALL + 1;
+            // Ends of calls.
+            let called = (border - self.begun) / CALL * CALL + self.begun;
             let calls = called > from;
             if calls {
                 self.marked = called;
@@ -140,6 +143,14 @@ impl Writer {
             from = border;
         }
         self.written = end;
+    }
+
+    /// The application hands over more, behind `end`. If all before that has been written, another call begins there.
+    #[inline]
+    pub fn begins(&mut self, end: u64) {
+        if self.written == end {
+            (self.begun, self.marked) = (end, end);
+        }
     }
 
     fn mark(&mut self, border: u64) {
@@ -338,6 +349,19 @@ mod tests {
         writer.fill(1, nxt, 1 + 400 * SEGMENT);
         let ends: Vec<u64> = (1..=340).filter(|segment| writer.marks(1 + segment * SEGMENT)).collect();
         assert_eq!(ends, [54, 98, 142, 208, 252, 296, 340]);
+    }
+
+    /// By captures of Linux 6.12 with a largest window of 65535 bytes.
+    #[test]
+    fn what_is_handed_over_later_is_a_call_of_its_own() {
+        let mut writer = writer(65_535);
+        let end = 1 + 30 * SEGMENT;
+        writer.write(1, end, 22 * SEGMENT);
+        writer.marks.clear();
+        writer.begins(end);
+        writer.fill(1, end, end + 100 * SEGMENT);
+        let ends: Vec<u64> = (1..=88).filter(|segment| writer.marks(end + segment * SEGMENT)).collect();
+        assert_eq!(ends, [44, 88]);
     }
 
     #[test]

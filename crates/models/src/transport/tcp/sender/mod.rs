@@ -273,6 +273,7 @@ impl Sender {
         self.undisturbed = false;
         debug_assert!(!self.closed, "the application sends after it closed");
         self.check_application_limited();
+        self.writer.begins(self.end);
         self.end = self.end.saturating_add(bytes);
     }
 
