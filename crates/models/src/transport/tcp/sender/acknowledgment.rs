@@ -79,6 +79,10 @@ impl Sender {
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
         let facts = Facts { tally: &tally, advanced, duplicate, dsack, echo: ack.echo, ece: ack.ece };
+        if let (Some(dsack), true) = (&dsack, self.counts_segments) {
+            // What was sent twice has been delivered twice, as in Linux since 4.6.
+            delivered += dsack.segments(self.state.mss_cache);
+        }
         self.recovery.note_times(now, &facts);
         if dsack.is_some() || self.recovery.is_probing() {
             self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
