@@ -114,7 +114,9 @@ impl Sender {
                 return None;
             }
             if self.bursts.are_on() {
-                self.bursts.plan_again(lost.start, &self.pacing, &self.state);
+                let most = self.bursts.most_again(&self.pacing, &self.state);
+                let bytes = self.scoreboard.burst_again(lost.number, most);
+                self.bursts.plan_again(lost.start, bytes);
             }
         }
         if lost.first && self.purpose != Purpose::Reorder {
@@ -152,6 +154,7 @@ impl Sender {
             return Some(chunk);
         }
         let last = self.scoreboard.last()?;
+        self.scoreboard.separate_last();
         let chunk = self.send_again(now, &last);
         self.recovery.probe_mut().sent(nxt, true);
         Some(chunk)
