@@ -7,7 +7,8 @@
 //!   time-out ([`super::delayed_ack`]); at once for data that is out of order, duplicate, or fills a hole,
 //!   and for a FIN.
 //! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the acknowledgment, the
-//!   others are the most recently changed. A duplicate acknowledgment carries no data, by which senders
+//!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
+//!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
 //!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
 //! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which waits for
 //!   a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms), and only while it
@@ -79,6 +80,8 @@ pub struct Receiver {
     /// Where the next negative acknowledgment starts.
     named: u64,
     /// SACK blocks, most recent first.
+    /// Whether a block is joined with those that are listed only, as in Linux.
+    joins_listed: bool,
     recent: [(u64, u64); 4],
     recent_count: usize,
     most_blocks: usize,
@@ -133,6 +136,7 @@ impl Receiver {
             named: 0,
             recent: [(0, 0); 4],
             recent_count: 0,
+            joins_listed: config.profile.is_linux(),
             most_blocks: 4,
             sack: false,
             fin: None,
