@@ -3,7 +3,7 @@
 //! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or follows the
 //! time between segments as in Linux, from `delayed_ack_min` (40 ms) up:
 //!
-//! - A segment that arrives within half the minimum delay moves the delay halfway towards the minimum; one
+//! - Only segments in order count (seen in Linux 6.12). One that arrives within half the minimum delay moves the delay halfway towards the minimum; one
 //!   that arrives later but within the delay sets it to half of itself plus the time that has passed. A timer
 //!   that expires doubles it.
 //! - It never exceeds the round-trip time, if that is known and above the minimum, nor `delayed_ack_timeout`.
@@ -14,6 +14,7 @@
 //!   those acknowledgments are not counted.
 //! - A segment with PSH is acknowledged at once with `ack_pushed`, because its sender may wait for the acknowledgment (commit "tcp:
 //!   fix delayed ACKs for MSS boundary condition", 2023).
+//! - The answer to an old segment is not one of the quick acknowledgments that it permits (seen in Linux 6.12).
 //! - A connection that soon answers data with data is interactive: its acknowledgments travel with the
 //!   answers, so none is quick.
 
@@ -57,16 +58,19 @@ impl DelayedAck {
         }
     }
 
-    /// Handles arriving data, by which the window grows or not. `room`: full segments that the window holds.
+    /// Handles data that arrives in order. `room`: full segments that the window holds.
     #[inline]
-    pub fn arrived(&mut self, now: Time, path: &Estimator, grows: bool, room: u64) {
+    pub fn arrived(&mut self, now: Time, path: &Estimator, room: u64) {
         if self.adapts() {
             self.adapt(now, path, room);
         }
-        if grows {
-            self.quick |= 1;
-        }
         self.last = now;
+    }
+
+    /// Handles data by which the window grows.
+    #[inline]
+    pub fn window_grew(&mut self) {
+        self.quick |= 1;
     }
 
     #[inline]
@@ -139,11 +143,11 @@ impl DelayedAck {
         }
     }
 
-    /// Handles an acknowledgment that is sent, `with_data` or alone.
+    /// Handles an acknowledgment that is sent, `with_data` or alone. An `extra` one is not counted as quick.
     #[inline]
-    pub fn sent(&mut self, now: Time, with_data: bool) {
+    pub fn sent(&mut self, now: Time, with_data: bool, extra: bool) {
         self.timer.stop();
-        if self.quick > 0 {
+        if self.quick > 0 && !extra {
             self.quick -= 1;
             if self.quick == 0 {
                 self.delay = self.least;

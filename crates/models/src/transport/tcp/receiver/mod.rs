@@ -41,9 +41,6 @@ use super::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
 use bentpipe_core::{Span, Time};
 
-/// Payload from which a segment lets the window grow, as in Linux.
-const GROWS: u64 = 128;
-
 /// The kind of acknowledgment that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Due {
@@ -143,7 +140,7 @@ impl Receiver {
             edge: 0,
             window: config.receive_window_start.map_or(config.window(), |start| start.bytes()),
             closed: match config.receive_window_start {
-                None => config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW),
+                None => growth(config),
                 Some(_) => 0,
             },
             whole: config.window(),
@@ -239,15 +236,15 @@ impl Receiver {
             self.fin = Some(start + payload);
         }
         self.largest = self.largest.max(payload.min(self.segment_size));
-        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
-        // 2), so Linux does not let it grow.
-        let in_order = start <= self.next || self.sack;
-        let grows = (self.closed > 0 || self.sizing_grows()) && payload >= GROWS && in_order;
-        if grows {
-            self.widen(payload);
-        }
-        self.delayed.arrived(now, path, grows, self.window / self.largest);
+        let in_order = start <= self.next;
         let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
+        let grows = end > self.next && self.widen(payload, in_order);
+        if in_order && end > self.next {
+            self.delayed.arrived(now, path, self.window / self.largest);
+        }
+        if grows {
+            self.delayed.window_grew();
+        }
         if start > self.next {
             self.hold(now, path, start, end);
             return Arrival::default();
@@ -389,3 +386,11 @@ impl Ord for Due {
         (*self as u8).cmp(&(*other as u8))
     }
 }
+/// Bytes by which a window grows that starts at 64 KiB. Linux reserves a segment at the start.
+fn growth(config: &Config) -> u64 {
+    match config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW) {
+        0 => 0,
+        growth => growth + config.segment_size.value(),
+    }
+}
+
