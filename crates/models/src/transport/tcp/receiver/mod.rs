@@ -10,7 +10,7 @@
 //!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
 //!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
 //!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which waits for
+//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first), up to 44 segments share one, which waits for
 //!   a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms), and only while it
 //!   has room for the blocks to report. Quick acknowledgments are not compressed.
 //! - Timestamps (RFC 7323): the echo is that of the earliest segment that has not been acknowledged (section
@@ -77,11 +77,11 @@ pub struct Receiver {
     /// Where the next negative acknowledgment starts.
     named: u64,
     /// SACK blocks, most recent first.
-    /// Whether a block is joined with those that are listed only, as in Linux.
-    joins_listed: bool,
     recent: [(u64, u64); 4],
     recent_count: usize,
     most_blocks: usize,
+    /// Whether a block is joined with those that are listed only, as in Linux.
+    joins_listed: bool,
     sack: bool,
     /// Position of the FIN, once seen.
     fin: Option<u64>,
@@ -105,6 +105,8 @@ pub struct Receiver {
     /// Full segments that need no acknowledgment while the delay lasts.
     unacknowledged: u64,
     due: Due,
+    /// Whether the due acknowledgment answers an old segment and nothing else.
+    is_extra: bool,
     delayed: DelayedAck,
     compression: Span,
     /// Number of acknowledgments of the present hole, and of segments that share the next one.
@@ -133,8 +135,8 @@ impl Receiver {
             named: 0,
             recent: [(0, 0); 4],
             recent_count: 0,
-            joins_listed: config.profile.is_linux(),
             most_blocks: 4,
+            joins_listed: config.profile.is_linux(),
             sack: false,
             fin: None,
             edge: 0,
@@ -154,6 +156,7 @@ impl Receiver {
             segment_size: config.segment_size.value(),
             unacknowledged: config.ack_every.value() - 1,
             due: Due::Nothing,
+            is_extra: false,
             delayed: DelayedAck::new(config),
             compression: config.ack_compression,
             alike: 0,
@@ -271,7 +274,13 @@ impl Receiver {
                 self.next = self.next.max(end);
             }
             self.forget_blocks();
-            self.due = if self.held.is_empty() { Due::Now } else { Due::Alone };
+            if self.held.is_empty() {
+                self.due = Due::Now;
+            } else {
+                // It is the first of the acknowledgments of the next hole that are sent at once.
+                self.alike = u32::from(!self.delayed.is_quick());
+                self.due = Due::Alone;
+            }
         }
         if self.sizing.is_some() {
             self.grow(now, path);
@@ -294,6 +303,8 @@ impl Receiver {
             self.twice = Some((start, start + payload));
             self.hurry();
         }
+        // In Linux the answer is not one of the quick acknowledgments that this permits, unless another one was due.
+        self.is_extra = self.due == Due::Nothing;
         self.acknowledge_now();
     }
 
@@ -321,7 +332,7 @@ impl Receiver {
         self.due = Due::Nothing;
         self.compressed = 0;
         self.untold = 0;
-        self.delayed.sent(now, with_data);
+        self.delayed.sent(now, with_data, std::mem::take(&mut self.is_extra));
         self.acknowledged = self.next;
         if self.frozen || self.copies > 0 {
             return (self.next, self.exceptional_window());
@@ -375,6 +386,14 @@ impl Receiver {
     }
 }
 
+/// Bytes by which a window grows that starts at 64 KiB. Linux reserves a segment at the start.
+fn growth(config: &Config) -> u64 {
+    match config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW) {
+        0 => 0,
+        growth => growth + config.segment_size.value(),
+    }
+}
+
 impl PartialOrd for Due {
     fn partial_cmp(&self, other: &Due) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
@@ -386,11 +405,3 @@ impl Ord for Due {
         (*self as u8).cmp(&(*other as u8))
     }
 }
-/// Bytes by which a window grows that starts at 64 KiB. Linux reserves a segment at the start.
-fn growth(config: &Config) -> u64 {
-    match config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW) {
-        0 => 0,
-        growth => growth + config.segment_size.value(),
-    }
-}
-
