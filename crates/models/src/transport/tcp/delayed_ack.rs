@@ -14,7 +14,6 @@
 //!   those acknowledgments are not counted.
 //! - A segment with PSH is acknowledged at once with `ack_pushed`, because its sender may wait for the acknowledgment (commit "tcp:
 //!   fix delayed ACKs for MSS boundary condition", 2023).
-//! - The answer to an old segment is not one of the quick acknowledgments that it permits (seen in Linux 6.12).
 //! - A connection that soon answers data with data is interactive: its acknowledgments travel with the
 //!   answers, so none is quick.
 
@@ -143,11 +142,11 @@ impl DelayedAck {
         }
     }
 
-    /// Handles an acknowledgment that is sent, `with_data` or alone. An `extra` one is not counted as quick.
+    /// Handles an acknowledgment that is sent, `with_data` or alone.
     #[inline]
-    pub fn sent(&mut self, now: Time, with_data: bool, extra: bool) {
+    pub fn sent(&mut self, now: Time, with_data: bool) {
         self.timer.stop();
-        if self.quick > 0 && !extra {
+        if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
                 self.delay = self.least;

@@ -105,8 +105,6 @@ pub struct Receiver {
     /// Full segments that need no acknowledgment while the delay lasts.
     unacknowledged: u64,
     due: Due,
-    /// Whether the due acknowledgment answers an old segment and nothing else.
-    is_extra: bool,
     delayed: DelayedAck,
     compression: Span,
     /// Number of acknowledgments of the present hole, and of segments that share the next one.
@@ -156,7 +154,6 @@ impl Receiver {
             segment_size: config.segment_size.value(),
             unacknowledged: config.ack_every.value() - 1,
             due: Due::Nothing,
-            is_extra: false,
             delayed: DelayedAck::new(config),
             compression: config.ack_compression,
             alike: 0,
@@ -303,8 +300,6 @@ impl Receiver {
             self.twice = Some((start, start + payload));
             self.hurry();
         }
-        // In Linux the answer is not one of the quick acknowledgments that this permits, unless another one was due.
-        self.is_extra = self.due == Due::Nothing;
         self.acknowledge_now();
     }
 
@@ -332,7 +327,7 @@ impl Receiver {
         self.due = Due::Nothing;
         self.compressed = 0;
         self.untold = 0;
-        self.delayed.sent(now, with_data, std::mem::take(&mut self.is_extra));
+        self.delayed.sent(now, with_data);
         self.acknowledged = self.next;
         if self.frozen || self.copies > 0 {
             return (self.next, self.exceptional_window());
