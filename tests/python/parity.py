@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 #: Tolerance between the two clocks with the same models; then there are no exceptions.
 IN_MEMORY: Final = 0.05
 
+#: Lateness of a packet in seconds from which a fidelity report calls an emulation disturbed.
+LATE_S: Final = 0.02
+
+#: Number of comparisons of which one must agree or be undisturbed.
+ATTEMPTS: Final = 3
+
+
+class DisturbedError(Exception):
+    """The machine was too busy for an emulation: the results differ, and packets were late."""
+
 
 @dataclass(frozen=True)
 class Exceptional:
@@ -519,7 +529,28 @@ class Difference:
 
 
 def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock = "real") -> list[Difference]:
-    """Simulate and emulate a case, each seed at once, and compare the means over the seeds."""
+    """Simulate and emulate a case, each seed at once, and compare the means over the seeds.
+
+    A comparison that differs is repeated if packets were late. A pause of the machine of some 100 ms in which a slow
+    start fills a queue makes the first loss earlier; a window that is otherwise halved to just above the capacity is
+    then halved to less, and not a second time some seconds later (docs/decisions/0153-losses.md). Raises
+    :class:`DisturbedError` if no repetition helps.
+    """
+    late = []
+    for attempt in range(ATTEMPTS):
+        own = folder / f"attempt{attempt}"
+        own.mkdir()
+        differences, lateness = _compare_once(case, own, in_memory=in_memory, clock=clock)
+        if lateness <= LATE_S or all(one.holds for one in differences):
+            return differences
+        late.append(f"{lateness:.3f} s")
+    raise DisturbedError(f"{case.name} differs, and packets were late by up to {', '.join(late)}")
+
+
+def _compare_once(
+    case: Case, folder: Path, *, in_memory: bool, clock: Clock
+) -> tuple[list[Difference], float]:
+    """Returns the differences, and by how much a packet was late at most."""
     if in_memory:
         case = replace(case, exceptions={}, tolerance=IN_MEMORY)
     with ThreadPoolExecutor() as pool:
@@ -532,6 +563,7 @@ def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock =
         )
         model = pool.map(lambda seed: bp.simulate(file, seed=seed, out=folder / f"s{seed}"), seeds)
         runs = (list(model), list(real))
+    lateness = max(run.fidelity["lateness"]["max_s"] for run in runs[1])
     rows = [
         [
             {
@@ -564,7 +596,7 @@ def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock =
                     _chance(samples) if case.draws else 0.0,
                 )
             )
-    return differences
+    return differences, lateness
 
 
 def filled(run: bp.Run, flow: str) -> float | None:

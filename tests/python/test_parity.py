@@ -60,7 +60,10 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     def result(case: parity.Case, in_memory: bool) -> list[parity.Difference]:
         if (case.name, in_memory) not in futures:
             pytest.skip(f"no emulation here: {why}")
-        return futures[case.name, in_memory].result()
+        try:
+            return futures[case.name, in_memory].result()
+        except parity.DisturbedError as error:
+            pytest.skip(str(error))
 
     return result
 
@@ -91,3 +94,26 @@ def agree(differences: list[parity.Difference]) -> None:
         if not difference.holds
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_comparison_that_differs_is_repeated_if_packets_were_late(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    agrees, differs = (
+        [parity.Difference("case", "f", "goodput", 1.0, emulated, 0.1, "")] for emulated in (1.0, 2.0)
+    )
+
+    def attempts(*outcomes: tuple[list[parity.Difference], float]) -> list[parity.Difference]:
+        remaining = list(outcomes)
+        monkeypatch.setattr(parity, "_compare_once", lambda *_, **__: remaining.pop(0))
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        result = parity.compare(parity.CASES[0], folder)
+        assert not remaining
+        return result
+
+    assert attempts((agrees, 0.5)) == agrees
+    assert attempts((differs, 0.0)) == differs
+    assert attempts((differs, 0.5), (agrees, 0.5)) == agrees
+    with pytest.raises(parity.DisturbedError, match=r"0\.500 s, 0\.400 s, 0\.300 s"):
+        attempts((differs, 0.5), (differs, 0.4), (differs, 0.3))

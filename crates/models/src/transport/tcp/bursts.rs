@@ -15,6 +15,8 @@
 //! - Unsent data is in packets ([`super::borders`]), and a burst is of one packet. What a packet lacks for the burst that may
 //!   leave is taken from the packet after it (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a
 //!   packet, and a rest that may leave whole, do not wait, because nothing would be added to them.
+//! - Retransmitted segments are a burst if they were sent as one, or as a part of one that has not been divided since, by what a window
+//!   had room for or by a probe.
 //! - A burst that the receive window cuts short ends with what is left of the window, even if that is less
 //!   than a segment, as long as it begins with a whole one.
 //!
@@ -160,12 +162,15 @@ impl Bursts {
         self.left = 0;
     }
 
-    /// Plans a burst of retransmissions from `start`.
-    pub fn plan_again(&mut self, start: u64, pacing: &Pacing, state: &State) {
+    /// Returns the largest number of segments of a burst of retransmissions.
+    pub fn most_again(&self, pacing: &Pacing, state: &State) -> u32 {
         let room = state.snd_cwnd.saturating_sub(in_flight(state)).max(1);
-        let quota = self.segments(pacing, state).min(room);
-        (self.fresh, self.next, self.begun) = (false, start, false);
-        self.left = u64::from(quota) * u64::from(state.mss_cache);
+        self.segments(pacing, state).min(room)
+    }
+
+    /// Plans a burst of `bytes` retransmitted from `start`.
+    pub fn plan_again(&mut self, start: u64, bytes: u64) {
+        (self.fresh, self.next, self.begun, self.left) = (false, start, false, bytes);
     }
 
     /// Plans the next burst of new data.

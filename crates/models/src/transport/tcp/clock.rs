@@ -11,6 +11,8 @@
 //! | --- | --- | --- | --- | --- | --- |
 //! | step in jiffies | 1 | 8 | 64 | 512 | 4096 |
 //!
+//! Steps end where the count of jiffies is a multiple of them, which begins 300 s before 2^32.
+//!
 //! With jiffies of 4 ms an acknowledgment that is delayed by 40 ms leaves after 40 to 44 ms, and a time-out of 1 s is over
 //! after 1 to 1.032 s. Linux paces packets, and delays acknowledgments of a hole, by timers that are exact.
 
@@ -26,6 +28,9 @@ const LEVELS: u32 = 4;
 /// For how long hosts have counted jiffies when a run begins: as long as the guests of the clock `kernel`, so that timers
 /// expire at the same times in both.
 const AGE: Span = Span::from_secs(10);
+/// Linux begins to count 300 s before 2^32 jiffies (INITIAL_JIFFIES), which decides where steps of 64 jiffies and more end.
+const WRAP: u64 = 1 << 32;
+const BEFORE_WRAP: Span = Span::from_secs(300);
 
 /// The clock of one end of a connection. Periods are in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +79,7 @@ impl Clock {
                 let level = (0..LEVELS).find(|level| wait < STEPS << (LEVEL_SHIFT * level)).unwrap_or(LEVELS);
                 let shift = LEVEL_SHIFT * level;
                 let end = (((count(now, jiffy) + wait) >> shift) + 1) << shift;
-                Time::from_nanos(end.saturating_mul(jiffy).saturating_sub(AGE.as_nanos()))
+                Time::from_nanos((end - first(jiffy)).saturating_mul(jiffy).saturating_sub(AGE.as_nanos()))
             }
         }
     }
@@ -102,10 +107,16 @@ impl Clock {
     }
 }
 
-/// The number of jiffies that a host has begun.
+/// The number with which a host begins to count jiffies.
+#[inline]
+fn first(jiffy: u64) -> u64 {
+    WRAP.saturating_sub(BEFORE_WRAP.as_nanos() / jiffy)
+}
+
+/// The number of the jiffy that a host has begun.
 #[inline]
 fn count(at: Time, jiffy: u64) -> u64 {
-    at.as_nanos().saturating_add(AGE.as_nanos()) / jiffy
+    first(jiffy) + at.as_nanos().saturating_add(AGE.as_nanos()) / jiffy
 }
 
 /// A period of a scenario, at most 1 s.
@@ -126,7 +137,8 @@ mod tests {
     #[test]
     fn a_timer_of_linux_expires_at_the_end_of_its_step_of_the_wheel() {
         // The documented steps at 250 Hz: 4 ms below 256 ms, 32 ms below 2 s, 256 ms below 16 s. Steps of 32 ms end
-        // 16 ms after the run's whole ones, those of 256 ms too: 10 s are 312 times 32 ms and 16 ms.
+        // 16 ms after the run's whole ones, because 10 s are 312 times 32 ms and 16 ms; those of 256 ms end 16 ms before the whole ones, because the
+        // count begins 300 s before 2^32. Time-outs of 2.112 and 2.304 s that Linux 6.12 set at 8.592 and 10.128 s expired at 10.96 and 12.496 s.
         for (now, wait, at) in [
             (0, 40, 44),
             (3, 40, 44),
@@ -137,8 +149,10 @@ mod tests {
             (7, 1000, 1008),
             (15, 1000, 1040),
             (31, 1000, 1040),
-            (0, 3000, 3056),
-            (200, 3000, 3312),
+            (0, 3000, 3024),
+            (200, 3000, 3280),
+            (8592, 2112, 10_960),
+            (10_128, 2304, 12_496),
         ] {
             assert_eq!(expiry(LINUX, now, wait), at, "set at {now} ms for {wait} ms");
         }

@@ -3,7 +3,7 @@
 //! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or follows the
 //! time between segments as in Linux, from `delayed_ack_min` (40 ms) up:
 //!
-//! - A segment that arrives within half the minimum delay moves the delay halfway towards the minimum; one
+//! - Only segments in order count (seen in Linux 6.12). One that arrives within half the minimum delay moves the delay halfway towards the minimum; one
 //!   that arrives later but within the delay sets it to half of itself plus the time that has passed. A timer
 //!   that expires doubles it.
 //! - It never exceeds the round-trip time, if that is known and above the minimum, nor `delayed_ack_timeout`.
@@ -57,7 +57,7 @@ impl DelayedAck {
         }
     }
 
-    /// Handles data that has arrived in order. `room`: full segments that the window holds.
+    /// Handles data that arrives in order. `room`: full segments that the window holds.
     #[inline]
     pub fn arrived(&mut self, now: Time, path: &Estimator, room: u64) {
         if self.adapts() {
@@ -66,10 +66,10 @@ impl DelayedAck {
         self.last = now;
     }
 
-    /// Makes the next acknowledgment quick if the window has grown.
+    /// Handles data by which the window grows.
     #[inline]
-    pub fn follow_window(&mut self, grows: bool) {
-        self.quick |= u32::from(grows);
+    pub fn window_grew(&mut self) {
+        self.quick |= 1;
     }
 
     #[inline]

@@ -179,15 +179,11 @@ impl Handshake {
     /// It is over; `answer` acknowledges our SYN. Returns a sample of the round-trip time if it gives one.
     pub fn finish(&mut self, now: Time, answer: &Segment) -> Option<Span> {
         self.stop();
-        let sent = if self.resent {
-            answer
-                .timestamps
-                .filter(|_| self.agreement.timestamps)
-                .and_then(|stamps| header::echoed(now, stamps.echo()))
-        } else {
-            Some(self.sent)
-        };
-        sent.map(|sent| now.since(sent))
+        if !self.resent {
+            return Some(now.since(self.sent));
+        }
+        let stamps = answer.timestamps.filter(|_| self.agreement.timestamps)?;
+        header::echoed(now, stamps.echo()).map(|sent| header::age(now, sent))
     }
 
     /// What the path granted to the other end and the next acknowledgment has to tell.

@@ -2,7 +2,7 @@
 //! options take.
 
 use crate::packet::segment::Segment;
-use bentpipe_core::Time;
+use bentpipe_core::{Span, Time};
 
 /// Size of the IPv4 and TCP headers without options, in bytes.
 pub const HEADER: u32 = 40;
@@ -90,6 +90,12 @@ pub fn echoed(now: Time, echo: u32) -> Option<Time> {
     let age = (ticks as u32).wrapping_sub(echo);
     let valid = age as i32 >= 0 && u64::from(age) <= ticks;
     valid.then(|| Time::from_nanos((ticks - u64::from(age)) * TIMESTAMP_TICK))
+}
+
+/// The time between a timestamp that was `sent` and `now`, as their clock measures it: in whole ticks, at least one.
+#[inline]
+pub fn age(now: Time, sent: Time) -> Span {
+    floor_to_tick(now).since(sent).max(Span::from_nanos(TIMESTAMP_TICK))
 }
 
 /// Maximum number of SACK blocks that fit into 40 bytes of options (RFC 2018, section 3).

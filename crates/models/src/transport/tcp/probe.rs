@@ -8,6 +8,7 @@
 //! reduced once (section 7.4).
 
 use super::congestion::State;
+use super::undo::Dsack;
 use bentpipe_core::Span;
 
 /// Maximum delay of an acknowledgment by the receiver (WCDelAckT of section 7.2).
@@ -46,6 +47,11 @@ impl Probe {
     #[inline]
     pub fn is_outstanding(&self) -> bool {
         self.outstanding.is_some()
+    }
+
+    /// Whether the unanswered probe may be what arrived twice.
+    pub fn explains(&self, dsack: &Dsack) -> bool {
+        self.outstanding.is_some_and(|(end, _)| end == dsack.end)
     }
 
     /// Records a probe; `resent`: it was a retransmission.

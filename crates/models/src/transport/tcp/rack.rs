@@ -8,7 +8,8 @@
 //! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is in progress
 //!   or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip time, times the number
 //!   of round trips in which duplicate SACKs showed a retransmission to be spurious, at most the smoothed
-//!   round-trip time. That number falls back to one after 16 recoveries without.
+//!   round-trip time. That number falls back to one after 16 recoveries without. As in Linux since 5.15 (commit "tcp: more accurately
+//!   check DSACKs to grow RACK reordering window"), only duplicate SACKs after reordering count, and not that of a probe.
 //! - Segments that are not yet lost set a timer (step 5).
 //!
 //! The scoreboard keeps transmissions in order of time, so an acknowledgment only examines those that it
@@ -73,9 +74,9 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// Handles a duplicate SACK. `una` and `nxt` as in RFC 9293.
+    /// Handles a duplicate SACK of a segment that was not a probe. `una` and `nxt` as in RFC 9293.
     pub fn saw_duplicate(&mut self, una: u64, nxt: u64) {
-        if una >= self.round_end {
+        if self.reordering_seen && una >= self.round_end {
             self.round_end = nxt;
             self.multiplier = (self.multiplier + 1).min(255);
             self.persistence = PERSISTENCE;

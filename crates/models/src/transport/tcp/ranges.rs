@@ -34,6 +34,11 @@ impl Ranges {
         Some((begin, end))
     }
 
+    /// Number of positions in all ranges.
+    pub fn bytes(&self) -> u64 {
+        self.iter().map(|(start, end)| end - start).sum()
+    }
+
     pub fn clear(&mut self) {
         self.ends.clear();
     }

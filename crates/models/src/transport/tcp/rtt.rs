@@ -11,6 +11,8 @@
 //! `rto_variance_min`. It rises at once and falls by a quarter per round trip. A sample below SRTT - RTTVAR,
 //! which indicates a faster path, raises the deviation by only an eighth of the usual step.
 //!
+//! A round trip that an echoed timestamp tells is a number of whole ticks of its clock, at least one (RFC 7323, section 4.1).
+//!
 //! With a coarse clock (`timer_tick`) a round trip is counted in ticks. Linux rounds the time-out up to whole jiffies
 //! (`jiffy`). When it is over is the [`super::clock`]'s affair.
 //!

@@ -30,6 +30,12 @@ impl Dsack {
         let within = others.first().is_some_and(|(left, right)| *left <= start && end <= *right);
         (start < end && (end <= position || within)).then_some(Dsack { start, end })
     }
+
+    /// Number of segments of `size` bytes that were received twice.
+    #[inline]
+    pub fn segments(&self, size: u32) -> u32 {
+        (self.end - self.start).div_ceil(u64::from(size.max(1))) as u32
+    }
 }
 
 /// The state of the latest reduction.

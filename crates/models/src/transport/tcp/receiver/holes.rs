@@ -50,6 +50,7 @@ impl Receiver {
             known = to;
         });
         self.twice = twice.or((known < end).then_some((known, end))).or(self.twice);
+        let whole = if self.joins_listed { self.join_listed(start, end) } else { whole };
         // The block moves to the front; blocks that it covers are removed.
         let mut kept = 0;
         let mut recent = [whole, (0, 0), (0, 0), (0, 0)];
@@ -67,6 +68,23 @@ impl Receiver {
         }
         self.recent = recent;
         self.recent_count = kept + 1;
+    }
+
+    /// The block of a segment and of those listed ones that it touches. What is held beside it and is no longer listed is not reported
+    /// with it, against RFC 2018, section 4.
+    fn join_listed(&self, start: u64, end: u64) -> (u64, u64) {
+        let mut block = (start, end);
+        loop {
+            let before = block;
+            for &(left, right) in &self.recent[..self.recent_count] {
+                if left <= block.1 && block.0 <= right {
+                    block = (block.0.min(left), block.1.max(right));
+                }
+            }
+            if block == before {
+                return block;
+            }
+        }
     }
 
     /// Handles an out-of-order segment.

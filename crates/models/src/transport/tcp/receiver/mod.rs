@@ -9,9 +9,10 @@
 //! - An acknowledgment that data makes due at once leaves before the application learns of the data, so it does not travel with the
 //!   application's answer. That of a FIN does.
 //! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the acknowledgment, the
-//!   others are the most recently changed. A duplicate acknowledgment carries no data, by which senders
+//!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
+//!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
 //!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which waits for
+//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first), up to 44 segments share one, which waits for
 //!   a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms), and only while it
 //!   has room for the blocks to report. Quick acknowledgments are not compressed.
 //! - Timestamps (RFC 7323): the echo is that of the earliest segment that has not been acknowledged (section
@@ -41,9 +42,6 @@ use super::right_sizing::RightSizing;
 use super::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
 use bentpipe_core::{Span, Time};
-
-/// Payload from which a segment lets the window grow, as in Linux.
-const GROWS: u64 = 128;
 
 /// The kind of acknowledgment that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -86,6 +84,8 @@ pub struct Receiver {
     recent: [(u64, u64); 4],
     recent_count: usize,
     most_blocks: usize,
+    /// Whether a block is joined with those that are listed only, as in Linux.
+    joins_listed: bool,
     sack: bool,
     /// Position of the FIN, once seen.
     fin: Option<u64>,
@@ -138,12 +138,13 @@ impl Receiver {
             recent: [(0, 0); 4],
             recent_count: 0,
             most_blocks: 4,
+            joins_listed: config.profile.is_linux(),
             sack: false,
             fin: None,
             edge: 0,
             window: config.receive_window_start.map_or(config.window(), |start| start.bytes()),
             closed: match config.receive_window_start {
-                None => config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW),
+                None => growth(config),
                 Some(_) => 0,
             },
             whole: config.window(),
@@ -239,21 +240,20 @@ impl Receiver {
             self.fin = Some(start + payload);
         }
         self.largest = self.largest.max(payload.min(self.segment_size));
-        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
-        // 2), so Linux does not let it grow.
-        let in_order = start <= self.next || self.sack;
+        let in_order = start <= self.next;
         let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
-        let new = end > self.next;
-        let grows = (self.closed > 0 || self.sizing_grows()) && payload >= GROWS && in_order && new;
+        let grows = end > self.next && self.widen(payload, in_order);
+        if in_order && end > self.next && payload > 0 {
+            self.delayed.arrived(now, path, self.window / self.largest);
+        }
         if grows {
-            self.widen(payload);
+            self.delayed.window_grew();
         }
         if start > self.next {
-            self.delayed.follow_window(grows);
             self.hold(now, path, start, end);
             return Arrival::default();
         }
-        if !new {
+        if end <= self.next {
             self.due = Due::Alone;
             self.twice = Some((start, end));
             self.hurry();
@@ -261,10 +261,6 @@ impl Receiver {
         }
         if start < self.next {
             self.twice = Some((start, self.next));
-        }
-        if payload > 0 {
-            self.delayed.arrived(now, path, self.window / self.largest);
-            self.delayed.follow_window(grows);
         }
         self.alike = 0;
         let before = self.next;
@@ -279,7 +275,13 @@ impl Receiver {
                 self.next = self.next.max(end);
             }
             self.forget_blocks();
-            self.due = if self.held.is_empty() { Due::First } else { Due::Alone };
+            if self.held.is_empty() {
+                self.due = Due::First;
+            } else {
+                // It is the first of the acknowledgments of the next hole that are sent at once.
+                self.alike = u32::from(!self.delayed.is_quick());
+                self.due = Due::Alone;
+            }
         }
         if self.sizing.is_some() {
             self.grow(now, path);
@@ -386,6 +388,14 @@ impl Receiver {
             self.due = Due::Later;
             self.delayed.start(now, path);
         }
+    }
+}
+
+/// Bytes by which a window grows that starts at 64 KiB. Linux reserves a segment at the start.
+fn growth(config: &Config) -> u64 {
+    match config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW) {
+        0 => 0,
+        growth => growth + config.segment_size.value(),
     }
 }
 

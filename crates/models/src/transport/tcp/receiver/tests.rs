@@ -105,3 +105,27 @@ fn old_timestamps_betray_old_data_but_not_old_acknowledgments() {
     assert!(!receiver.is_old(12, 500, 5));
     assert_eq!(receiver.echo(), 10);
 }
+
+/// By windows of Linux 6.12: in order and with nothing held the last growth ends a segment below the limit; behind a hole it pauses; what has
+/// arrived before lets nothing grow.
+#[test]
+fn what_is_held_takes_its_part_of_the_room_for_growth() {
+    let config = Config {
+        segment_size: bentpipe_core::Count::new(1000),
+        quick_window: bentpipe_core::Size::from_bytes(UNSCALED_WINDOW + 6000),
+        quick_acks: bentpipe_core::Count::new(0),
+        ..Profile::Linux612.config()
+    };
+    let mut receiver = receiver(config);
+    // One segment is reserved at the start.
+    assert_eq!(receiver.closed, 7000);
+    let mut seen = Vec::new();
+    for segment in [0, 0, 2, 3, 4, 1, 5] {
+        receiver.take(Time::ZERO, &path(), 1 + 1000 * segment, 1000, (false, false));
+        seen.push(receiver.closed);
+        receiver.acknowledgment(Time::ZERO, false);
+    }
+    assert_eq!(seen, [5000, 5000, 3000, 1000, 1000, 1000, 1000]);
+    receiver.take(Time::ZERO, &path(), 7001, 1000, (false, false));
+    assert_eq!(receiver.closed, 0);
+}

@@ -4,33 +4,44 @@ use super::{Due, Receiver};
 use crate::transport::tcp::rtt::Estimator;
 use bentpipe_core::Time;
 
+/// Payload from which a segment lets the window grow, as in Linux.
+const GROWS: u64 = 128;
+
 /// Acknowledgments that tell of a link that is there again (Freeze-TCP, section 3).
 const RECONNECTED: u32 = 3;
 
 impl Receiver {
-    /// A segment lets the window grow.
+    /// Lets the window grow by a segment of which something is new. Returns whether it grows.
+    ///
+    /// What is held of the stream takes its part of the memory. So growth pauses behind a hole, and ends one segment below the limit, or
+    /// at the limit with a segment that is out of order.
     #[inline]
-    pub(super) fn widen(&mut self, payload: u64) {
-        if let Some(sizing) = &self.sizing {
-            self.window = sizing.widened(self.window, payload);
-            return;
+    pub(super) fn widen(&mut self, payload: u64, in_order: bool) -> bool {
+        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
+        // 2), so Linux does not let it grow.
+        if (self.closed == 0 && self.sizing.is_none()) || payload < GROWS || !(in_order || self.sack) {
+            return false;
         }
-        self.closed = self.closed.saturating_sub(2 * payload);
-        self.window += 2 * payload;
-        if self.closed == 0 {
+        if let Some(sizing) = &self.sizing {
+            let grows = sizing.grows(self.window);
+            if grows {
+                self.window = sizing.widened(self.window, payload);
+            }
+            return grows;
+        }
+        let held = self.held.bytes() + if in_order { payload } else { 0 };
+        let growth = self.closed.saturating_sub(held).min(2 * payload);
+        self.closed -= growth;
+        self.window += growth;
+        if self.closed <= payload {
             self.window = self.whole >> self.shift << self.shift;
         }
+        growth > 0
     }
 
     /// A data segment echoes a timestamp of ours that was sent at `sent`.
     pub fn note_echo(&mut self, now: Time, sent: Option<Time>) {
         self.echoed = sent.map(|sent| now.since(sent));
-    }
-
-    /// Whether a segment lets the window grow up to the limit that the right size gives it.
-    #[inline]
-    pub(super) fn sizing_grows(&self) -> bool {
-        self.sizing.as_ref().is_some_and(|sizing| sizing.grows(self.window))
     }
 
     /// Whether the window grows by what arrives.

@@ -287,9 +287,10 @@ impl Recovery {
     /// twice.
     pub fn note(&mut self, parts: &mut Parts, facts: &Facts, position: u64) {
         if let Some(dsack) = &facts.dsack {
-            let segments = (dsack.end - dsack.start).div_ceil(u64::from(parts.state.mss_cache.max(1)));
-            self.undo.explained(dsack, segments as u32);
-            self.rack.saw_duplicate(parts.una, parts.nxt);
+            self.undo.explained(dsack, dsack.segments(parts.state.mss_cache));
+            if !self.probe.explains(dsack) {
+                self.rack.saw_duplicate(parts.una, parts.nxt);
+            }
         }
         if self.probe.is_outstanding() {
             let pure = facts.duplicate && facts.tally.sacked == 0;

@@ -35,7 +35,7 @@ use super::congestion::State;
 use super::order::{Transmissions, Waiting};
 use super::ranges::Ranges;
 use bentpipe_core::Time;
-use sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, PUSHED, RESENT, SACKED};
+use sent::{Sent, APART, BEGINS, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, PUSHED, RESENT, SACKED};
 use std::collections::VecDeque;
 use tally::widen;
 
@@ -209,7 +209,7 @@ impl Scoreboard {
     pub fn next_lost(&mut self) -> Option<Lost> {
         while let Some(number) = self.waiting.first() {
             let current = number.checked_sub(self.first).and_then(|index| self.sent.get(index as usize));
-            if let Some(segment) = current.filter(|segment| segment.is(LOST) && !segment.is(RESENT)) {
+            if let Some(segment) = current.filter(|segment| segment.waits()) {
                 let (start, length, pushed) = (segment.start, segment.length, segment.is(PUSHED));
                 return Some(Lost { number, start, length, first: number == self.first, pushed });
             }
@@ -230,6 +230,34 @@ impl Scoreboard {
         let number = self.first + self.sent.len() as u64 - 1;
         let (start, length, pushed) = (segment.start, segment.length, segment.is(PUSHED));
         Some(Lost { number, start, length, first: number == self.first, pushed })
+    }
+
+    /// Returns the length of the burst in which the lost segment `number` is to be retransmitted: of what is lost behind it in the burst
+    /// that it was sent in, at most `most` segments. Longer bursts are divided for good.
+    pub fn burst_again(&mut self, number: u64, most: u32) -> u64 {
+        let mut index = (number - self.first) as usize;
+        let mut length = u64::from(self.sent[index].length);
+        for _ in 1..most {
+            index += 1;
+            let Some(next) = self.sent.get(index).filter(|next| next.waits() && !next.is(BEGINS | APART))
+            else {
+                return length;
+            };
+            length += u64::from(next.length);
+        }
+        self.separate(index + 1);
+        length
+    }
+
+    fn separate(&mut self, index: usize) {
+        if let Some(segment) = self.sent.get_mut(index) {
+            segment.marks |= APART;
+        }
+    }
+
+    /// Separates the last outstanding segment from its burst.
+    pub fn separate_last(&mut self) {
+        self.separate(self.sent.len().saturating_sub(1));
     }
 
     /// Records the retransmission of a segment.

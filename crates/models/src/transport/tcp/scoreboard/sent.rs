@@ -17,8 +17,10 @@ pub(super) const EXAMINED: u8 = 16;
 pub(super) const BEGINS: u8 = 32;
 /// The segment ends what the application has handed over: it and all its retransmissions have PSH.
 pub(super) const PUSHED: u8 = 64;
+/// The segment has been separated from the one before it, with which it was sent as a burst.
+pub(super) const APART: u8 = 128;
 /// Marks that say nothing of losses.
-pub(super) const OF_BURSTS: u8 = BEGINS | PUSHED;
+pub(super) const OF_BURSTS: u8 = BEGINS | PUSHED | APART;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +43,15 @@ impl Sent {
         self.marks & marks != 0
     }
 
+    /// Whether it is lost and has not been retransmitted since.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.marks & (LOST | RESENT) == LOST
+    }
+
     /// Whether its last transmission may still arrive: neither SACKed nor marked lost.
     #[inline]
     pub fn is_in_network(&self) -> bool {
-        !self.is(SACKED) && self.marks & (LOST | RESENT) != LOST
+        !self.is(SACKED) && !self.waits()
     }
 }

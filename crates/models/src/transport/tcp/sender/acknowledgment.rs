@@ -2,6 +2,7 @@
 
 use super::{Ack, Before, News, Sender};
 use crate::transport::tcp::congestion::{AckSample, CA_CWR, CA_RECOVERY};
+use crate::transport::tcp::header;
 use crate::transport::tcp::recovery::Facts;
 use crate::transport::tcp::scoreboard::{in_flight, Tally};
 use crate::transport::tcp::undo::Dsack;
@@ -78,6 +79,10 @@ impl Sender {
         let newest_rtt = self.learn_rtt(now, ack, advanced, &tally, before.in_flight);
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
+        if let (Some(dsack), true) = (&dsack, self.counts_segments) {
+            // What was sent twice has been delivered twice, as in Linux since 4.6.
+            delivered += dsack.segments(self.state.mss_cache);
+        }
         let facts = Facts { tally: &tally, advanced, duplicate, dsack, echo: ack.echo, ece: ack.ece };
         self.recovery.note_times(now, &facts);
         if dsack.is_some() || self.recovery.is_probing() {
@@ -158,11 +163,15 @@ impl Sender {
             Some(times) if !tally.resent => Some(times),
             _ => tally.sacked_sent,
         };
-        let from_echo = || ack.echo.filter(|_| advanced).map(|sent| (sent, sent));
+        let from_echo = || {
+            let rtt = header::age(now, ack.echo.filter(|_| advanced)?);
+            Some((rtt, rtt))
+        };
         let mut newest = -1;
-        if let Some((first, last)) = times.or_else(from_echo) {
-            self.take_rtt(now.since(first));
-            newest = now.since(last).as_micros().max(1) as i32;
+        let since = |(first, last)| (now.since(first), now.since(last));
+        if let Some((first, last)) = times.map(since).or_else(from_echo) {
+            self.take_rtt(first);
+            newest = last.as_micros().max(1) as i32;
         }
         if self.has_pkts_acked && tally.acked + tally.sacked > 0 {
             let sample = AckSample { pkts_acked: tally.acked, rtt_us: newest, in_flight: prior_in_flight };

@@ -128,6 +128,8 @@ pub struct Sender {
     /// Maximum number of unacknowledged bytes.
     buffer: u64,
     writer: Writer,
+    /// Whether the present burst has passed a push of the writer, which its end carries.
+    carries_mark: bool,
     /// Whether the last segment must be retransmitted as a probe, or new data sent beyond the window.
     loss_probe_due: bool,
     last_rtt: Option<Span>,
@@ -224,6 +226,7 @@ impl Sender {
             nagle: Nagle::new(config),
             buffer: config.send_buffer.map_or(u64::MAX, |buffer| buffer.bytes()),
             writer: Writer::new(config.send_memory.map(Size::bytes), config.segment_size.value() as u32),
+            carries_mark: false,
             loss_probe_due: false,
             last_rtt: None,
             uncounted: false,

@@ -147,8 +147,12 @@ impl Sender {
 
     #[inline]
     pub(super) fn start_probe_timer(&mut self, now: Time, from: Time) {
-        let time_out = self.time_out(now, from);
-        self.timer.start(now, Probe::patience(&self.state).min(time_out));
+        let mut wait = Probe::patience(&self.state);
+        // A time-out that is already overdue does not limit the probe, as in Linux 6.12.
+        if from + self.estimator.rto() > now {
+            wait = wait.min(self.time_out(now, from));
+        }
+        self.timer.start(now, wait);
         self.purpose = Purpose::Probe;
     }
 

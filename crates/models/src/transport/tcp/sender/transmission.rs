@@ -114,7 +114,9 @@ impl Sender {
                 return None;
             }
             if self.bursts.are_on() {
-                self.bursts.plan_again(lost.start, &self.pacing, &self.state);
+                let most = self.bursts.most_again(&self.pacing, &self.state);
+                let bytes = self.scoreboard.burst_again(lost.number, most);
+                self.bursts.plan_again(lost.start, bytes);
             }
         }
         if lost.first && self.purpose != Purpose::Reorder {
@@ -153,6 +155,7 @@ impl Sender {
             return Some(chunk);
         }
         let last = self.scoreboard.last()?;
+        self.scoreboard.separate_last();
         let chunk = self.send_again(now, &last);
         self.recovery.probe_mut().sent(nxt, true);
         Some(chunk)
@@ -269,10 +272,11 @@ impl Sender {
         let start = self.nxt;
         let begins = !self.bursts.continues(start, true);
         // The end of what the application has handed over has PSH (RFC 9293, section 3.9.1.2), and what the writer has pushed, also when it
-        // is resent. If the burst continues beyond it, the end of the burst has the PSH.
+        // is resent. If the burst continues beyond it, that holds of the end of the burst.
         let goes_on = self.bursts.left(start, true) > payload;
-        let ends =
-            payload > 0 && ((self.writer.marks(start + payload) && !goes_on) || start + payload == self.end);
+        let marked = self.writer.marks(start + payload) || (self.carries_mark && !begins);
+        self.carries_mark = marked && goes_on;
+        let ends = payload > 0 && ((marked && !goes_on) || start + payload == self.end);
         let pushed = ends || self.ends_burst(start, payload, true);
         self.scoreboard.push(now, start, length, (begins, ends), &mut self.state);
         self.writer.leaves(begins);
