@@ -12,6 +12,8 @@ import pytest
 from bentpipe.groups import group_table
 from bentpipe.quantities import number
 from bentpipe.report import page
+from bentpipe.results import flow_results
+from networks import networks
 
 LINK = {"name": "sat", "from": "a", "to": "b", "rate": "2 Mbit/s", "delay": "250 ms"}
 CALL = {
@@ -62,3 +64,21 @@ def test_a_table_that_is_too_wide_omits_columns_without_numbers(tmp_path: Path) 
     assert any(line.startswith(f" {name} ") for line in shown.splitlines()), shown
     # A line that names the folder of the run is as long as its name.
     assert all(len(line) <= 80 for line in shown.splitlines() if str(tmp_path) not in line)
+
+
+@networks
+def test_real_hosts_flows_have_no_loss_beside_simulated_ones(tmp_path: Path) -> None:
+    """The network does not know to which flow a real packet that it drops belongs: not a loss of 0 % beside the
+    simulation's."""
+    cbr = {"kind": "cbr", "rate": "4 Mbit/s", "datagram": "1000 B"}
+    flows = [
+        {"name": name, "from": "a", "to": "b", "app": cbr, "transport": "udp", "endpoints": endpoints}
+        for name, endpoints in (("real", "kernel"), ("model", "model"))
+    ]
+    scenario = bp.load({"name": "s", "duration": "2 s", "link": [LINK], "flow": flows})
+    simulated = {flow.flow: flow.loss for flow in flow_results(bp.simulate(scenario, out=tmp_path / "1"))}
+    run = bp.emulate(scenario, out=tmp_path / "2")
+    assert run.summary["drops"]
+    emulated = {flow.flow: flow.loss for flow in flow_results(run)}
+    assert simulated["real"] and simulated["model"]
+    assert emulated["real"] is None and emulated["model"]
