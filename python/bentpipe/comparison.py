@@ -12,7 +12,10 @@ from .results import FlowResult, flow_results
 from .runs import Run
 
 #: Units of the numbers of flows that are not plain numbers, by the beginning of their names.
-_BASES = {"goodput": "bit/s", **dict.fromkeys(("rtt", "delay", "transaction", "completed"), "s")}
+_BASES = {
+    "goodput": "bit/s",
+    **dict.fromkeys(("rtt", "delay", "transaction", "completed", "transfer", "voice_delay"), "s"),
+}
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ class FlowResult:
     None for a flow of real hosts, whose packets the network does not know.
     ``voice_mos`` is the mean opinion score (ITU-T G.107) of what the destination of a call hears, ``voice_loss`` the
     percentage of its packets that were lost or late, and ``voice_delay`` the mean time from mouth to ear.
+    ``transfer`` is the time from the start of a bulk transfer, which has ended, to the delivery of its last byte.
     ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
     """
 
@@ -53,6 +54,8 @@ class FlowResult:
     completed: float | None
     predicted_goodput: float | None
     predicted_rtt: float | None
+    transfer: float | None
+    predicted_transfer: float | None
     #: Why the first failed connection failed, according to its source or else its destination.
     failure: str | None
 
@@ -114,8 +117,17 @@ def _result(
         completed=_value(row, "completed"),
         predicted_goodput=None if prediction is None else prediction.goodput_bit_s,
         predicted_rtt=None if prediction is None else prediction.round_trip.mean_s,
+        transfer=_transfer(row),
+        predicted_transfer=None if prediction is None else prediction.bounded_transfer_s,
         failure=failures.get(row["flow"]),
     )
+
+
+def _transfer(row: Mapping[str, Any]) -> float | None:
+    if row.get("app") != "bulk" or _value(row, "completed") is None:
+        return None
+    start, end = _value(row, "start"), _value(row, "last_delivery")
+    return None if start is None or end is None else end - start
 
 
 def losses(run: Run) -> dict[str, float]:

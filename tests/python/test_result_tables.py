@@ -9,7 +9,9 @@ import bentpipe as bp
 import commands
 import numpy as np
 import pytest
+from bentpipe.comparison import compare
 from bentpipe.groups import group_table
+from bentpipe.prediction import predict_scenario
 from bentpipe.quantities import number
 from bentpipe.report import page
 from bentpipe.results import flow_results
@@ -42,6 +44,27 @@ def test_calls_are_shown_with_their_quality(tmp_path: Path) -> None:
     row = next(line.split() for line in quality.splitlines() if line.startswith(" call "))
     assert row == ["call", mos, "0", number(1e3 * heard["voice_delay"])]
     assert "<th>MOS</th>" in page([run]) and f"<td>{mos}</td>" in page([run])
+
+
+def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Path) -> None:
+    """Beside the time that is predicted, in the same unit as in a comparison."""
+    bulk = {"name": "file", "from": "a", "to": "b", "app": {"kind": "bulk", "size": "100 kB"}}
+    pages = {"name": "web", "from": "a", "to": "b", "app": {"kind": "http", "pages": 3, "object": "10 kB"}}
+    flows = [flow | {"transport": "tcp", "start": "1 s"} for flow in (bulk, pages)]
+    shown = commands.call("simulate", written(tmp_path, *flows), "--out", tmp_path / "run").output
+    run = bp.open_run(tmp_path / "run")
+    file, web, *_ = run.flows.to_dicts()
+    took = file["last_delivery"] - 1
+    assert took == pytest.approx(8 * file["delivered_bytes"] / file["goodput"])
+    predicted = predict_scenario(bp.load(run.path / "scenario.toml"))["file"].prediction
+    assert predicted is not None and predicted.bounded_transfer_s == pytest.approx(took, rel=0.1)
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["file", number(took), number(predicted.bounded_transfer_s)] in rows
+    times = [number(1e3 * web[f"transaction_{what}"]) for what in ("mean", "p95")]
+    assert ["web", *times] in rows
+    assert f"<td>{number(took)}</td>" in page([run]) and f"<td>{times[0]}</td>" in page([run])
+    (transfer,) = (one for one in compare(run, run).flows if (one.flow, one.quantity) == ("file", "transfer"))
+    assert transfer.unit == ("s", 1.0)
 
 
 def test_groups_of_calls_have_opinion_scores(tmp_path: Path) -> None:
