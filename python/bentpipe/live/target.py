@@ -33,8 +33,8 @@ def target(argument: str, overrides: Sequence[str] = (), host: str | None = None
     """Returns the target that ``argument`` names: a preset by its name or an unambiguous prefix of it, else a scenario
     file.
 
-    ``host`` is the node at which the command runs; by default the source of the first flow, or the beginning of the
-    first link, or the first terminal. The far end of these is the way out.
+    ``host`` is the node at which the command runs; by default the source of the first flow, or the first station of a
+    Wi-Fi network, or the beginning of the first link, or the first terminal. The far end of these is the way out.
     """
     preset = None if _is_file_name(argument) else _preset(argument)
     if preset is not None:
