@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +107,27 @@ def test_real_hosts_flows_have_no_loss_beside_simulated_ones(tmp_path: Path) -> 
     emulated = {flow.flow: flow.loss for flow in flow_results(run)}
     assert simulated["real"] and simulated["model"]
     assert emulated["real"] is None and emulated["model"]
+
+
+def test_a_report_has_what_the_parts_of_the_network_counted(tmp_path: Path) -> None:
+    """Bundles, of which the table of flows has nothing, with the meaning of each number; of many parts it says where
+    their table is."""
+    run = bp.simulate("examples/mars-orbiter.toml", out=tmp_path / "1")
+    shown = page([run])
+    (bundles,) = run.table("bundles").to_dicts()
+    assert 0 < bundles["delivered"] < bundles["created"]
+    delivered = f'<td class="words">delivered</td><td>{bundles["delivered"]}</td>'
+    assert f'{delivered}<td class="words soft">bundles that arrived</td>' in shown
+    assert f'<td class="words">delay mean, s</td><td>{number(bundles["delay_mean"])}</td>' in shown
+    calls = bp.simulate(written(tmp_path, CALL), overrides=["duration=700 s"], out=tmp_path / "2")
+    assert "tables/call_window.parquet" in page([calls]) and "packets that were transmitted" in page([calls])
+
+
+def test_what_a_report_suggests_can_be_pasted(tmp_path: Path) -> None:
+    """Into a shell, from a folder with a space; and into Python, for a run without TCP."""
+    run = bp.simulate(written(tmp_path, CALL), overrides=["duration=1 s"], out=tmp_path / "a run")
+    lines = html.unescape(page([run])).splitlines()
+    (compared,) = (line for line in lines if line.startswith("bentpipe compare"))
+    assert shlex.split(compared) == ["bentpipe", "compare", str(run.path), f"{run.path}-changed"]
+    (python,) = (line for line in lines if line.startswith("# in Python: "))
+    exec(python.removeprefix("# in Python: ").partition("</code>")[0], {})

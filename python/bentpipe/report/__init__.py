@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from bentpipe._native import ScenarioError
 from bentpipe.prediction import predict_run
 from bentpipe.quantities import listed, number, span_text
 
-from . import measured
+from . import counted, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,6 +125,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         single=_flow_table((name, by_group(flows)[1]) for name, flows in results.items()),
         tables=_tables(results),
         measured=[(name, found) for name, run in named.items() if (found := measured.tables(run))],
+        counted=[(name, tables) for name, run in named.items() if (tables := counted.tables(run))],
         worst=_worst(results),
         notes=_notes(named),
         failures=_failures(results),
@@ -144,8 +146,10 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         scenarios=[
             (name, (run.path / "scenario.toml").read_text(encoding="utf-8")) for name, run in named.items()
         ],
-        paths={name: str(run.path) for name, run in named.items()},
+        path=str(first.path),
+        shell=shlex.quote,
         change=_change(first),
+        reads=_reads(first),
     )
 
 
@@ -266,6 +270,12 @@ def _change(run: Run) -> str:
         if congestion is not None:
             return f"flow.{flow['name']}.transport.congestion={'vegas' if congestion != 'vegas' else 'reno'}"
     return f"seed={run.provenance.get('seed', 1) + 1}"
+
+
+def _reads(run: Run) -> str:
+    """Returns an example of Python that reads a run: one of its traces, or its flows."""
+    trace = "cwnd" if run.has_trace("cwnd") else next(iter(run.traces), None)
+    return "run.flows" if trace is None else f'run.trace("{trace}")'
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:
