@@ -199,6 +199,18 @@ def test_a_group_of_flows_is_one_row_of_forms_and_results(bed: Served, ada: Page
     expect(group.get_by_role("row").filter(has_text="goodput, kbit/s")).to_be_visible()
 
 
+def test_a_launch_says_what_is_probably_not_meant_and_how_many_runs_it_is(bed: Served, ada: Page) -> None:
+    """As `bentpipe check` does, and before a campaign fills the queue."""
+    page = ada
+    campaign = '[campaign]\nreplications = 3\nvary."flow.up.transport.congestion" = ["reno", "vegas"]\n'
+    text = SMALL + '[[link]]\nname = "idle"\nfrom = "user"\nto = "server"\nrate = "1 Mbit/s"\ndelay = "9 s"\n'
+    given = {"name": "cautious", "text": f"{text}\n{campaign}"}
+    made = page.request.post(f"{bed.url}/api/configurations", data=given, headers={"Origin": bed.url}).json()
+    page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
+    expect(page.get_by_text("idle: no flow uses this part of the network")).to_be_visible()
+    expect(page.get_by_text("the campaign, 6 runs")).to_be_visible()
+
+
 def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     """From a blank page: nodes and links, of which all are in view, and a call."""
     page = ada
