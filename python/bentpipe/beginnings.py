@@ -7,10 +7,24 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import _native
+from .errors import InputError, unknown
 from .facts import facts
 from .prediction import given_up
 from .quantities import span_text
 from .scenarios import load
+
+
+def preset_named(beginning: str, what: str = "preset") -> str:
+    """Returns the preset with this name, or else the only one whose name begins with it. Raises
+    :class:`bentpipe.InputError`, in which ``what`` was looked for."""
+    names = [name for name, _, _ in _native.presets()]
+    meant = [name for name in names if beginning and name.startswith(beginning)]
+    if beginning in names or len(meant) == 1:
+        return beginning if beginning in names else meant[0]
+    if meant:
+        raise InputError(f'"{beginning}" is ambiguous: it could be {" or ".join(meant)}')
+    raise unknown(what, beginning, names)
 
 
 def scenario_from(preset: str, about: str, text: str) -> str:

@@ -269,6 +269,10 @@ def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
     call("new", name, "--out", "mine.toml")
     call("check", "mine.toml")
     assert "was not changed" in call("new", name, "--out", "mine.toml", code=2)
+    # As `bentpipe run`, it takes an unambiguous beginning of the name.
+    call("new", "atm")
+    assert 'preset = "atm-tdma"' in (place / "atm-tdma.toml").read_text(encoding="utf-8")
+    assert "it could be access-leo or access-leo-isl" in call("new", "access", code=2)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bentpipe import _native
-from bentpipe.beginnings import ends
+from bentpipe.beginnings import ends, preset_named
 from bentpipe.errors import InputError, unknown
 from bentpipe.scenarios import Scenario, load
 
@@ -74,17 +73,12 @@ def _is_file_name(argument: str) -> bool:
 
 
 def _preset(argument: str) -> str | None:
-    names = [name for name, _, _ in _native.presets()]
-    if argument in names:
-        return argument
-    meant = [name for name in names if argument and name.startswith(argument)]
-    if len(meant) == 1:
-        return meant[0]
-    if Path(argument).is_file():
-        return None
-    if meant:
-        raise InputError(f'"{argument}" is ambiguous: it could be {" or ".join(meant)}')
-    raise unknown("preset or scenario file", argument, names)
+    try:
+        return preset_named(argument, "preset or scenario file")
+    except InputError:
+        if Path(argument).is_file():
+            return None
+        raise
 
 
 def _crowd(scenario: Scenario) -> set[str]:
