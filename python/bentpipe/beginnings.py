@@ -10,7 +10,7 @@ from typing import Any
 from . import _native
 from .errors import InputError, unknown
 from .facts import facts
-from .prediction import given_up
+from .handshakes import given_up
 from .quantities import span_text
 from .scenarios import load
 

@@ -10,7 +10,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import in_order
-from .prediction import carried_bytes, given_up
+from .handshakes import given_up
+from .prediction import carried_bytes
 from .quantities import base_value, listed, number, rate_text, size_text, span_text
 from .topology import drawing, ranges
 
