@@ -124,6 +124,9 @@ def _by_name(value: Any) -> Any:
 
 def _numbers(a: FlowResult, b: FlowResult) -> Iterator[NumberDifference]:
     for field in fields(FlowResult):
+        # A code point is a part of the scenario, not a result.
+        if field.name == "dscp":
+            continue
         values = getattr(a, field.name), getattr(b, field.name)
         if not any(isinstance(value, str) for value in values) and values != (None, None):
             yield NumberDifference(a.flow, field.name, *values)
