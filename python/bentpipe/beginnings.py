@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import _native
+from .errors import InputError, unknown
 from .facts import facts
+from .handshakes import given_up
 from .quantities import span_text
+from .scenarios import load
+
+
+def preset_named(beginning: str, what: str = "preset") -> str:
+    """Returns the preset with this name, or else the only one whose name begins with it. Raises
+    :class:`bentpipe.InputError`, in which ``what`` was looked for."""
+    names = [name for name, _, _ in _native.presets()]
+    meant = [name for name in names if beginning and name.startswith(beginning)]
+    if beginning in names or len(meant) == 1:
+        return beginning if beginning in names else meant[0]
+    if meant:
+        raise InputError(f'"{beginning}" is ambiguous: it could be {" or ".join(meant)}')
+    raise unknown(what, beginning, names)
 
 
 def scenario_from(preset: str, about: str, text: str) -> str:
@@ -41,6 +58,7 @@ def scenario_from(preset: str, about: str, text: str) -> str:
             'kind = "tcp"',
             'congestion = "reno"                  # bentpipe variants lists them all',
             "initial_window = 10                  # segments",
+            *_handshake(preset, fragment),
             "",
         ]
     parts += [
@@ -52,11 +70,21 @@ def scenario_from(preset: str, about: str, text: str) -> str:
 
 
 def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns the ends of the first flow. Without a flow: of the first link, a star's first terminal and its gateway,
-    or two sites of a constellation: from one with the fewest antennas to one with the most."""
-    for part in (*fragment.get("flow", []), *fragment.get("link", [])):
-        return part["from"], part["to"]
-    for network in fragment.get("network", {}).values():
+    """Returns the ends of the first flow. Without a flow: of a Wi-Fi network's first station and what is beyond its
+    access point, of the first link, a star's first terminal and its gateway, or two sites of a constellation: from one
+    with the fewest antennas to one with the most."""
+    links, networks = fragment.get("link", []), fragment.get("network", {}).values()
+    for flow in fragment.get("flow", []):
+        return flow["from"], flow["to"]
+    for network in networks:
+        if network["kind"] == "wifi":
+            access_point = network["access_point"]
+            pairs = [(link["from"], link["to"]) for link in links]
+            beyond = (end for pair in pairs if access_point in pair for end in pair if end != access_point)
+            return _first(network["stations"]), next(beyond, access_point)
+    for link in links:
+        return link["from"], link["to"]
+    for network in networks:
         if network["kind"] == "constellation":
             sites = network["sites"]
             # A table has no order. If the numbers of antennas are equal, the presets' names decide: from user to
@@ -64,21 +92,44 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
             by_name, equal = sorted(sites, reverse=True), network["gsl"].get("antennas", 1)
             user, *_, server = sorted(by_name, key=lambda name: sites[name].get("antennas", equal))
             return user, server
-        first = network["terminals"][0]
-        if not isinstance(first, str):
-            first = f"{first['name']}1" if "count" in first else first["name"]
-        return first, network["gateway"]
+        return _first(network["terminals"]), network["gateway"]
     raise ValueError("the preset has neither a link nor a network")
+
+
+def _first(members: Sequence[str | Mapping[str, Any]]) -> str:
+    """Returns the name of the first node of a list of nodes and of groups of them."""
+    first = members[0]
+    if isinstance(first, str):
+        return first
+    name = str(first["name"])
+    return f"{name}1" if "count" in first else name
 
 
 def _duration(preset: str, fragment: Mapping[str, Any]) -> str:
     """A minute, or a hundred round trips if that is longer."""
+    return span_text(max(60.0, 100 * _first_flow(preset, fragment)[1]))
+
+
+def _handshake(preset: str, fragment: Mapping[str, Any]) -> list[str]:
+    """Returns keys by which TCP waits for the answer to its SYN, if it would otherwise give up before."""
+    transport, rtt_s = _first_flow(preset, fragment)
+    if not given_up(transport, rtt_s):
+        return []
+    enough_s = 100 * math.ceil(1.2 * rtt_s / 100)
+    return [
+        f'rto_initial = "{enough_s} s"               # longer than a round trip, which 1 s would not wait for',
+        f'rto_max = "{enough_s} s"',
+    ]
+
+
+def _first_flow(preset: str, fragment: Mapping[str, Any]) -> tuple[Mapping[str, Any], float]:
+    """Returns the transport of a flow between the ends of a preset, and its round-trip time in seconds."""
     origin, destination = ends(fragment)
     flow = {"name": "first", "from": origin, "to": destination, "app": "bulk", "transport": {"kind": "tcp"}}
-    scenario = {"name": preset, "duration": "60 s", "preset": preset, "flow": [flow]}
+    scenario = load({"name": preset, "duration": "60 s", "preset": preset, "flow": [flow]})
     (first,) = facts(scenario)["flows"]
     hops = (*(first["there"] or ()), *(first["back"] or ()))
-    return span_text(max(60.0, 100 * sum(hop["delay_s"]["start"] for hop in hops)))
+    return scenario.flows[0]["transport"], sum(hop["delay_s"]["start"] for hop in hops)
 
 
 def _quoted(text: str) -> str:

@@ -12,7 +12,10 @@ from .results import FlowResult, flow_results
 from .runs import Run
 
 #: Units of the numbers of flows that are not plain numbers, by the beginning of their names.
-_BASES = {"goodput": "bit/s", **dict.fromkeys(("rtt", "delay", "transaction", "completed"), "s")}
+_BASES = {
+    "goodput": "bit/s",
+    **dict.fromkeys(("rtt", "delay", "transaction", "completed", "transfer", "voice_delay"), "s"),
+}
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,9 @@ def _by_name(value: Any) -> Any:
 
 def _numbers(a: FlowResult, b: FlowResult) -> Iterator[NumberDifference]:
     for field in fields(FlowResult):
+        # A code point is a part of the scenario, not a result.
+        if field.name == "dscp":
+            continue
         values = getattr(a, field.name), getattr(b, field.name)
         if not any(isinstance(value, str) for value in values) and values != (None, None):
             yield NumberDifference(a.flow, field.name, *values)

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from ._native import ScenarioError
 from .facts import facts
+from .handshakes import given_up
 from .quantities import base_value, rate_text, span_text
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ def _predict_leg(
     notes += _notes(base_value(scenario["duration"]), known, leg, arguments)
     if arguments["rtt0_s"] <= 0:
         return FlowPrediction(name, None, "the equations need a path with a delay", arguments)
+    if reason := given_up(leg.transport, arguments["rtt0_s"]):
+        return FlowPrediction(name, None, reason, arguments)
     try:
         prediction = predict_flow(**arguments)
     except ValueError as refused:

@@ -132,6 +132,7 @@ _OF_FLOWS: Final = {
     "jitter": ("s", "ms", 1e-3),
     "transaction": ("s", "ms", 1e-3),
     "completed": ("s", "s", 1.0),
+    "transfer": ("s", "s", 1.0),
     "loss": ("1", "%", 1e-2),
 }
 

@@ -23,9 +23,11 @@ class FlowResult:
     such as the round-trip time of a datagram flow. ``group`` and ``traffic_class`` are None for a flow without them.
 
     ``efficiency`` is used over assigned capacity of the flow's terminal on the return link (equation 15 of the DAMA
-    study), which all flows of that terminal share. ``loss`` is the fraction of data packets that the network dropped.
+    study), which all flows of that terminal share. ``loss`` is the fraction of data packets that the network dropped;
+    None for a flow of real hosts, whose packets the network does not know.
     ``voice_mos`` is the mean opinion score (ITU-T G.107) of what the destination of a call hears, ``voice_loss`` the
     percentage of its packets that were lost or late, and ``voice_delay`` the mean time from mouth to ear.
+    ``transfer`` is the time from the start of a bulk transfer, which has ended, to the delivery of its last byte.
     ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
     """
 
@@ -52,6 +54,8 @@ class FlowResult:
     completed: float | None
     predicted_goodput: float | None
     predicted_rtt: float | None
+    transfer: float | None
+    predicted_transfer: float | None
     #: Why the first failed connection failed, according to its source or else its destination.
     failure: str | None
 
@@ -113,22 +117,39 @@ def _result(
         completed=_value(row, "completed"),
         predicted_goodput=None if prediction is None else prediction.goodput_bit_s,
         predicted_rtt=None if prediction is None else prediction.round_trip.mean_s,
+        transfer=_transfer(row),
+        predicted_transfer=None if prediction is None else prediction.bounded_transfer_s,
         failure=failures.get(row["flow"]),
     )
 
 
+def _transfer(row: Mapping[str, Any]) -> float | None:
+    if row.get("app") != "bulk" or _value(row, "completed") is None:
+        return None
+    start, end = _value(row, "start"), _value(row, "last_delivery")
+    return None if start is None or end is None else end - start
+
+
 def losses(run: Run) -> dict[str, float]:
-    """Returns the fraction of each flow's data packets that were dropped or corrupted in the network."""
+    """Returns the fraction of each flow's data packets that were dropped or corrupted in the network. Only simulated
+    flows have it: to which flow the packets of a real host belong, the network does not know."""
+    instrument = run.provenance.get("instrument")
+    if instrument not in ("simulate", "emulate"):
+        return {}
     dropped: dict[str, int] = {}
     for loss in run.summary.get("losses", []):
         if loss["data"]:
             dropped[loss["flow"]] = dropped.get(loss["flow"], 0) + loss["packets"]
     sent: Mapping[str, Any] = dict(run.flows.select("flow", "sent_packets").iter_rows())
-    return {
+    fractions = {
         flow: min(1.0, dropped.get(flow, 0) / packets)
         for flow, packets in sent.items()
         if packets and not math.isnan(packets)
     }
+    if instrument == "simulate":
+        return fractions
+    simulated = {flow["name"] for flow in run.flow_tables if flow.get("endpoints") == "model"}
+    return {flow: lost for flow, lost in fractions.items() if flow.partition(".reverse")[0] in simulated}
 
 
 def connection_failures(run: Run) -> dict[str, str]:

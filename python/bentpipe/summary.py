@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import in_order
+from .handshakes import given_up
 from .prediction import carried_bytes
 from .quantities import base_value, listed, number, rate_text, size_text, span_text
 from .topology import drawing, ranges
@@ -175,9 +176,9 @@ def table(known: Facts) -> tuple[list[str], list[list[str]]]:
 
 
 def cautions(scenario: Scenario, known: Facts) -> list[str]:
-    """Returns what is probably not meant, a sentence each: a queue far from a bandwidth-delay product, a window that
-    cannot fill its path, a network without load."""
-    return [*_windows(scenario, known), *_queues(known), *_loads(scenario, known)]
+    """Returns what is probably not meant, a sentence each: a path that is too long for a handshake, a queue far from a
+    bandwidth-delay product, a window that cannot fill its path, a network without load."""
+    return [*_connections(scenario, known), *_queues(known), *_loads(scenario, known)]
 
 
 def _loaded(flow: Flow) -> Sequence[Hop]:
@@ -217,16 +218,20 @@ def _about_queue(row: Row) -> str:
     return ""
 
 
-def _windows(scenario: Scenario, known: Facts) -> Iterator[str]:
-    """Windows of TCP that are smaller than the bandwidth-delay product of their path."""
+def _connections(scenario: Scenario, known: Facts) -> Iterator[str]:
+    """Handshakes of TCP that end before an answer can arrive, and windows that are smaller than the bandwidth-delay
+    product of their path."""
     found: dict[str, list[str]] = {}
     for flow, paths in zip(scenario.flows, known["flows"], strict=True):
         transport = flow["transport"]
         if transport["kind"] != "tcp" or not paths["there"] or not paths["back"]:
             continue
+        rtt = sum(hop["delay_s"]["mean"] for hop in (*paths["there"], *paths["back"]))
+        if reason := given_up(transport, rtt):
+            found.setdefault(reason, []).append(flow.get("group") or flow["name"])
+            continue
         window, key = _window(transport)
         rate = min(hop["rate_bit_s"]["mean"] for hop in _loaded(paths))
-        rtt = sum(hop["delay_s"]["mean"] for hop in (*paths["there"], *paths["back"]))
         if rtt > 0 and window < rate * rtt / 8:
             limit = rate_text(8 * window / rtt)
             found.setdefault(

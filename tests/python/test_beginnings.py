@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import bentpipe as bp
 import pytest
 from bentpipe import _native
 from bentpipe.beginnings import ends, scenario_from
+from bentpipe.facts import facts
 from bentpipe.live.target import target
+from bentpipe.prediction import predict_scenario
+from bentpipe.results import FAILURES, connection_failures
+from bentpipe.summary import cautions
 from networks import Bentpipe, needs, networks
 
 PRESETS = {name: (about, text) for name, about, text in _native.presets()}
@@ -22,6 +27,26 @@ def test_a_scenario_from_a_preset_runs(preset: str, tmp_path: Path) -> None:
     assert bp.check(file) == []
     run = bp.simulate(file, overrides=["duration=20 ms"], out=tmp_path / "run")
     assert run.complete and run.flows.height >= 1
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_flow_of_a_new_scenario_uses_the_preset(preset: str) -> None:
+    """It passes every network, and the time that TCP waits for a handshake is enough for its distance."""
+    written = bp.load(tomllib.loads(scenario_from(preset, *PRESETS[preset])))
+    said = cautions(written, facts(written))
+    assert not [one for one in said if "no flow uses" in one or "no connection" in one]
+
+
+def test_tcp_reaches_mars_in_a_new_scenario_and_is_said_not_to_without_its_key(tmp_path: Path) -> None:
+    written = bp.load(tomllib.loads(scenario_from("mars", *PRESETS["mars"])))
+    assert bp.simulate(written, overrides=["duration=6000 s"], out=tmp_path / "1").flows["goodput"][0] > 0
+    hasty = bp.load(written, ["flow.transfer.transport.rto_initial=1 s"])
+    failed = bp.simulate(hasty, overrides=["duration=6000 s"], out=tmp_path / "2")
+    assert connection_failures(failed) == {"transfer": FAILURES[2]}
+    said = "no connection: it gives its SYN up after 131 s, and a round trip is 1518 s"
+    assert any(one.startswith(f"transfer: {said}") for one in cautions(hasty, facts(hasty)))
+    predicted = predict_scenario(hasty)["transfer"]
+    assert predicted.prediction is None and predicted.note.startswith(said)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -97,7 +97,9 @@ def test_every_kind_of_figure_is_drawn_from_the_means(store: Path, tmp_path: Pat
     assert not none and [axes.get_title(loc="left") for axes in (one, two)] == ["seed 1", "seed 2"]
     assert [line.get_label() for line in one.get_lines()] == ["reno", "cubic"] and len(one.collections) == 2
     assert np.asarray(one.get_lines()[0].get_xdata()).tolist() == [50, 100, 200]
-    shown = plots.campaign_map(campaign, x="delay", y="congestion").axes[0].get_images()[0].get_array()
+    heat_map = plots.campaign_map(campaign, x="delay", y="congestion").axes[0]
+    assert not any("e+" in text.get_text() for text in heat_map.texts)
+    shown = heat_map.get_images()[0].get_array()
     assert shown is not None and float(shown[0, 1]) == pytest.approx(by.row(1, named=True)["mean"] / 1e3)
     curves = plots.campaign_cdf(campaign, by=["congestion"]).axes[0].get_lines()
     assert [np.size(curve.get_xdata()) for curve in curves] == [1 + 24, 1 + 24]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import commands
 import pytest
 from bentpipe.results import FAILURES
 from folders import write_run
+from pieces import PAIR, flow
 
 COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
@@ -122,6 +124,28 @@ def test_simulate_writes_a_run_and_a_report_and_prints_a_table(place: Path, scen
     again = json.loads(call("simulate", scenario, "--json", "--no-report", "--seed", "7"))
     assert again["runs"][0]["path"] == "runs/upload-2" and again["report"] is None
     assert again["runs"][0]["seed"] == 7 and again["runs"][0]["flows"][0]["flow"] == "upload"
+
+
+def test_names_are_printed_in_any_locale_and_to_closed_streams(place: Path) -> None:
+    """As in a container without a locale, over a terminal in Latin-1, and with ``>&-``."""
+    (place / "s.toml").write_text(
+        'name = "Réseau 卫星"\nduration = "1 s"\n' + PAIR + flow("été", "a", "b"), encoding="utf-8"
+    )
+    for encoding, written, said in (
+        ("ascii", "utf-8", "Réseau 卫星"),
+        ("latin-1", "latin-1", "Réseau \\u536b\\u661f"),
+    ):
+        plain = os.environ | {"PYTHONUTF8": "0", "PYTHONIOENCODING": encoding, "COLUMNS": "80"}
+        for words in (("check", "s.toml"), ("predict", "s.toml", "--json"), ("show", "s.toml")):
+            done = subprocess.run(command(*words), capture_output=True, env=plain, timeout=120)
+            assert (done.returncode, done.stderr) == (0, b"")
+            text = done.stdout.decode(written)
+            if words[0] == "check":
+                assert said in text
+            if "--json" in words:
+                assert "été" in json.dumps(json.loads(text), ensure_ascii=False)
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command("check", "s.toml")]
+    assert subprocess.run(closed, stderr=subprocess.PIPE, timeout=120).stderr == b""
 
 
 def test_why_a_connection_failed_is_said_in_words(place: Path) -> None:
@@ -245,6 +269,10 @@ def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
     call("new", name, "--out", "mine.toml")
     call("check", "mine.toml")
     assert "was not changed" in call("new", name, "--out", "mine.toml", code=2)
+    # As `bentpipe run`, it takes an unambiguous beginning of the name.
+    call("new", "atm")
+    assert 'preset = "atm-tdma"' in (place / "atm-tdma.toml").read_text(encoding="utf-8")
+    assert "it could be access-leo or access-leo-isl" in call("new", "access", code=2)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import bentpipe as bp
@@ -82,7 +83,7 @@ def test_a_moment_is_told_packet_by_packet(run: bp.Run) -> None:
 
 def test_the_command_says_it_in_words_in_json_and_in_a_figure(run: bp.Run, tmp_path: Path) -> None:
     def call(*arguments: str) -> str:
-        result = CliRunner().invoke(app, ["explain", str(run.path), *arguments])
+        result = CliRunner().invoke(app, ["explain", str(run.path), *arguments], env={"COLUMNS": "80"})
         assert result.exit_code == 0, result.output
         assert all(len(line) <= 80 for line in result.output.splitlines() if "figure" not in line)
         return result.output
@@ -95,7 +96,11 @@ def test_the_command_says_it_in_words_in_json_and_in_a_figure(run: bp.Run, tmp_p
     assert sum(packet["parts_ns"].values()) == packet["total_ns"]
     shares = json.loads(call("--terminal", "st2", "--json"))["parts"]
     assert sum(part["share"] for part in shares.values()) == pytest.approx(1)
-    assert "slot position" in call("--terminal", "st2")
+    # Words are on the left, as numbers are on the right.
+    shown = call("--terminal", "st2")
+    assert re.search(
+        r"^ slot position +place in the superframe, .* +[\d.]+ +[\d.]+ +[\d.]+ *$", shown, re.MULTILINE
+    )
 
     wrong = CliRunner().invoke(app, ["explain", str(run.path), "--terminal", "st1", "--at", "soon"])
     assert wrong.exit_code == 2 and "250 ms" in wrong.output

@@ -18,6 +18,7 @@ from bentpipe.plots.data import on_grid, superframes, thin
 from bentpipe.plots.data import rate as rate_over
 from bentpipe.report import page
 from bentpipe.results import flow_results
+from bentpipe.runs import Run
 from folders import write_run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,6 +88,33 @@ def test_runs_are_laid_over_each_other_by_name(tmp_path: Path) -> None:
     assert colours[:2] == colours[2:] and colours[0] != colours[1]
     assert len(plots.side_by_side(runs, "rtt").axes) == 2
     assert len(plots.comparison({name: flow_results(run) for name, run in runs.items()}).axes) == 3
+
+
+def test_long_legends_leave_the_panels_their_height_and_are_drawn_once(tmp_path: Path) -> None:
+    """In any script: a character that no font of this machine has is a box, not a warning."""
+    link = {"name": "été", "from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "20 ms"}
+    flow = {"from": "a", "to": "b", "app": "bulk", "transport": "tcp"}
+
+    def run(*names: str) -> Run:
+        flows = [{"name": name, **flow} for name in names]
+        scenario = {"name": "x", "duration": "500 ms", "link": [link], "flow": flows}
+        return simulate(scenario, out=tmp_path / str(len(names)))
+
+    many = run(*(f"气象图的下载，一个很长的名字，号码 {number} of the weather map" for number in range(7)))
+    heights = []
+    for figure in (plots.overview(run("f")), plots.overview(many)):
+        plots.save(figure, tmp_path / "overview.png")
+        heights.append([axes.get_window_extent().height / figure.dpi for axes in figure.axes])
+    assert heights[1][:2] == pytest.approx(heights[0][:2], abs=0.25)
+
+    one = plots.flow({"simulated, a long name": many, "another of them, as long": many}, many.flow_names[0])
+    plots.save(one, tmp_path / "flow.png")
+    assert one.axes[0].get_position().height == pytest.approx(one.axes[1].get_position().height, rel=0.02)
+    gap = one.axes[0].get_position().y0 - one.axes[1].get_position().y1
+    assert gap * one.get_figheight() < 0.45
+    # In half a second nothing was lost: no threshold is drawn.
+    shown = [text.get_text() for text in one.legends[0].get_texts()]
+    assert shown == ["simulated, a long name", "another of them, as long", "predicted"]
 
 
 def test_a_figure_is_the_same_svg_every_time_and_takes_the_pages_colour(run_folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,13 @@ import bentpipe as bp
 import commands
 import numpy as np
 import pytest
+from bentpipe.comparison import compare
 from bentpipe.groups import group_table
+from bentpipe.prediction import predict_scenario
 from bentpipe.quantities import number
 from bentpipe.report import page
+from bentpipe.results import flow_results
+from networks import networks
 
 LINK = {"name": "sat", "from": "a", "to": "b", "rate": "2 Mbit/s", "delay": "250 ms"}
 CALL = {
@@ -42,6 +48,27 @@ def test_calls_are_shown_with_their_quality(tmp_path: Path) -> None:
     assert "<th>MOS</th>" in page([run]) and f"<td>{mos}</td>" in page([run])
 
 
+def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Path) -> None:
+    """Beside the time that is predicted, in the same unit as in a comparison."""
+    bulk = {"name": "file", "from": "a", "to": "b", "app": {"kind": "bulk", "size": "100 kB"}}
+    pages = {"name": "web", "from": "a", "to": "b", "app": {"kind": "http", "pages": 3, "object": "10 kB"}}
+    flows = [flow | {"transport": "tcp", "start": "1 s"} for flow in (bulk, pages)]
+    shown = commands.call("simulate", written(tmp_path, *flows), "--out", tmp_path / "run").output
+    run = bp.open_run(tmp_path / "run")
+    file, web, *_ = run.flows.to_dicts()
+    took = file["last_delivery"] - 1
+    assert took == pytest.approx(8 * file["delivered_bytes"] / file["goodput"])
+    predicted = predict_scenario(bp.load(run.path / "scenario.toml"))["file"].prediction
+    assert predicted is not None and predicted.bounded_transfer_s == pytest.approx(took, rel=0.1)
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["file", number(took), number(predicted.bounded_transfer_s)] in rows
+    times = [number(1e3 * web[f"transaction_{what}"]) for what in ("mean", "p95")]
+    assert ["web", *times] in rows
+    assert f"<td>{number(took)}</td>" in page([run]) and f"<td>{times[0]}</td>" in page([run])
+    compared = {one.quantity: one.unit for one in compare(run, run).flows if one.flow == "file"}
+    assert compared["transfer"] == compared["predicted_transfer"] == ("s", 1.0) and "dscp" not in compared
+
+
 def test_groups_of_calls_have_opinion_scores(tmp_path: Path) -> None:
     run = bp.simulate(written(tmp_path, CALL | {"count": 3}), out=tmp_path / "run")
     table = group_table(run)
@@ -62,3 +89,45 @@ def test_a_table_that_is_too_wide_omits_columns_without_numbers(tmp_path: Path) 
     assert any(line.startswith(f" {name} ") for line in shown.splitlines()), shown
     # A line that names the folder of the run is as long as its name.
     assert all(len(line) <= 80 for line in shown.splitlines() if str(tmp_path) not in line)
+
+
+@networks
+def test_real_hosts_flows_have_no_loss_beside_simulated_ones(tmp_path: Path) -> None:
+    """The network does not know to which flow a real packet that it drops belongs: not a loss of 0 % beside the
+    simulation's."""
+    cbr = {"kind": "cbr", "rate": "4 Mbit/s", "datagram": "1000 B"}
+    flows = [
+        {"name": name, "from": "a", "to": "b", "app": cbr, "transport": "udp", "endpoints": endpoints}
+        for name, endpoints in (("real", "kernel"), ("model", "model"))
+    ]
+    scenario = bp.load({"name": "s", "duration": "2 s", "link": [LINK], "flow": flows})
+    simulated = {flow.flow: flow.loss for flow in flow_results(bp.simulate(scenario, out=tmp_path / "1"))}
+    run = bp.emulate(scenario, out=tmp_path / "2")
+    assert run.summary["drops"]
+    emulated = {flow.flow: flow.loss for flow in flow_results(run)}
+    assert simulated["real"] and simulated["model"]
+    assert emulated["real"] is None and emulated["model"]
+
+
+def test_a_report_has_what_the_parts_of_the_network_counted(tmp_path: Path) -> None:
+    """Bundles, of which the table of flows has nothing, with the meaning of each number; of many parts it says where
+    their table is."""
+    run = bp.simulate("examples/mars-orbiter.toml", out=tmp_path / "1")
+    shown = page([run])
+    (bundles,) = run.table("bundles").to_dicts()
+    assert 0 < bundles["delivered"] < bundles["created"]
+    delivered = f'<td class="words">delivered</td><td>{bundles["delivered"]}</td>'
+    assert f'{delivered}<td class="words soft">bundles that arrived</td>' in shown
+    assert f'<td class="words">delay mean, s</td><td>{number(bundles["delay_mean"])}</td>' in shown
+    calls = bp.simulate(written(tmp_path, CALL), overrides=["duration=700 s"], out=tmp_path / "2")
+    assert "tables/call_window.parquet" in page([calls]) and "packets that were transmitted" in page([calls])
+
+
+def test_what_a_report_suggests_can_be_pasted(tmp_path: Path) -> None:
+    """Into a shell, from a folder with a space; and into Python, for a run without TCP."""
+    run = bp.simulate(written(tmp_path, CALL), overrides=["duration=1 s"], out=tmp_path / "a run")
+    lines = html.unescape(page([run])).splitlines()
+    (compared,) = (line for line in lines if line.startswith("bentpipe compare"))
+    assert shlex.split(compared) == ["bentpipe", "compare", str(run.path), f"{run.path}-changed"]
+    (python,) = (line for line in lines if line.startswith("# in Python: "))
+    exec(python.removeprefix("# in Python: ").partition("</code>")[0], {})

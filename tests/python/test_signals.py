@@ -173,9 +173,18 @@ def test_a_parquet_series_is_the_same_as_its_text(tmp_path: Path) -> None:
     assert runs[0].flows.equals(runs[1].flows)
     scenario = tmp_path / "parquet.toml"
     for wrong, words in (
-        (fade.with_columns(st1=pl.Series([0.0, float("nan"), 1.0])), "line 3: st1"),
-        (fade.with_columns(st1=pl.Series([0.0, 1.0, None])), "line 4: st1"),
-        (fade.with_columns(time=pl.Series([0, 2, 1])), "line 4: time is 1"),
+        (
+            fade.with_columns(st1=pl.Series([0.0, float("nan"), 1.0])),
+            "fade.parquet:3:1: link.sat.acm.fade.samples: st1",
+        ),
+        (
+            fade.with_columns(st1=pl.Series([0.0, 1.0, None])),
+            "fade.parquet:4:1: link.sat.acm.fade.samples: st1",
+        ),
+        (
+            fade.with_columns(time=pl.Series([0, 2, 1])),
+            "fade.parquet:4:1: link.sat.acm.fade.samples: time is 1",
+        ),
         (fade.with_columns(st1=pl.Series(["a", "b", "c"])), 'column "st1" is of type String'),
     ):
         wrong.write_parquet(tmp_path / "fade.parquet")
@@ -219,7 +228,7 @@ def test_budgets_are_printed_line_by_line_and_warn_when_the_margin_is_gone(tmp_p
     file.write_text(rows + "down.eirp,54\n")
     refused = call("budget", file, code=2).stderr
     assert "down.csv: line 6: down.eirp" in " ".join(refused.split())
-    assert "line 6" in call("check", scenario, code=2).stderr
+    assert "down.csv:6:1: " in call("check", scenario, code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -256,20 +265,21 @@ def test_a_bad_series_on_a_link_is_refused_with_file_and_line(
         """
     )
     for rows, words in (
-        ("0,1\n1,2\n2,\n", "line 4"),
-        ("0,1\n1,nan\n", "line 3"),
-        ("0,1\n1,inf\n", "line 3"),
-        ("0,1\n2,1\n1,1\n", "line 4"),
-        ("0,1\n1,1\n1,1\n", "line 4"),
-        ("0,1\n1,-4\n", "line 3"),
-        ("0,1\n1,1\n2,1\n3,1\n4,1\n9,1\n10,1\n", "line 7: a gap of 5 s"),
+        ("0,1\n1,2\n2,\n", "series.csv:4:1:"),
+        ("0,1\n1,nan\n", "series.csv:3:1:"),
+        ("0,1\n1,inf\n", "series.csv:3:1:"),
+        ("0,1\n2,1\n1,1\n", "series.csv:4:1:"),
+        ("0,1\n1,1\n1,1\n", "series.csv:4:1:"),
+        ("0,1\n1,-4\n", "series.csv:3:1:"),
+        ("0,1\n1,1\n2,1\n3,1\n4,1\n9,1\n10,1\n", "a gap of 5 s"),
     ):
         (tmp_path / "series.csv").write_text(f"time,{column}\n{rows}")
         if "gap" in words and not gaps:
             call("check", scenario)
             continue
         message = " ".join(call("check", scenario, code=2).stderr.split())
-        assert "series.csv" in message and words in message, message
+        # The line of the file, and not its beginning.
+        assert "series.csv:" in message and words in message and "0,1" not in message, message
     (tmp_path / "series.csv").write_text(f"time,{column}\n0,1\n1,1\n")
     call("check", scenario)
 

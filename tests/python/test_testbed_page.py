@@ -199,6 +199,56 @@ def test_a_group_of_flows_is_one_row_of_forms_and_results(bed: Served, ada: Page
     expect(group.get_by_role("row").filter(has_text="goodput, kbit/s")).to_be_visible()
 
 
+def test_a_launch_says_what_is_probably_not_meant_and_how_many_runs_it_is(bed: Served, ada: Page) -> None:
+    """As `bentpipe check` does, and before a campaign fills the queue."""
+    page = ada
+    campaign = '[campaign]\nreplications = 3\nvary."flow.up.transport.congestion" = ["reno", "vegas"]\n'
+    text = SMALL + '[[link]]\nname = "idle"\nfrom = "user"\nto = "server"\nrate = "1 Mbit/s"\ndelay = "9 s"\n'
+    given = {"name": "cautious", "text": f"{text}\n{campaign}"}
+    made = page.request.post(f"{bed.url}/api/configurations", data=given, headers={"Origin": bed.url}).json()
+    page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
+    expect(page.get_by_text("idle: no flow uses this part of the network")).to_be_visible()
+    expect(page.get_by_text("the campaign, 6 runs")).to_be_visible()
+
+
+def test_a_key_is_found_in_a_long_form_by_a_word_of_its_name_or_description(bed: Served, ada: Page) -> None:
+    """TCP has some seventy keys."""
+    page = ada
+    given = {"name": "long", "text": SMALL}
+    made = page.request.post(f"{bed.url}/api/configurations", data=given, headers={"Origin": bed.url}).json()
+    page.goto(f"{bed.url}/#/configuration/{made['id']}/connections")
+    sought = page.get_by_label(re.compile(r"Find among \d\d keys"))
+    sought.fill("selective ack")
+    expect(page.get_by_label("sack", exact=True)).to_be_visible()
+    expect(page.get_by_label("congestion", exact=True)).to_have_count(0)
+    sought.fill("initial_win")
+    page.get_by_label("initial window", exact=True).fill("4")
+    expect(page.get_by_role("button", name="Apply")).to_be_enabled()
+    sought.fill("no such key")
+    expect(page.get_by_text("No key mentions it.")).to_be_visible()
+    sought.fill("")
+    expect(page.get_by_label("congestion", exact=True)).to_be_visible()
+
+
+def test_runs_without_tcp_are_plotted_and_compared(bed: Served, ada: Page) -> None:
+    """By what was recorded of them. Every run was plotted by quantities of TCP, so that these had none."""
+    page, origin = ada, {"Origin": bed.url}
+    text = SMALL.replace('"bulk" ', '{ kind = "cbr", rate = "1 Mbit/s" } ').replace(
+        '{ kind = "tcp", congestion = "reno" }', '"udp"'
+    )
+    runs = []
+    for seed in (1, 2):
+        asked = {"text": f"seed = {seed}\n{text}", "name": "cbr"}
+        (run,) = page.request.post(f"{bed.url}/api/runs", data=asked, headers=origin).json()
+        runs.append(run["id"])
+        page.goto(f"{bed.url}/#/runs/{run['id']}")
+        page.get_by_role("link", name="plots", exact=True).click(timeout=120_000)
+        expect(page.get_by_role("img", name="datagram.delay over time").locator("canvas")).to_be_visible()
+    page.goto(f"{bed.url}/#/compare?run={','.join(runs)}")
+    page.get_by_label("Plot", exact=True).select_option("datagram.delay")
+    expect(page.get_by_role("img", name="datagram.delay over time").locator("canvas")).to_be_visible()
+
+
 def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     """From a blank page: nodes and links, of which all are in view, and a call."""
     page = ada

@@ -106,7 +106,7 @@ fn with_lists(before: &Value, set: Value, path: &mut Vec<String>) -> Result<Valu
 
 fn tree(value: &impl Serialize, has_lines: bool) -> Result<Value, ScenarioError> {
     let content = to_toml(value).expect("what came from TOML can be written as TOML");
-    parse::document(&Arc::new(Text { name: String::new(), content, has_lines }))
+    parse::document(&Arc::new(Text { name: String::new(), content, has_lines, is_value: false }))
 }
 
 /// The problem without its place, which is not in a text that a person wrote.

@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn place(&self) -> Place {
         let problem = Problem::at(&self.value.origin, self.path(None), "").with_value(self.value.written());
-        Place { node: identity(self.value), problem }
+        Place { node: identity(self.value), problem, is_file: self.value.origin.is_file() }
     }
 
     /// Passes the node to `seed`. Some types check the value after the deserializer has finished (`try_from`,
@@ -311,6 +311,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
         let place = || Place {
             node: identity(&entry.value),
             problem: Problem::at(&entry.key, self.of.path(Some(key)), ""),
+            is_file: false,
         };
         let deserializer: StrDeserializer<'_, Fault> = key.into_deserializer();
         seed.deserialize(deserializer).map(Some).map_err(|fault| fault.at(place))

@@ -49,6 +49,15 @@ impl Problem {
         .split()
     }
 
+    /// Takes the line from the message "line N: ..." of a problem in a file that is a value as a whole.
+    pub(crate) fn in_file(mut self) -> Problem {
+        let found = self.message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+        if let Some((Ok(line), message)) = found.map(|(line, message)| (line.parse(), message)) {
+            (self.line, self.column, self.message) = (Some(line), Some(1), message.to_owned());
+        }
+        self
+    }
+
     /// Adds the value as written, which the message then need not repeat.
     pub(crate) fn with_value(mut self, value: Option<String>) -> Problem {
         if let Some(value) = &value {

@@ -26,6 +26,8 @@ pub(crate) struct Place {
     pub(crate) node: usize,
     /// The problem's place, without its message.
     pub(crate) problem: Problem,
+    /// Whether the node is a file of its own.
+    pub(crate) is_file: bool,
 }
 
 impl Fault {
@@ -60,6 +62,7 @@ impl Fault {
         let Problem { file, line, column, path, value, .. } = place.problem;
         let located =
             Problem { line, column, path, ..Problem::of_file(&file, inner.message) }.with_value(value);
+        let located = if place.is_file { located.in_file() } else { located };
         let problem = match inner.choice {
             Some((word, allowed)) => located.with_allowed(&word, allowed),
             None => located,

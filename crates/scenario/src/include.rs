@@ -100,5 +100,5 @@ fn text(name: &str, origin: &Origin) -> Result<Arc<Text>, String> {
     if content.len() as u64 > read::SIZE_LIMIT {
         return Err(format!("{shown}: as text it {}", read::too_large(&format!("{} bytes", content.len()))));
     }
-    Ok(Arc::new(Text { name: shown, content, has_lines: true }))
+    Ok(Arc::new(Text { name: shown, content, has_lines: true, is_value: true }))
 }

@@ -44,7 +44,7 @@ pub(crate) fn as_toml(text: &Arc<Text>) -> Result<Arc<Text>, ScenarioError> {
         rewritten.push(if byte == b':' && !quoted { b'=' } else { byte });
     }
     let content = String::from_utf8(rewritten).expect("ASCII replaces ASCII");
-    Ok(Arc::new(Text { name: text.name.clone(), content, has_lines: text.has_lines }))
+    Ok(Arc::new(Text { name: text.name.clone(), content, has_lines: text.has_lines, is_value: false }))
 }
 
 #[cfg(test)]

@@ -74,7 +74,12 @@ pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> 
     if right.is_empty() {
         return Err(problem("there is no value after the equals sign; write \"\" for empty text"));
     }
-    let text = Arc::new(Text { name: name.to_owned(), content: right.to_owned(), has_lines: false });
+    let text = Arc::new(Text {
+        name: name.to_owned(),
+        content: right.to_owned(),
+        has_lines: false,
+        is_value: false,
+    });
     // What starts like TOML's brackets and quotes is meant as TOML, so its faults are reported.
     let as_text = !right.starts_with(['[', '{', '"', '\'']);
     let value = if as_text && toml::de::DeValue::parse(right).is_err() {

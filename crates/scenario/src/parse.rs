@@ -36,7 +36,7 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Value, ScenarioErro
     if content.trim_start_matches('\u{feff}').trim().is_empty() {
         return Err(Problem::of_file(name, "is empty, not a scenario".to_owned()).into());
     }
-    let text = Arc::new(Text { name: name.to_owned(), content, has_lines });
+    let text = Arc::new(Text { name: name.to_owned(), content, has_lines, is_value: false });
     if json::is_json(&text.content) {
         let value = single_value(&json::as_toml(&text)?, &[])?;
         return Ok(Value { origin: Origin::new(&text, 0..0), ..value });
@@ -46,7 +46,7 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Value, ScenarioErro
 
 fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Problem {
     let content = String::from_utf8_lossy(&bytes[..offset]).into_owned();
-    let text = Arc::new(Text { name: name.to_owned(), content, has_lines: true });
+    let text = Arc::new(Text { name: name.to_owned(), content, has_lines: true, is_value: false });
     let hint = match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ", it looks like UTF-16",
         _ => "",

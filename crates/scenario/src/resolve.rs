@@ -166,7 +166,9 @@ impl<T> Loaded<T> {
         let (depth, value) = self.tree.follow(&problem.path);
         // A value that was not written is reported at the table in which it would be.
         let found = (depth == problem.path.len()).then_some(value);
-        Problem::at(&value.origin, path_text(&problem.path), problem.message.as_str())
+        let placed = Problem::at(&value.origin, path_text(&problem.path), problem.message.as_str());
+        let placed = if value.origin.is_file() { placed.in_file() } else { placed };
+        placed
             .with_value(found.and_then(Value::written))
             .with_nearest(found.and_then(Value::text).unwrap_or_default())
     }

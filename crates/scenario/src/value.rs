@@ -13,6 +13,8 @@ pub struct Text {
     pub content: String,
     /// Whether line and column are meaningful to the reader: not for an override on the command line.
     pub has_lines: bool,
+    /// Whether all of it is one value: a file that a scenario names.
+    pub is_value: bool,
 }
 
 impl fmt::Debug for Text {
@@ -79,6 +81,11 @@ impl Origin {
             }
         }
         written
+    }
+
+    /// Whether it is a file of its own, whose problems have lines within it.
+    pub(crate) fn is_file(&self) -> bool {
+        self.text.is_value
     }
 
     /// Whether it comes from the command line.
@@ -171,6 +178,8 @@ impl Value {
         match &self.node {
             Node::Table(_) => None,
             Node::Array(elements) if elements.iter().any(|element| element.table().is_some()) => None,
+            // Its beginning says nothing about a line further down.
+            _ if self.origin.is_file() => None,
             _ => Some(self.origin.written()),
         }
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +37,18 @@ def variations(campaign: Mapping[str, Any]) -> list[Variation]:
         Variation({key: toml_value(value) for part in chosen for key, value in part.items()})
         for chosen in itertools.product(*parts)
     ]
+
+
+def number_of(campaign: Mapping[str, Any]) -> int:
+    """Returns how many variations :func:`variations` would make, without making them.
+
+    >>> number_of({"vary": {"seed": [1, 2]}, "zip": [{"a.x": [1, 2, 3], "a.y": ["p", "q", "r"]}]}), number_of({})
+    (6, 1)
+    """
+    sizes = [len(values) for values in campaign.get("vary", {}).values()]
+    sizes += [len(next(iter(lists.values()), [])) for lists in campaign.get("zip", [])]
+    sizes += [max(1, len(campaign.get("list") or [])), int((campaign.get("sample") or {}).get("count", 1))]
+    return math.prod(sizes)
 
 
 def in_step(lists: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from .lazy import GroupedCommands
+from .streams import make_writable
 
 #: The commands in the order of --help, by what a user wants to do. Each is a file of this folder.
 GROUPS: Final = {
@@ -74,4 +75,5 @@ def _root(
 
 def main() -> None:
     """The entry point ``bentpipe``."""
+    make_writable()
     app()

@@ -79,11 +79,12 @@ def explain(
             print_json({"terminal": name, "packets": frame.height, "parts": rows, "figure": file})
             return
         print_table(
-            ["waited for", "mean\nms", "95 %\nms", "share\n%", ""],
+            ["waited for", "which is", "mean\nms", "95 %\nms", "share\n%"],
             [
-                [PARTS[part], f"{1e3 * mean:.1f}", f"{1e3 * p95:.1f}", f"{100 * share:.1f}", ABOUT[part]]
+                [PARTS[part], ABOUT[part], f"{1e3 * mean:.1f}", f"{1e3 * p95:.1f}", f"{100 * share:.1f}"]
                 for part, (mean, p95, share) in parts.items()
             ],
+            text_columns=2,
             title=f"{name}: {frame.height} packets",
         )
     elif json:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bentpipe.errors import InputError, unknown
+from bentpipe.errors import InputError
 
 from . import completion
 from .common import Json
@@ -18,7 +18,7 @@ def new(
         str | None,
         typer.Argument(
             metavar="PRESET",
-            help="The preset to start from. If unset, lists the presets.",
+            help="The preset to start from, or an unambiguous beginning of its name. If unset, lists the presets.",
             autocompletion=completion.presets,
             show_default=False,
         ),
@@ -38,7 +38,7 @@ def new(
 ) -> None:
     """Write a commented scenario that starts from a preset."""
     from bentpipe import _native
-    from bentpipe.beginnings import scenario_from
+    from bentpipe.beginnings import preset_named, scenario_from
 
     from .output import of_format, print_json, print_table, write_text
 
@@ -53,8 +53,7 @@ def new(
                 text_columns=2,
             )
         return
-    if preset not in presets:
-        raise unknown("preset", preset, presets)
+    preset = preset_named(preset)
     about, text = presets[preset]
     if out is not None:
         of_format(out, (".toml",))

@@ -16,19 +16,20 @@ import typer
 from bentpipe.errors import InputError
 
 from .folding import UNLIMITED, Sheet
+from .streams import holds_all_characters
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def print_json(document: Any) -> None:
-    """Print a document as JSON."""
-    typer.echo(as_json(document))
+    """Print a document as JSON, in ASCII if standard output cannot represent all characters."""
+    typer.echo(as_json(document, ascii_only=not holds_all_characters()))
 
 
-def as_json(document: Any) -> str:
+def as_json(document: Any, *, ascii_only: bool = False) -> str:
     """Returns a document as JSON. NaN and infinity become null."""
-    return json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False)
+    return json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=ascii_only)
 
 
 def plain(value: Any) -> Any:

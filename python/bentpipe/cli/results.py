@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from bentpipe.groups import GroupResult, by_group, classes_beside, summarise
 from bentpipe.quantities import number
@@ -26,7 +26,26 @@ _NUMBERS = (
     "time-outs",
 )
 
-_QUALITY = ("MOS", "lost or late\n%", "mouth to ear\nms")
+
+def _transfer(flow: FlowResult) -> list[str]:
+    return [number(flow.transfer), number(flow.predicted_transfer)]
+
+
+def _transactions(flow: FlowResult) -> list[str]:
+    return [_scaled(flow.transaction_mean, 1e3), _scaled(flow.transaction_p95, 1e3)]
+
+
+def _quality(flow: FlowResult) -> list[str]:
+    return [number(flow.voice_mos), number(flow.voice_loss), _scaled(flow.voice_delay, 1e3)]
+
+
+#: What matters to the users of flows: how long transfers, and pages, files or messages, took, and the quality of calls.
+#: The columns of each table, and their texts for a flow; a flow without the first number is not in the table.
+_OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str]]]]] = (
+    (("transfer\ns", "predicted\ns"), _transfer),
+    (("transaction\nmean, ms", "95 %\nms"), _transactions),
+    (("MOS", "lost or late\n%", "mouth to ear\nms"), _quality),
+)
 
 
 def print_results(runs: Runs, *, all_flows: bool = False) -> None:
@@ -50,7 +69,7 @@ def print_results(runs: Runs, *, all_flows: bool = False) -> None:
 
 
 def _print_flows(runs: Runs) -> None:
-    """Print a table of flows, and one of the quality of those that are calls."""
+    """Print a table of flows, and tables of what matters to their users."""
     labels = list(runs[0][0]) if runs else []
     several = len({flow.flow for _, flows in runs for flow in flows}) > 1
     words = [*labels, *(["flow"] if several or not labels else [])]
@@ -60,14 +79,11 @@ def _print_flows(runs: Runs) -> None:
 
     rows = [[*named(own, flow), *_numbers(flow)] for own, flows in runs for flow in flows]
     print_table([*words, *_NUMBERS], rows, text_columns=len(words))
-    calls = [
-        [*named(own, flow), *_quality(flow)]
-        for own, flows in runs
-        for flow in flows
-        if flow.voice_mos is not None
-    ]
-    if calls:
-        print_table([*words, *_QUALITY], calls, text_columns=len(words))
+    for columns, numbers in _OF_USERS:
+        known = [(own, flow, numbers(flow)) for own, flows in runs for flow in flows]
+        of_them = [[*named(own, flow), *texts] for own, flow, texts in known if texts[0] != "-"]
+        if of_them:
+            print_table([*words, *columns], of_them, text_columns=len(words))
 
 
 def _print_groups(runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:
@@ -98,10 +114,6 @@ def _numbers(flow: FlowResult) -> list[str]:
         "-" if percent is None else f"{percent:.0f} %",
         "-" if flow.timeouts is None else str(flow.timeouts),
     ]
-
-
-def _quality(flow: FlowResult) -> list[str]:
-    return [number(flow.voice_mos), number(flow.voice_loss), _scaled(flow.voice_delay, 1e3)]
 
 
 def _scaled(value: float | None, factor: float) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bentpipe import _native
-from bentpipe.beginnings import ends
+from bentpipe.beginnings import ends, preset_named
 from bentpipe.errors import InputError, unknown
 from bentpipe.scenarios import Scenario, load
 
@@ -33,8 +32,8 @@ def target(argument: str, overrides: Sequence[str] = (), host: str | None = None
     """Returns the target that ``argument`` names: a preset by its name or an unambiguous prefix of it, else a scenario
     file.
 
-    ``host`` is the node at which the command runs; by default the source of the first flow, or the beginning of the
-    first link, or the first terminal. The far end of these is the way out.
+    ``host`` is the node at which the command runs; by default the source of the first flow, or the first station of a
+    Wi-Fi network, or the beginning of the first link, or the first terminal. The far end of these is the way out.
     """
     preset = None if _is_file_name(argument) else _preset(argument)
     if preset is not None:
@@ -74,17 +73,12 @@ def _is_file_name(argument: str) -> bool:
 
 
 def _preset(argument: str) -> str | None:
-    names = [name for name, _, _ in _native.presets()]
-    if argument in names:
-        return argument
-    meant = [name for name in names if argument and name.startswith(argument)]
-    if len(meant) == 1:
-        return meant[0]
-    if Path(argument).is_file():
-        return None
-    if meant:
-        raise InputError(f'"{argument}" is ambiguous: it could be {" or ".join(meant)}')
-    raise unknown("preset or scenario file", argument, names)
+    try:
+        return preset_named(argument, "preset or scenario file")
+    except InputError:
+        if Path(argument).is_file():
+            return None
+        raise
 
 
 def _crowd(scenario: Scenario) -> set[str]:

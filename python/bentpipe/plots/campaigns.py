@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.errors import InputError
-from bentpipe.quantities import UNITS, base_value
+from bentpipe.quantities import UNITS, base_value, number
 from bentpipe.variation import short_names, value_labels
 
 from .style import figure_function, grid, legend, line, panels
@@ -133,7 +133,7 @@ def campaign_map(
     for (row_number, column), value in np.ndenumerate(values):
         if not math.isnan(value):
             colour = "white" if value < middle else "black"
-            axes.text(column, row_number, f"{value:.3g}", ha="center", va="center", color=colour, fontsize=8)
+            axes.text(column, row_number, number(value), ha="center", va="center", color=colour, fontsize=8)
     axes.set_xticks(range(len(across.labels)), across.labels)
     axes.set_yticks(range(len(up.labels)), up.labels)
     axes.set_xlabel(across.title)

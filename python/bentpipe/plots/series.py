@@ -246,12 +246,15 @@ def _draw_thresholds(axes: Axes, runs: Runs, colours: Sequence[str]) -> None:
     ]
     if len(thresholds) != len(colours):
         return
-    for index, ((times, values), colour) in enumerate(zip(thresholds, colours, strict=True)):
+    label: str | None = "slow-start threshold"
+    for (times, values), colour in zip(thresholds, colours, strict=True):
         # While it is infinite there is no line.
+        if not np.isfinite(values).any():
+            continue
         changed = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
-        label = None if index else "slow-start threshold"
         ends = np.append(times[changed], times[-1:]), np.append(values[changed], values[-1:])
         axes.plot(*ends, color=colour, linestyle=":", drawstyle="steps-post", label=label)
+        label = None
 
 
 def draw_sent(axes: Axes, runs: Runs) -> None:

@@ -9,14 +9,17 @@ import functools
 import io
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 P = ParamSpec("P")
 
@@ -64,22 +67,43 @@ _PARAMETERS: Final[Any] = {
 }
 
 
+#: Fonts with Chinese, Japanese and Korean characters, as distributions install them.
+_FURTHER_FONTS: Final = (
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei"),
+    *("Droid Sans Fallback", "IPAGothic"),
+)
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """Context manager in which matplotlib creates and writes figures in this style."""
     import matplotlib
 
-    with matplotlib.rc_context(_PARAMETERS):
+    with warnings.catch_warnings(), matplotlib.rc_context(_PARAMETERS | {"font.family": _fonts()}):
+        # SVG holds the text itself, which pages show in fonts of their own; elsewhere a box stands for the character.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from")
         yield
 
 
+@functools.cache
+def _fonts() -> list[str]:
+    """Returns the font of all text, and those of this machine that have the characters which it lacks: a scenario may
+    give its parts names in any script."""
+    from matplotlib.font_manager import get_font_names
+
+    return ["DejaVu Sans", *(name for name in _FURTHER_FONTS if name in get_font_names())]
+
+
 def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Decorates a function that returns a figure, so that the figure has this style."""
+    """Decorates a function that returns a figure, so that the figure has this style, and room for its legends."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with styled():
-            return function(*args, **kwargs)
+            figure = function(*args, **kwargs)
+            rows = sum(_APART.get(own, 0) for axes in figure.axes if (own := axes.get_legend()) is not None)
+            figure.set_figheight(figure.get_figheight() + rows * _ROW / 72)
+            return figure
 
     return run
 
@@ -121,10 +145,10 @@ def legend(axes: Axes) -> None:
     columns = max(1, min(4, fit))
     rows = [list(handles)[start : start + columns] for start in range(0, len(handles), columns)]
     beside = _TITLE * len(axes.get_title(loc="left")) + sum(map(_width, rows[0]))
-    if len(rows) > 1 or beside > _WIDTH:
-        # It has rows of its own, between the title and the panel.
-        axes.set_title(axes.get_title(loc="left"), pad=6 + 14 * len(rows))
-    axes.legend(
+    apart = len(rows) > 1 or beside > _WIDTH
+    if apart:
+        axes.set_title(axes.get_title(loc="left"), pad=6 + _ROW * len(rows))
+    own = axes.legend(
         list(handles.values()),
         list(handles),
         loc="lower right",
@@ -132,7 +156,15 @@ def legend(axes: Axes) -> None:
         ncols=columns,
         borderaxespad=0.2,
     )
+    if apart:
+        _APART[own] = len(rows)
 
+
+#: Height in points of a row of a legend.
+_ROW: Final = 14
+
+#: The number of rows of each legend that is between the title of a panel and the panel, not beside the title.
+_APART: Final[WeakKeyDictionary[Legend, int]] = WeakKeyDictionary()
 
 #: Inches of a panel, of a title's character, and of a label with its handle.
 _WIDTH: Final = 6.2
@@ -150,6 +182,8 @@ def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
         handles |= _handles(one)
         if (own := one.get_legend()) is not None:
             own.remove()
+            # It no longer keeps the title away from the panel.
+            one.set_title(one.get_title(loc="left"))
     if len(handles) > 1:
         figure.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=4)
 

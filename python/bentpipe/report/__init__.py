@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe._native import ScenarioError
 from bentpipe.prediction import predict_run
 from bentpipe.quantities import listed, number, span_text
 
-from . import measured
+from . import counted, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +25,59 @@ if TYPE_CHECKING:
 
 #: With more runs than this the report omits the small panels per run; the bars show more.
 MOST_PANELS = 12
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of the table of flows: its heading, and the value of a flow as text. What is predicted is ``soft``."""
+
+    heading: str
+    unit: str
+    text: Callable[[FlowResult], str]
+    soft: bool = False
+
+
+def _of(key: str, factor: float = 1.0) -> Callable[[FlowResult], str]:
+    return lambda flow: _scaled(getattr(flow, key), factor)
+
+
+#: The columns of the table of flows. A table has those that are known of one of its flows.
+_COLUMNS: Final = (
+    _Column("goodput", "kbit/s", _of("goodput", 1e-3)),
+    _Column("predicted", "kbit/s", _of("predicted_goodput", 1e-3), soft=True),
+    _Column("transfer", "s", _of("transfer")),
+    _Column("predicted", "s", _of("predicted_transfer"), soft=True),
+    _Column("transaction", "mean, ms", _of("transaction_mean", 1e3)),
+    _Column("95\u00a0%", "ms", _of("transaction_p95", 1e3)),
+    _Column("MOS", "", _of("voice_mos")),
+    _Column("mouth to ear", "ms", _of("voice_delay", 1e3)),
+    _Column("RTT mean", "ms", _of("rtt_mean", 1e3)),
+    _Column("RTT 95\u00a0%", "ms", _of("rtt_p95", 1e3)),
+    _Column("predicted", "ms", _of("predicted_rtt", 1e3), soft=True),
+    _Column("efficiency", "%", _of("efficiency", 100)),
+    _Column("time-outs", "", _of("timeouts")),
+    _Column("retransmissions", "", _of("retransmissions")),
+)
+
+
+@dataclass(frozen=True)
+class _Flows:
+    """A table of flows: its columns, and its rows of run, flow, ends and the texts of the columns."""
+
+    columns: list[_Column]
+    rows: list[tuple[str, str, str, list[str]]]
+
+
+def _flow_table(results: Iterable[tuple[str, Iterable[FlowResult]]]) -> _Flows:
+    flows = [(name, flow) for name, found in results for flow in found]
+    columns = [column for column in _COLUMNS if any(column.text(flow) != "-" for _, flow in flows)]
+    return _Flows(
+        columns,
+        [
+            (name, flow.flow, f"{flow.source} → {flow.destination}", [one.text(flow) for one in columns])
+            for name, flow in flows
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -67,10 +121,11 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         title=first.name if len({run.name for run in runs}) == 1 else "Comparison of runs",
         description=first.scenario.get("description", "") if len(runs) == 1 else "",
         several=len(runs) > 1,
-        rows=[_row(name, flow) for name, flows in results.items() for flow in flows],
-        single=[_row(name, flow) for name, flows in results.items() for flow in by_group(flows)[1]],
+        flows=_flow_table(results.items()),
+        single=_flow_table((name, by_group(flows)[1]) for name, flows in results.items()),
         tables=_tables(results),
         measured=[(name, found) for name, run in named.items() if (found := measured.tables(run))],
+        counted=[(name, tables) for name, run in named.items() if (tables := counted.tables(run))],
         worst=_worst(results),
         notes=_notes(named),
         failures=_failures(results),
@@ -91,8 +146,10 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         scenarios=[
             (name, (run.path / "scenario.toml").read_text(encoding="utf-8")) for name, run in named.items()
         ],
-        paths={name: str(run.path) for name, run in named.items()},
+        path=str(first.path),
+        shell=shlex.quote,
         change=_change(first),
+        reads=_reads(first),
     )
 
 
@@ -202,24 +259,6 @@ def _svg(figure: Figure, index: int) -> str:
     return to_svg(figure, f"figure{index}")
 
 
-def _row(name: str, flow: FlowResult) -> dict[str, str]:
-    return {
-        "run": name,
-        "flow": flow.flow,
-        "ends": f"{flow.source} → {flow.destination}",
-        "goodput": _scaled(flow.goodput, 1e-3),
-        "predicted_goodput": _scaled(flow.predicted_goodput, 1e-3),
-        "rtt_mean": _scaled(flow.rtt_mean, 1e3),
-        "rtt_p95": _scaled(flow.rtt_p95, 1e3),
-        "predicted_rtt": _scaled(flow.predicted_rtt, 1e3),
-        "efficiency": "-" if flow.efficiency is None else f"{100 * flow.efficiency:.0f} %",
-        "voice_mos": number(flow.voice_mos),
-        "timeouts": number(flow.timeouts),
-        "retransmissions": number(flow.retransmissions),
-        "failure": flow.failure or "",
-    }
-
-
 def _scaled(value: float | None, factor: float) -> str:
     return number(None if value is None else value * factor)
 
@@ -231,6 +270,12 @@ def _change(run: Run) -> str:
         if congestion is not None:
             return f"flow.{flow['name']}.transport.congestion={'vegas' if congestion != 'vegas' else 'reno'}"
     return f"seed={run.provenance.get('seed', 1) + 1}"
+
+
+def _reads(run: Run) -> str:
+    """Returns an example of Python that reads a run: one of its traces, or its flows."""
+    trace = "cwnd" if run.has_trace("cwnd") else next(iter(run.traces), None)
+    return "run.flows" if trace is None else f'run.trace("{trace}")'
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:
@@ -254,11 +299,14 @@ def _failures(results: Mapping[str, Sequence[FlowResult]]) -> list[str]:
 
 
 def _tables(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Returns the tables of groups and of traffic classes, those that have rows."""
+    """Returns the tables of groups and of traffic classes, those that have rows. Classes of one flow each say no more
+    than the table of flows."""
     from bentpipe.groups import by_class, by_group
 
     groups = {name: by_group(flows)[0] for name, flows in results.items()}
     classes = {name: by_class(flows) for name, flows in results.items()}
+    if all(len(flows) == 1 for found in classes.values() for flows in found.values()):
+        classes = {}
     tables = [("group", _summaries(groups)), ("traffic class", _summaries(classes))]
     return [(heading, rows) for heading, rows in tables if rows]
 

@@ -17,10 +17,11 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Array, InlineTable, Table
 
 from bentpipe._native import ScenarioError
+from bentpipe.campaign.variants import number_of
 from bentpipe.facts import facts
 from bentpipe.prediction import predict_scenario
 from bentpipe.scenarios import Scenario, ScenarioText, load
-from bentpipe.summary import explain
+from bentpipe.summary import cautions, explain
 
 from .accounts import Refused
 from .rules import Cost, check_cost, check_resolved, check_text, cost
@@ -44,8 +45,8 @@ def read(text: str, level: str, overrides: Sequence[str] = ()) -> Scenario:
 
 
 def view(text: str, level: str) -> dict[str, Any]:
-    """Returns everything that the page shows about a draft: problems, or else summary, warnings, resolved values,
-    picture, predictions and cost."""
+    """Returns everything that the page shows about a draft: problems, or else summary, warnings, what is probably not
+    meant, resolved values, picture, predictions, and the cost of a run and their number."""
     try:
         loaded = read(text, level)
         known = facts(loaded)
@@ -69,12 +70,18 @@ def view(text: str, level: str) -> dict[str, Any]:
         "problems": [],
         "summary": explain(loaded, known),
         "warnings": loaded.warnings,
+        "cautions": cautions(loaded, known),
         "resolved": loaded.data,
         "campaign": loaded.campaign,
+        "runs": _runs(loaded.campaign),
         "picture": picture(loaded),
         "predictions": predictions,
         "cost": {"events": wanted.events, "seconds": wanted.seconds, "refused": _refusal(wanted, level)},
     }
+
+
+def _runs(campaign: Mapping[str, Any] | None) -> int:
+    return 1 if campaign is None else number_of(campaign) * int(campaign.get("replications", 1))
 
 
 def _refusal(wanted: Cost, level: str) -> str | None:

@@ -1,9 +1,9 @@
 // Runs side by side: only what differs, from a pinned baseline.
 
 import { useMemo } from "react";
-import type { Compared, Entry } from "./api.gen";
+import type { Compared, Entry, Results } from "./api.gen";
 import { csv, Field, Notice, rounded, save, Title } from "./parts";
-import { Quantity } from "./run";
+import { firstOf, quantitiesOf, Quantity } from "./run";
 import { go, useLoaded, usePlace, useValue } from "./state";
 
 interface Difference {
@@ -30,10 +30,13 @@ export function Comparison() {
   const runs = (values.get("run") ?? "").split(",").filter(Boolean);
   const baseline = values.get("baseline") ?? "";
   const listed = useLoaded<Entry[]>("/runs?limit=200&state=done").value;
-  const [quantity, setQuantity] = useValue("show", "tcp.cwnd");
+  const [chosen, setQuantity] = useValue("show");
   const query = new URLSearchParams([...runs.map((one) => ["run", one]), ...(baseline ? [["baseline", baseline]] : [])] as [string, string][]);
   const { value, error } = useLoaded<Compared>(runs.length > 0 ? `/comparison?${query.toString()}` : "");
-  const to = (next: string[], from = baseline) => go(["compare"], { run: next.join(","), baseline: from, show: quantity }, true);
+  const known = quantitiesOf(useLoaded<Results>(value ? `/runs/${value.baseline}/results` : "").value);
+  const first = firstOf(known);
+  const quantity = chosen || (first.includes("tcp.cwnd") ? "tcp.cwnd" : (first[0] ?? ""));
+  const to = (next: string[], from = baseline) => go(["compare"], { run: next.join(","), baseline: from, show: chosen }, true);
   const name = (id: string) => {
     const found = listed?.find((one) => one.id === id);
     return found ? `${found.number} ${found.name}${found.label ? ` (${found.label})` : ""}` : id;
@@ -95,12 +98,12 @@ export function Comparison() {
           <Differences scenario={one.scenario as Difference[]} flows={one.flows as NumberDifference[]} missing={one.missing as string[]} />
         </section>
       ))}
-      {plotted.length > 1 && (
+      {plotted.length > 1 && quantity && (
         <>
           <Field label="Plot">
             {(id) => (
               <select id={id} value={quantity} onChange={(event) => setQuantity(event.target.value)}>
-                {["tcp.cwnd", "tcp.ssthresh", "tcp.rtt", "tcp.inflight"].map((one) => (
+                {[...new Set([...known, quantity])].map((one) => (
                   <option key={one}>{one}</option>
                 ))}
               </select>

@@ -21,8 +21,11 @@ export interface View {
   problems: Problem[];
   summary: string[];
   warnings: string[];
+  cautions: string[];
   resolved: Table;
   campaign: Table | null;
+  /** The number of runs of a launch with one instrument. */
+  runs: number;
   picture: PictureData;
   predictions: Prediction[];
   cost: { events: number; seconds: number; refused: string | null };

@@ -1,6 +1,6 @@
 // The form of one entity, generated from the scenario's schema: every key with its unit, range, default and description.
 
-import { memo, useId } from "react";
+import { memo, useId, useState } from "react";
 import { beginning, choices, isTable, resolved, variants, type Schema, type Table } from "./schema";
 
 interface Given {
@@ -11,18 +11,31 @@ interface Given {
   disabled?: boolean;
 }
 
+/** A table with more keys than this has a field to find them. */
+const MANY = 12;
+
 /** A table's keys. `fixed` are those that the form does not change. */
 export function TableForm({ schema, root, value, change, disabled, fixed = [] }: Given & { fixed?: string[] }) {
   const table = isTable(value) ? value : {};
+  const id = useId();
+  const [sought, setSought] = useState("");
   const required = schema.required ?? [];
   const keys = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "kind" && !fixed.includes(key));
   const set = (key: string, inner: unknown) => {
     const { [key]: _, ...rest } = table;
     change(inner === undefined ? rest : { ...table, [key]: inner });
   };
+  const shown = keys.filter(([key, inner]) => mentions(key, inner, root, sought));
   return (
     <div className="keys">
-      {keys.map(([key, inner]) => (
+      {keys.length > MANY && (
+        <div className="field">
+          <label htmlFor={id}>Find among {keys.length} keys</label>
+          <input id={id} type="search" value={sought} placeholder="a word of the name or the description" onChange={(event) => setSought(event.target.value)} />
+          {shown.length === 0 && <p className="help">No key mentions it.</p>}
+        </div>
+      )}
+      {shown.map(([key, inner]) => (
         <Key
           key={key}
           name={key}
@@ -36,6 +49,12 @@ export function TableForm({ schema, root, value, change, disabled, fixed = [] }:
       ))}
     </div>
   );
+}
+
+/** Whether the name or the description of a key mentions what is sought. */
+function mentions(name: string, schema: Schema, root: Schema, sought: string): boolean {
+  const text = [name, name.replaceAll("_", " "), schema.description ?? resolved(schema, root).description ?? ""].join(" ");
+  return text.toLowerCase().includes(sought.trim().toLowerCase());
 }
 
 const Key = memo(

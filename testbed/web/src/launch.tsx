@@ -15,6 +15,7 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
   const [paced, setPaced] = useState(false);
   const [pace, setPace] = useState("1");
   const campaign = Boolean(view?.campaign);
+  const runs = (view?.runs ?? 1) * instruments.length;
   const launch = async () => {
     setBusy(true);
     setTrouble("");
@@ -50,7 +51,7 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
         )}
         <span className="soft">
           {instruments.join(", ")}
-          {campaign && " – the campaign"}
+          {campaign && ` – the campaign, ${runs} ${runs === 1 ? "run" : "runs"}`}
         </span>
         {instruments.includes("simulate") && (
           <label className="check">
@@ -72,12 +73,12 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
       {view.valid && (
         <>
           <Notice text={view.cost.refused ?? ""} />
-          {view.warnings.map((one) => (
+          {[...view.warnings, ...view.cautions].map((one) => (
             <Notice key={one} text={one} kind="plain" />
           ))}
           <h2>Preview</h2>
           <p>
-            About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario.
+            About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario{runs > 1 && `, in each of ${runs} runs`}.
           </p>
           {view.predictions.length > 0 && (
             <div className="wide" role="region" aria-label="Table" tabIndex={0}>

@@ -169,12 +169,23 @@ function Group({ group }: { group: GroupOfFlows }) {
 /** The quantities of the study's figure 17, and the round-trip time. */
 const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
 
+/** What was recorded of a run, as traces and their quantities. */
+export function quantitiesOf(results: Results | null | undefined): string[] {
+  return Object.entries(results?.quantities ?? {}).flatMap(([trace, columns]) => columns.map((one) => `${trace}.${one}`));
+}
+
+/** The quantities of which plots show first: those of TCP, or of a run without TCP the first that were recorded. */
+export function firstOf(known: string[]): string[] {
+  const first = FIRST.filter((one) => known.includes(one));
+  return first.length > 0 ? first : known.slice(0, FIRST.length);
+}
+
 function Plots({ id }: { id: string }) {
   const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
   const [given, show] = useValue("show");
   const regions = useLoaded<Region[]>(`/runs/${id}/regions`).value;
-  const known = Object.entries(value?.quantities ?? {}).flatMap(([trace, columns]) => columns.map((one) => `${trace}.${one}`));
-  const wanted = given ? given.split(",") : FIRST;
+  const known = quantitiesOf(value);
+  const wanted = given ? given.split(",") : firstOf(known);
   const shown = known.filter((one) => wanted.includes(one));
   if (error) return <Notice text={error} />;
   return (
@@ -215,6 +226,7 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
   const key = runs.map((one) => one.id).join(",");
   useEffect(() => {
     let current = true;
+    setTrouble("");
     Promise.all(runs.map(async ({ id, name }) => ({ name, of: await api.get<Series>(`/runs/${id}/series/${quantity}`) }))).then(
       (found) => current && setSeries(found),
       (error: unknown) => current && setTrouble(message(error)),

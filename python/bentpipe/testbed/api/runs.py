@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query
@@ -15,7 +14,7 @@ from sqlalchemy import Select, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
 
-from bentpipe.campaign.variants import variations
+from bentpipe.campaign.variants import number_of, variations
 from bentpipe.facts import facts
 from bentpipe.testbed import queue
 from bentpipe.testbed.accounts import Caller, Refused, note
@@ -194,7 +193,9 @@ def _plan(given: Launch, text: str, who: Caller) -> list[dict[str, object]]:
         if loaded.campaign is None:
             raise Refused(422, "the scenario has no [campaign]")
         replications = int(loaded.campaign.get("replications", 1))
-        _bound(loaded.campaign, limits.queued)
+        # Before they are made.
+        if number_of(loaded.campaign) > limits.queued:
+            raise Refused(422, f"the campaign has more than the {limits.queued} runs that may wait at a time")
         sets = [
             (one.label, [f"{key}={value}" for key, value in one.values.items()])
             for one in variations(loaded.campaign)
@@ -223,15 +224,6 @@ def _plan(given: Launch, text: str, who: Caller) -> list[dict[str, object]]:
                     }
                 )
     return planned
-
-
-def _bound(campaign: Mapping[str, Any], most: int) -> None:
-    """Refuse a campaign with more variants than may wait, before they are made. Raises :class:`Refused`."""
-    sizes = [len(values) for values in campaign.get("vary", {}).values()]
-    sizes += [len(next(iter(lists.values()), [])) for lists in campaign.get("zip", [])]
-    sizes += [max(1, len(campaign.get("list") or [])), int((campaign.get("sample") or {}).get("count", 1))]
-    if prod(sizes) > most:
-        raise Refused(422, f"the campaign has more than the {most} runs that may wait at a time")
 
 
 def room(rows: Transaction, who: Caller, more: int) -> None:
