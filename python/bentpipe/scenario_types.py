@@ -1429,11 +1429,12 @@ class TcpTransport(TypedDict):
     """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
     Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
     quick_window: NotRequired[Size]
-    """Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
-    which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
-    window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
-    payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which
-    means the whole window from the start."""
+    """Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and what it
+    exceeds this part by, and grows to the whole by two segments for each segment that arrives, which is then
+    acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose window grows by
+    4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds payload; 16 MiB in
+    linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means the whole
+    window from the start."""
     rate_halving: NotRequired[bool]
     """Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
     what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
@@ -3624,11 +3625,12 @@ class Tcp(TypedDict):
     """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
     Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
     quick_window: NotRequired[Size]
-    """Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
-    which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
-    window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
-    payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which
-    means the whole window from the start."""
+    """Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and what it
+    exceeds this part by, and grows to the whole by two segments for each segment that arrives, which is then
+    acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose window grows by
+    4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds payload; 16 MiB in
+    linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means the whole
+    window from the start."""
     rate_halving: NotRequired[bool]
     """Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
     what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends

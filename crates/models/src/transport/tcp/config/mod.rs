@@ -100,10 +100,10 @@ keys! {
     /// application has written and of each burst of several segments, so its acknowledgments follow the sender's bursts. Default: on in
     /// the profiles linux and linux-6.12, off in the others.
     ack_pushed: bool,
-    /// Receive window up to which the window grows from 64 KiB by two segments for each segment that arrives,
-    /// which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose
-    /// window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds
-    /// payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means
+    /// Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and what it exceeds this part by, and
+    /// grows to the whole by two segments for each segment that arrives, which is then acknowledged at once. Default: 4416 KiB in
+    /// profile linux and 880 KiB in linux-6.12, whose window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part
+    /// of it that holds payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means
     /// the whole window from the start.
     quick_window: Size,
     /// Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if SACK

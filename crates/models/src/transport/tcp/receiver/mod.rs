@@ -20,11 +20,9 @@
 //!   not, since they may merely be reordered.
 //!
 //! The application takes what it is given, so the window is the whole buffer. Its right edge never moves
-//! back. In Linux it starts at 64 KiB and grows by two segments for each full one that arrives, and meanwhile
-//! each segment is acknowledged at once; here up to `quick_window`, after which it is the whole buffer (seen
-//! in Linux 6.1: acknowledgments of every segment until the window is half the buffer's memory, then of every
-//! second one; in 6.12 and 6.18 the window starts at that half and grows by 4352 KiB to the part of 32 MiB that
-//! holds payload, so `quick_window` only reproduces the number of acknowledgments). Alternatively it follows
+//! back. In Linux it grows at first by two segments for each full one that arrives, and meanwhile each segment is acknowledged at once:
+//! from 64 KiB to half of the buffer's memory in 6.1; in 6.12 and 6.18 from that half by 4352 KiB to the part of 32 MiB that holds payload.
+//! Here it starts at 64 KiB and what the whole exceeds `quick_window` by, and grows to the whole. Alternatively it follows
 //! what arrives in a round trip ([`super::right_sizing`]), as with Linux' own settings.
 //!
 //! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then does not
@@ -191,7 +189,9 @@ impl Receiver {
             self.closed = 0;
         }
         if self.closed > 0 {
-            self.window = UNSCALED_WINDOW + 1;
+            // To the whole less what it grows by, which in Linux is half of the memory, or to 64 KiB.
+            let start = (self.whole.saturating_sub(self.closed)).max(UNSCALED_WINDOW + 1);
+            self.window = start >> self.shift << self.shift;
         }
         if let Some(sizing) = self.sizing.as_mut().filter(|_| scale.is_none()) {
             sizing.limit(UNSCALED_WINDOW);
@@ -391,7 +391,7 @@ impl Receiver {
     }
 }
 
-/// Bytes by which a window grows that starts at 64 KiB. Linux reserves a segment at the start.
+/// Bytes by which a window grows. Linux reserves a segment at the start.
 fn growth(config: &Config) -> u64 {
     match config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW) {
         0 => 0,
