@@ -1,0 +1,48 @@
+"""Every packet of connections whose applications answer is the one that Linux sends: captures of the simulation and of
+real kernels in virtual time, under the same losses (docs/decisions/0154-acknowledgments-and-answers.md)."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import bentpipe as bp
+import pieces
+import pytest
+from bentpipe.packets import compare_packets
+from guests import guests
+
+pytestmark = guests
+
+LOSS = 'error = { kind = "packet", probability = 0.02 }\n'
+
+#: The application, the link's rate and delay, its errors, and the number of connections.
+CASES = {
+    "pages": (
+        '{ kind = "http", object = "18 kB", pages = 4, think = "1 s" }',
+        ("10 Mbit/s", "50 ms", LOSS),
+        2,
+    ),
+    "slow-responses": (
+        '{ kind = "http", object = "30 kB", pages = 4, think = "500 ms", response_time = "60 ms" }',
+        ("500 kbit/s", "100 ms", ""),
+        2,
+    ),
+    "ftp": ('{ kind = "ftp", size = "300 kB", every = "6 s" }', ("10 Mbit/s", "50 ms", LOSS), 5),
+    "mail": ('{ kind = "email", size = "60 kB", every = "5 s" }', ("10 Mbit/s", "250 ms", ""), 6),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_packets_of_an_answering_application_are_those_of_linux(case: str, tmp_path: Path) -> None:
+    app, (rate, delay, error), connections = CASES[case]
+    link = pieces.PAIR.replace("5 Mbit/s", rate).replace("10 ms", delay)
+    flow = pieces.flow("f", "a", "b", app=app)
+    scenario = tomllib.loads(
+        f'name = "{case}"\nduration = "30 s"\n[record]\ncapture = ["b"]\n{link}{error}{flow}'
+    )
+    bp.simulate(scenario, out=tmp_path / "simulated")
+    bp.emulate(scenario, out=tmp_path / "kernel", clock="kernel")
+    compared = compare_packets(tmp_path / "simulated", tmp_path / "kernel").connections
+    assert len(compared) == connections
+    assert all(one.agree == one.a.packets == one.b.packets > 20 for one in compared), compared
