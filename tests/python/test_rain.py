@@ -185,11 +185,11 @@ def test_bad_input_is_refused(arguments: tuple[str, ...], words: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ("0,1\n1,2\n2,\n", "line 4"),
-        ("0,1\n1,nan\n", "line 3"),
-        ("5,1\n4,2\n", "line 3"),
+        ("0,1\n1,2\n2,\n", "fade.csv:4:1"),
+        ("0,1\n1,nan\n", "fade.csv:3:1"),
+        ("5,1\n4,2\n", "fade.csv:3:1"),
         ("0,1\n1,1\n2,1\n3,1\n4,1\n9,1\n10,1\n", "a gap of 5 s"),
-        ("0,1\n1,-4\n", "line 3"),
+        ("0,1\n1,-4\n", "fade.csv:3:1"),
     ],
 )
 def test_a_bad_series_is_refused_with_file_and_line(tmp_path: Path, rows: str, words: str) -> None:

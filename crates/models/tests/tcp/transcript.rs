@@ -166,7 +166,9 @@ impl Player {
 
     fn settle(&mut self) {
         use bentpipe_models::transport::tcp::connection::Event;
-        self.sent.extend(self.connection.first_segment(self.now).map(|segment| (self.now, segment)));
+        if self.connection.receiver().must_acknowledge_first() {
+            self.sent.extend(self.connection.next_segment(self.now).map(|segment| (self.now, segment)));
+        }
         while let Some(event) = self.connection.next_event() {
             match event {
                 Event::Connected => self.events.push("connected".to_owned()),

@@ -273,22 +273,31 @@ impl Endpoint {
         Some(self.lines.len() - 1)
     }
 
-    /// After any event of a connection: sends an acknowledgment that does not wait for the application, informs the application, sends
-    /// what may be sent, writes the trace.
+    /// After any event of a connection: informs the application, sends what may be sent, writes the trace. An acknowledgment that does not
+    /// wait for the application's answer leaves before.
     #[inline]
     fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
+        let mut before = self.lines[at].connection.receiver().must_acknowledge_first();
+        // Twice rather than in two places: what sends is long and compiled in line.
+        loop {
+            if !before {
+                while let Some(event) = self.lines[at].connection.next_event() {
+                    self.tell(now, at, event, arrived, out);
+                }
+                self.lines[at].stirred = false;
+            }
+            let line = &mut self.lines[at];
+            while let Some(segment) = line.connection.next_segment(now) {
+                emit(now, line, (&self.site, &mut self.number), segment, out);
+                if before {
+                    break;
+                }
+            }
+            if !std::mem::take(&mut before) {
+                break;
+            }
+        }
         let line = &mut self.lines[at];
-        if let Some(segment) = line.connection.first_segment(now) {
-            emit(now, line, (&self.site, &mut self.number), segment, out);
-        }
-        while let Some(event) = self.lines[at].connection.next_event() {
-            self.tell(now, at, event, arrived, out);
-        }
-        let line = &mut self.lines[at];
-        line.stirred = false;
-        while let Some(segment) = line.connection.next_segment(now) {
-            emit(now, line, (&self.site, &mut self.number), segment, out);
-        }
         if std::mem::take(&mut line.traced) {
             if let Some(probe) = line.probes.sender {
                 trace(&line.connection, probe, now, out);

@@ -14,16 +14,6 @@ impl Connection {
         self.ecn.capable
     }
 
-    /// The segment that leaves before the application is told of what has arrived, if there is one: with an acknowledgment that does not wait
-    /// for the application's answer.
-    #[inline(always)]
-    pub fn first_segment(&mut self, now: Time) -> Option<Segment> {
-        match self.receiver.must_acknowledge_first() {
-            true => self.next_segment(now),
-            false => None,
-        }
-    }
-
     /// The next segment to send now, to be called until it returns `None`. Always inlined, so that the
     /// segment stays in registers.
     #[inline(always)]
