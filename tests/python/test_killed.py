@@ -60,7 +60,9 @@ def test_its_report_has_what_is_there_and_says_what_is_missing(killed: Path) -> 
     assert "<svg" in page and "up" in page
     row = page.partition("<tbody>")[2].partition("</tbody>")[0]
     # Without results only the predictions.
-    assert row.count("<td") == row.count('class="words"') + row.count('class="soft"') and 'class="soft">9' in row
+    assert (
+        row.count("<td") == row.count('class="words"') + row.count('class="soft"') and 'class="soft">9' in row
+    )
 
 
 def test_it_stands_beside_runs_that_reached_their_end(killed: Path, tmp_path: Path) -> None:
