@@ -3,8 +3,8 @@
 //! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or follows the
 //! time between segments as in Linux, from `delayed_ack_min` (40 ms) up:
 //!
-//! - Only segments in order count (seen in Linux 6.12). One that arrives within half the minimum delay moves the delay halfway towards the minimum; one
-//!   that arrives later but within the delay sets it to half of itself plus the time that has passed. A timer
+//! - Only segments in order count (seen in Linux 6.12). One that arrives within half the minimum delay moves the delay halfway towards
+//!   the minimum; one that arrives later but within the delay sets it to half of itself plus the time that has passed. A timer
 //!   that expires doubles it.
 //! - It never exceeds the round-trip time, if that is known and above the minimum, nor `delayed_ack_timeout`.
 //! - The first `quick_acks` acknowledgments are sent at once, so that slow start is not held up; likewise

@@ -9,7 +9,8 @@
 //! rate = ratio max(cwnd, packets_out) MSS / SRTT
 //!
 //! The next acknowledgment sets it again; until then it stays, although the window may change, as after a pause. The ratio is 200 %
-//! while cwnd < ssthresh / 2, which lets the window double in a round trip, and 120 % above (the border is that of Linux' commit "tcp: refine pacing rate determination", 2015).
+//! while cwnd < ssthresh / 2, which lets the window double in a round trip, and 120 % above (the border is that of Linux' commit
+//! "tcp: refine pacing rate determination", 2015).
 //!
 //! When segments leave (Linux' internal pacing, commit "tcp: optimize tcp internal pacing" and its
 //! successors, 2018): a segment sent at t lets the next one leave at t + payload / rate. The first ten are

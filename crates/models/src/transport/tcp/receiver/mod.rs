@@ -12,8 +12,8 @@
 //!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
 //!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
 //!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first), up to 44 segments share one, which waits for
-//!   a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms), and only while it
+//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first), up to 44
+//!   segments share one, which waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms), and only while it
 //!   has room for the blocks to report. Quick acknowledgments are not compressed.
 //! - Timestamps (RFC 7323): the echo is that of the earliest segment that has not been acknowledged (section
 //!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
@@ -242,8 +242,9 @@ impl Receiver {
         self.largest = self.largest.max(payload.min(self.segment_size));
         let in_order = start <= self.next;
         let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
-        let grows = end > self.next && self.widen(payload, in_order);
-        if in_order && end > self.next && payload > 0 {
+        let new = end > self.next;
+        let grows = new && self.widen(payload, in_order);
+        if in_order && new && payload > 0 {
             self.delayed.arrived(now, path, self.window / self.largest);
         }
         if grows {
@@ -253,7 +254,7 @@ impl Receiver {
             self.hold(now, path, start, end);
             return Arrival::default();
         }
-        if end <= self.next {
+        if !new {
             self.due = Due::Alone;
             self.twice = Some((start, end));
             self.hurry();
