@@ -57,8 +57,7 @@ def slots(time: Times, rtt: Times, size: NDArray[np.int64], quiet: NDArray[np.bo
     if not len(places):
         return None
     middles = (at[places - 1] + at[places]) / 2
-    narrow = middles[at[places] - at[places - 1] < NARROW_S]
-    grid = _grid(narrow)
+    grid = _grid(middles[_timed(at, places)])
     edges = middles
     if grid is not None:
         first = grid[1] - grid[0] * np.ceil((grid[1] - at[0]) / grid[0])
@@ -107,6 +106,16 @@ def _steps(level: Times) -> NDArray[np.int64]:
 
 def _least(level: Times) -> float:
     return max(LEAST_STEP_S, NOISE * float(np.median(np.abs(np.diff(level)))))
+
+
+def _timed(at: Times, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Returns which steps tell when they were: those between two probes close to each other, unless the medians beside
+    them reach over a pause in which there can have been another step."""
+    pauses = np.flatnonzero(np.diff(at) >= LEAST_SLOT_S) + 1
+    beside = np.searchsorted(pauses, places - BESIDE, "right") == np.searchsorted(
+        pauses, places + BESIDE, "left"
+    )
+    return (at[places] - at[places - 1] < NARROW_S) & beside
 
 
 def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.int64]:
