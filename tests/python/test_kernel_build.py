@@ -86,6 +86,7 @@ PROGRAM = (
     "\td->futex = FUTEX_IN_KERN;\n\tdo {\n\t\tres = stub_syscall3(__NR_futex, FUTEX_WAKE, 1);\n"
     "\t} while (res == -EINTR);\n\n\tdo {\n\t\tres = stub_syscall4(__NR_futex, FUTEX_WAIT, FUTEX_IN_KERN, 0);\n"
     "\t} while (res == -EINTR || d->futex == FUTEX_IN_KERN);\n\n\tif (res < 0 && res != -EAGAIN)\n"
+    'void __section(".__syscall_stub")\nstub_signal_restorer(void)\n'
 )
 KERNEL = (
     "int using_seccomp;\n\t\t\tdata->futex = FUTEX_IN_CHILD;\n\t\t\tCATCH_EINTR(syscall());\n"
@@ -100,6 +101,7 @@ STOPPING = COMMON | {
     "arch/um/kernel/skas/stub.c": PROGRAM,
     "arch/um/kernel/skas/stub_exe.c": FILTER,
     "arch/um/os-Linux/skas/process.c": KERNEL,
+    "arch/x86/um/asm/elf.h": "#define ARCH_DLINFO\tNEW_AUX_ENT(AT_SYSINFO_EHDR, um_vdso_addr)\n",
     "drivers/net/wireless/virtual/mac80211_hwsim_main.c": RADIOS,
 }
 
@@ -147,6 +149,7 @@ def test_kernels_of_several_sources_stand_side_by_side(
     assert changed == {
         "the floating-point unit is saved when another thread needs it",
         "a program and the kernel yield to each other before they sleep",
+        "a program can call the kernel without a signal",
         *(reason for reason in old.adjustments if reason.startswith("room for ")),
     }
     # The same source is not built twice, and each has its own place.

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod batch;
+mod call;
 pub mod confine;
 mod fence;
 pub mod packet;

@@ -11,6 +11,9 @@ from typing import Any, Final
 
 from bentpipe.errors import InputError
 
+from .edit import Edit
+from .turns import STOPS, calls, turns
+
 FRAGMENT: Final = Path(__file__).with_name("guest.config")
 
 #: Ticks per second of the distributions' kernels, the unit of TCP's timers.
@@ -32,71 +35,8 @@ LONGEST: Final = 12
 #: write, sendto, recvfrom, getsockopt, clock_gettime, epoll_wait, timerfd_settime, io_uring_enter, futex.
 PLAIN: Final = (0, 1, 44, 45, 55, CLOCK_GETTIME, 232, 286, 426, 202)
 
-#: How often a program and the guest's kernel let other processes run before they sleep. Once is enough where the other
-#: one is all that runs on the processor.
-YIELDS: Final = 16
-
 #: Bytes of processor state for which the unmodified source has room: AVX-512 and protection keys.
 ROOM: Final = 2696
-
-
-@dataclass(frozen=True)
-class Feature:
-    """What some versions of the source have: ``file`` contains ``text``."""
-
-    file: str
-    text: str
-
-    def found(self, source: Path) -> bool:
-        """Whether this source has it."""
-        return self.text in _text(source / self.file)
-
-
-#: Since Linux 6.16 a guest's programs can stop themselves at each system call, by seccomp and a signal, where older
-#: kernels stop them by ptrace. The signal's frame has the floating-point unit, of any size.
-STOPS: Final = Feature("arch/um/os-Linux/skas/process.c", "int using_seccomp;")
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A change to the source: in ``file``, ``text`` replaces the match of ``pattern``, because of ``reason``.
-
-    Where ``file`` is missing, ``renamed`` is changed. A source that has the feature ``unless``, or lacks the feature
-    ``only``, needs no change.
-    """
-
-    file: str
-    pattern: str
-    text: str
-    reason: str
-    renamed: str | None = None
-    unless: Feature | None = None
-    only: Feature | None = None
-
-    def apply(self, source: Path) -> bool:
-        """Apply the change once; returns False if this source needs none. Raises :class:`bentpipe.InputError` if the
-        source has no match."""
-        if (self.unless and self.unless.found(source)) or (self.only and not self.only.found(source)):
-            return False
-        file = source / self.file
-        if self.renamed and not file.is_file():
-            file = source / self.renamed
-        before = _text(file)
-        if self.text in before:
-            # Already applied by an interrupted build.
-            return True
-        after, count = re.subn(self.pattern, self.text, before)
-        if count != 1:
-            raise InputError(
-                f"{file} is not as bentpipe knows it ({self.reason}): this version of the kernel is not supported"
-            )
-        if after != before:
-            file.write_text(after, encoding="utf-8")
-        return True
-
-
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 @dataclass(frozen=True)
@@ -173,7 +113,8 @@ def recipe(state_bytes: int | None) -> Recipe:
         ),
     ]
     edits += _floating_point()
-    edits += _turns()
+    edits += turns()
+    edits += calls()
     edits += _aggregates()
     if state_bytes is not None and state_bytes > ROOM:
         size = -(-state_bytes // 64) * 64
@@ -273,104 +214,6 @@ def _floating_point() -> list[Edit]:
             "struct siginfo;\nstruct uml_pt_regs;\n\nextern void save_kept_fp(struct uml_pt_regs *next);\n",
             reason,
             unless=STOPS,
-        ),
-    ]
-
-
-def _turns() -> list[Edit]:
-    """Unmodified, a program that stops itself wakes the guest's kernel and then sleeps, and the kernel does the same
-    when it lets the program go on. On the one processor that a guest has, each can also let the other one run: who
-    waits yields some times before it sleeps, and only who sleeps is woken. A bit beside the number of whose turn it is
-    says that the other one sleeps."""
-    reason = "a program and the kernel yield to each other before they sleep"
-    header = "arch/um/include/shared/skas/stub-data.h"
-    stub = "arch/um/kernel/skas/stub.c"
-    kernel = "arch/um/os-Linux/skas/process.c"
-    return [
-        Edit(
-            header,
-            r"#define FUTEX_IN_KERN 1\n",
-            "#define FUTEX_IN_KERN 1\n"
-            "/* Set by who waits for the other side, before it sleeps. */\n#define FUTEX_SLEEPS 2\n"
-            f"/* How often it yields before that. */\n#define FUTEX_YIELDS {YIELDS}\n\n"
-            "/* Makes it the turn of a side. Returns whether the other one sleeps. */\n"
-            "static __always_inline int futex_turn(unsigned int *futex, unsigned int side)\n{\n"
-            "\treturn __atomic_exchange_n(futex, side, __ATOMIC_SEQ_CST) & FUTEX_SLEEPS;\n}\n\n"
-            "static __always_inline int futex_is(unsigned int *futex, unsigned int side)\n{\n"
-            "\treturn (__atomic_load_n(futex, __ATOMIC_SEQ_CST) & FUTEX_IN_KERN) == side;\n}\n\n"
-            "/* Announces that who waits for the end of the turn of a side will sleep. Returns whether it may. */\n"
-            "static __always_inline int futex_sleeps(unsigned int *futex, unsigned int side)\n{\n"
-            "\tunsigned int was = side;\n\n"
-            "\treturn __atomic_compare_exchange_n(futex, &was, side | FUTEX_SLEEPS, 0,\n"
-            "\t\t\t\t\t   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||\n"
-            "\t       was == (side | FUTEX_SLEEPS);\n}\n",
-            reason,
-            only=STOPS,
-        ),
-        # The program's side.
-        Edit(
-            stub,
-            r"\td->futex = FUTEX_IN_KERN;\n\tdo {\n",
-            "\tif (futex_turn(&d->futex, FUTEX_IN_KERN)) do {\n",
-            reason,
-            only=STOPS,
-        ),
-        Edit(
-            stub,
-            r"\n\tdo {\n\t\tres = stub_syscall4\(",
-            "\n\tfor (res = 0; res < FUTEX_YIELDS && futex_is(&d->futex, FUTEX_IN_KERN); res++)\n"
-            "\t\tstub_syscall0(__NR_sched_yield);\n\n"
-            "\tres = 0;\n\twhile (futex_sleeps(&d->futex, FUTEX_IN_KERN)) {\n\t\tres = stub_syscall4(",
-            reason,
-            only=STOPS,
-        ),
-        Edit(
-            stub,
-            r"FUTEX_WAIT, FUTEX_IN_KERN, 0\);\n\t} while \(res == -EINTR \|\| d->futex == FUTEX_IN_KERN\);\n\n"
-            r"\tif \(res < 0 && ",
-            "FUTEX_WAIT, FUTEX_IN_KERN | FUTEX_SLEEPS, 0);\n\t}\n\n\tif (res < 0 && res != -EINTR && ",
-            reason,
-            only=STOPS,
-        ),
-        Edit(
-            "arch/um/kernel/skas/stub_exe.c",
-            r"\t\t\tBPF_JUMP\(BPF_JMP \| BPF_JEQ \| BPF_K, __NR_futex,\n\t\t\t\t 7, 0\),\n",
-            "\t\t\tBPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_sched_yield,\n\t\t\t\t 8, 0),\n"
-            "\t\t\tBPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_futex,\n\t\t\t\t 7, 0),\n",
-            reason,
-            only=STOPS,
-        ),
-        # The kernel's.
-        Edit(
-            kernel,
-            r"\t\t\tdata->futex = FUTEX_IN_CHILD;\n\t\t\tCATCH_EINTR",
-            "\t\t\tif (futex_turn(&data->futex, FUTEX_IN_CHILD))\n\t\t\t\tCATCH_EINTR",
-            reason,
-            only=STOPS,
-        ),
-        Edit(
-            kernel,
-            r"\t\tdo {\n(?=\t\t\t/\*\n\t\t\t \* We need to check whether the child is still alive\n)",
-            "\t\tfor (ret = 0; ret < FUTEX_YIELDS && futex_is(&data->futex, FUTEX_IN_CHILD); ret++)\n"
-            "\t\t\tsyscall(__NR_sched_yield);\n\n\t\tdo {\n",
-            reason,
-            only=STOPS,
-        ),
-        Edit(
-            kernel,
-            r"\t\t\tret = syscall\(__NR_futex, &data->futex,\n\t\t\t\t      FUTEX_WAIT, FUTEX_IN_CHILD,\n",
-            "\t\t\tif (!futex_sleeps(&data->futex, FUTEX_IN_CHILD))\n\t\t\t\tbreak;\n\n"
-            "\t\t\tret = syscall(__NR_futex, &data->futex,\n"
-            "\t\t\t\t      FUTEX_WAIT, FUTEX_IN_CHILD | FUTEX_SLEEPS,\n",
-            reason,
-            only=STOPS,
-        ),
-        Edit(
-            kernel,
-            r"while \(data->futex == FUTEX_IN_CHILD\);\n",
-            "while (futex_is(&data->futex, FUTEX_IN_CHILD));\n",
-            reason,
-            only=STOPS,
         ),
     ]
 

@@ -2,6 +2,7 @@
 //! data that is discarded at the sockets to which packets were written, and the wait for the next. A packet is read as it comes,
 //! into one of the ring's rooms.
 
+use super::call::Way;
 use super::rooms::Rooms;
 use io_uring::{cqueue, opcode, squeue, types, IoUring};
 use nix::errno::Errno;
@@ -94,6 +95,7 @@ pub struct Turn {
 /// A ring of the thread that made it.
 pub struct Ring {
     ring: IoUring,
+    way: Way,
     watched: Vec<Watched>,
     rooms: Rooms,
     held: Vec<Option<Held>>,
@@ -144,6 +146,7 @@ impl Ring {
         let rooms = Rooms::new(&ring, longest, GROUP)?;
         Ok(Ring {
             ring,
+            way: Way::of_this_kernel(),
             watched: Vec::new(),
             rooms,
             held: Vec::new(),
@@ -449,15 +452,15 @@ impl Ring {
     /// One call to the kernel, which waits for `least` that are done.
     fn enter(&mut self, least: usize) -> io::Result<()> {
         /// IORING_ENTER_GETEVENTS: take what has come, also without a wait.
-        const GETEVENTS: u32 = 1;
+        const GETEVENTS: usize = 1;
         let count = {
             let mut queue = self.ring.submission();
             queue.sync();
-            queue.len() as u32
+            queue.len()
         };
+        let arguments = [self.ring.as_raw_fd() as usize, count, least, GETEVENTS, 0, 0];
         // SAFETY: there is no argument for the kernel to read, and what entries point to lives (see `push`).
-        let entered =
-            unsafe { self.ring.submitter().enter::<libc::sigset_t>(count, least as u32, GETEVENTS, None) };
+        let entered = unsafe { self.way.call(libc::SYS_io_uring_enter, arguments) };
         match entered {
             Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
             _ => Ok(()),

@@ -1,0 +1,120 @@
+//! System calls that need no signal in a guest. Where a guest's programs stop themselves, the instruction `syscall` is a signal of
+//! this machine; our guest's kernel gives its programs an address that they can call instead, with the same registers
+//! (docs/decisions/0155).
+
+use nix::errno::Errno;
+use std::io;
+
+/// The way into the kernel that runs this program.
+#[derive(Clone, Copy)]
+pub struct Way {
+    /// The address to call.
+    #[cfg(target_arch = "x86_64")]
+    address: Option<usize>,
+}
+
+impl Way {
+    #[cfg(target_arch = "x86_64")]
+    pub fn of_this_kernel() -> Way {
+        /// The address of a function that makes a system call (<linux/auxvec.h>). Otherwise only programs of 32 bits are given it.
+        const AT_SYSINFO: libc::c_ulong = 32;
+        // SAFETY: getauxval takes a number and touches no memory of ours.
+        let address = unsafe { libc::getauxval(AT_SYSINFO) } as usize;
+        Way { address: (address != 0).then_some(address) }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn of_this_kernel() -> Way {
+        Way {}
+    }
+
+    /// Makes a system call.
+    ///
+    /// # Safety
+    ///
+    /// As for the system call itself.
+    pub unsafe fn call(self, number: libc::c_long, arguments: [usize; 6]) -> io::Result<usize> {
+        let [first, second, third, fourth, fifth, sixth] = arguments;
+        #[cfg(target_arch = "x86_64")]
+        if let Some(address) = self.address {
+            let result: isize;
+            // SAFETY: the guest's kernel keeps all registers but those of a system call and those of the floating-point unit, which
+            // a function may change as well. The instruction has two bytes, as `syscall` has, so that the kernel can repeat it.
+            unsafe {
+                std::arch::asm!(
+                    "call rcx",
+                    in("rcx") address,
+                    inlateout("rax") number as isize => result,
+                    in("rdi") first,
+                    in("rsi") second,
+                    in("rdx") third,
+                    in("r10") fourth,
+                    in("r8") fifth,
+                    in("r9") sixth,
+                    clobber_abi("C"),
+                );
+            }
+            return usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32));
+        }
+        // SAFETY: the caller's.
+        let result = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
+        Ok(Errno::result(result)? as usize)
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileExt;
+
+    // What the guest's kernel provides, without a guest.
+    std::arch::global_asm!(
+        ".pushsection .text",
+        ".globl bentpipe_test_call",
+        "bentpipe_test_call:",
+        "syscall",
+        "ret",
+        ".popsection"
+    );
+
+    extern "C" {
+        fn bentpipe_test_call();
+    }
+
+    #[test]
+    fn a_call_by_address_is_the_same_as_by_the_instruction() {
+        let called = Way { address: Some(bentpipe_test_call as *const () as usize) };
+        for way in [called, Way { address: None }] {
+            let (reader, writer) = nix::unistd::pipe().unwrap();
+            let data = b"four";
+            let arguments = [writer.as_raw_fd() as usize, data.as_ptr() as usize, data.len(), 0, 0, 0];
+            // SAFETY: the data lives.
+            assert_eq!(unsafe { way.call(libc::SYS_write, arguments) }.unwrap(), 4);
+            let mut read = [0; 4];
+            assert_eq!(nix::unistd::read(&reader, &mut read).unwrap(), 4);
+            assert_eq!(&read, data);
+            // All six arguments count: the second page of a file is mapped.
+            let file = File::open(std::env::current_exe().unwrap()).unwrap();
+            let mut second = [0; 4096];
+            file.read_exact_at(&mut second, 4096).unwrap();
+            let (read_only, private) = (libc::PROT_READ as usize, libc::MAP_PRIVATE as usize);
+            let arguments = [0, 4096, read_only, private, file.as_raw_fd() as usize, 4096];
+            // SAFETY: the mapping is new, read within its length, and removed.
+            unsafe {
+                let page = way.call(libc::SYS_mmap, arguments).unwrap();
+                assert_eq!(std::slice::from_raw_parts(page as *const u8, 4096), second);
+                assert_eq!(way.call(libc::SYS_munmap, [page, 4096, 0, 0, 0, 0]).unwrap(), 0);
+            }
+            // SAFETY: no file has this number.
+            let error = unsafe { way.call(libc::SYS_close, [usize::MAX, 0, 0, 0, 0, 0]) }.unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::EBADF));
+        }
+    }
+
+    #[test]
+    fn this_machine_gives_no_address() {
+        assert!(Way::of_this_kernel().address.is_none());
+    }
+}
