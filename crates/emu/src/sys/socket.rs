@@ -9,7 +9,6 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 pub const TCP_MAXSEG: libc::c_int = 2;
 pub const TCP_SYNCNT: libc::c_int = 7;
 pub const TCP_WINDOW_CLAMP: libc::c_int = 10;
-pub const TCP_NOTSENT_LOWAT: libc::c_int = 25;
 pub const TCP_RTO_MAX_MS: libc::c_int = 44;
 pub const TCP_DELACK_MAX_US: libc::c_int = 46;
 

@@ -24,8 +24,6 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Data that waits in a socket to be sent for the first time: enough for a millisecond at 8 Gbit/s.
-const UNSENT: i32 = 1 << 20;
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
@@ -76,7 +74,6 @@ impl Sockets {
         let segment = config.segment_size.value() as i32 + options;
         set_tcp(socket.as_fd(), socket::TCP_MAXSEG, segment)
             .map_err(|error| named(&format!("segment size {segment}"), error))?;
-        set_tcp(socket.as_fd(), socket::TCP_NOTSENT_LOWAT, UNSENT)?;
         set_tcp(socket.as_fd(), socket::TCP_SYNCNT, config.syn_retries.value().clamp(1, 127) as i32)?;
         // Kernels before 6.15 have these two built in.
         let _ = set_tcp(socket.as_fd(), socket::TCP_RTO_MAX_MS, (config.rto_max.as_micros() / 1000) as i32);
