@@ -112,10 +112,12 @@ def _timed(at: Times, places: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Returns which steps tell when they were: those between two probes close to each other, unless the medians beside
     them reach over a pause in which there can have been another step."""
     pauses = np.flatnonzero(np.diff(at) >= LEAST_SLOT_S) + 1
-    beside = np.searchsorted(pauses, places - BESIDE, "right") == np.searchsorted(
-        pauses, places + BESIDE, "left"
+    before, after = (
+        np.searchsorted(pauses, places - BESIDE, "right"),
+        np.searchsorted(pauses, places + BESIDE),
     )
-    return (at[places] - at[places - 1] < NARROW_S) & beside
+    timed: NDArray[np.bool_] = (at[places] - at[places - 1] < NARROW_S) & (before == after)
+    return timed
 
 
 def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,6 +15,10 @@ const SLACK: Span = Span::from_micros(100);
 /// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
 const MOST_COMPRESSED: u32 = 44;
 
+/// Blocks that an acknowledgment has room for in any case. Those in further places have been in one of these in an earlier acknowledgment,
+/// so that none is lost (Linux' tcp_sack_new_ofo_skb, since 5.10).
+const SURE_BLOCKS: usize = 2;
+
 impl Receiver {
     /// The negative acknowledgment to send, if something is missing: the next in turn.
     pub fn snack(&mut self, unit: u64) -> Option<Snack> {
@@ -26,12 +30,16 @@ impl Receiver {
     /// The SACK blocks to send, if any, in sequence numbers.
     #[inline]
     pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
-        let twice = self.twice.take().filter(|_| self.dsack);
-        if (self.recent_count == 0 && twice.is_none()) || !self.sack {
+        // What a segment adds that is not reported yet comes with the next acknowledgment.
+        let (listed, twice) = match self.before.take() {
+            Some(before) => (before, None),
+            None => ((self.recent, self.recent_count), self.twice.take().filter(|_| self.dsack)),
+        };
+        if (listed.1 == 0 && twice.is_none()) || !self.sack {
             return None;
         }
         let mut blocks = SackBlocks::default();
-        let recent = self.recent[..self.recent_count].iter().copied();
+        let recent = listed.0[..listed.1].iter().copied();
         for (left, right) in twice.into_iter().chain(recent).take(self.most_blocks) {
             blocks.push(numbering.number(left), numbering.number(right));
         }
@@ -39,9 +47,12 @@ impl Receiver {
     }
 
     pub(super) fn hold(&mut self, now: Time, path: &Estimator, start: u64, end: u64) {
-        self.acknowledge_hole(now, path);
         if start >= end {
+            self.acknowledge_hole(now, path);
             return;
+        }
+        if !self.report_before(start, end) {
+            self.acknowledge_hole(now, path);
         }
         // Of several parts received before, the first is reported (RFC 2883, section 4.2).
         let (mut known, mut twice) = (start, None);
@@ -61,13 +72,28 @@ impl Receiver {
                 recent[kept] = block;
             }
         }
-        // A block for which an acknowledgment has no room would never be reported.
-        self.untold += usize::from(kept + 1 > self.recent_count || kept + 1 == recent.len());
-        if self.due == Due::Compressed && self.untold >= self.most_blocks {
-            self.due = Due::Alone;
-        }
         self.recent = recent;
         self.recent_count = kept + 1;
+    }
+
+    /// Has the segments that share the next acknowledgment reported before a segment `[start, end)` moves a block to a place where an
+    /// acknowledgment may have no room for it. The segment itself then makes none due. Returns whether that is so.
+    fn report_before(&mut self, start: u64, end: u64) -> bool {
+        if self.due != Due::Compressed {
+            return false;
+        }
+        let listed = &self.recent[..self.recent_count];
+        let touched = listed.iter().position(|&(left, right)| start <= right && left <= end);
+        if touched.unwrap_or(self.recent_count) < SURE_BLOCKS {
+            return false;
+        }
+        let mut before = (self.recent, self.recent_count);
+        if let Some(block) = touched.map(|index| &mut before.0[index]) {
+            *block = (block.0.min(start), block.1.max(end));
+        }
+        self.before = Some(before);
+        self.due = Due::Alone;
+        true
     }
 
     /// The block of a segment and of those listed ones that it touches. What is held beside it and is no longer listed is not reported

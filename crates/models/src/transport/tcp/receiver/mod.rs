@@ -13,8 +13,8 @@
 //!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
 //!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
 //! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first), up to 44
-//!   segments share one, which waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms), and only while it
-//!   has room for the blocks to report. Quick acknowledgments are not compressed.
+//!   segments share one, which waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms). It leaves
+//!   earlier, and without the segment that arrives, when that would move a block beyond the second place. Quick acknowledgments are not compressed.
 //! - Timestamps (RFC 7323): the echo is that of the earliest segment that has not been acknowledged (section
 //!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
 //!   not, since they may merely be reordered.
@@ -112,8 +112,8 @@ pub struct Receiver {
     /// Number of acknowledgments of the present hole, and of segments that share the next one.
     alike: u32,
     compressed: u32,
-    /// Number of blocks that no acknowledgment has reported.
-    untold: usize,
+    /// The blocks to report now, and their number, instead of the present ones.
+    before: Option<([(u64, u64); 4], usize)>,
     /// What has arrived twice and has not been reported.
     twice: Option<(u64, u64)>,
     dsack: bool,
@@ -160,7 +160,7 @@ impl Receiver {
             compression: config.ack_compression,
             alike: 0,
             compressed: 0,
-            untold: 0,
+            before: None,
             twice: None,
             dsack: config.dsack,
             frozen: false,
@@ -337,7 +337,7 @@ impl Receiver {
     pub fn acknowledgment(&mut self, now: Time, with_data: bool) -> (u64, u32) {
         self.due = Due::Nothing;
         self.compressed = 0;
-        self.untold = 0;
+        self.before = None;
         self.delayed.sent(now, with_data);
         self.acknowledged = self.next;
         if self.frozen || self.copies > 0 {

@@ -129,3 +129,37 @@ fn what_is_held_takes_its_part_of_the_room_for_growth() {
     receiver.take(Time::ZERO, &path(), 7001, 1000, (false, false));
     assert_eq!(receiver.closed, 0);
 }
+
+/// A block is reported in the first or second place before it stands further back (the rule of Linux 5.10's tcp_sack_new_ofo_skb); by a
+/// capture of Linux 7.3, segments in units of 100 bytes.
+#[test]
+fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
+    let config = Config { quick_acks: bentpipe_core::Count::new(0), ..Profile::Linux612.config() };
+    let mut receiver = receiver(config);
+    let mut path = path();
+    path.sample(Span::from_millis(40), &mut crate::transport::tcp::congestion::State::default());
+    let mut arrive = |segment: u32| {
+        receiver.take(Time::ZERO, &path, 1 + 100 * u64::from(segment), 100, (false, false));
+        receiver.must_acknowledge().then(|| {
+            let blocks = blocks(&mut receiver);
+            receiver.acknowledgment(Time::ZERO, false);
+            blocks.into_iter().map(|(left, right)| ((left - 1) / 100, (right - 1) / 100)).collect::<Vec<_>>()
+        })
+    };
+    // Three acknowledgments of the hole at once.
+    assert_eq!(arrive(1), Some(vec![(1, 2)]));
+    assert_eq!(arrive(2), Some(vec![(1, 3)]));
+    assert_eq!(arrive(5), Some(vec![(5, 6), (1, 3)]));
+    // From now on segments share them. What extends the first two blocks, or is the first to wait, waits.
+    assert_eq!(arrive(6), None);
+    assert_eq!(arrive(3), None);
+    // A third block: the others are reported without it, and it waits for the next segment.
+    assert_eq!(arrive(9), Some(vec![(1, 4), (5, 7)]));
+    assert_eq!(arrive(10), None);
+    assert_eq!(arrive(13), Some(vec![(9, 11), (1, 4), (5, 7)]));
+    // The segment of before makes none due, and nor does one that is the first to wait.
+    assert_eq!(arrive(16), None);
+    assert_eq!(arrive(17), None);
+    // One that extends a block in the third place is reported there.
+    assert_eq!(arrive(11), Some(vec![(16, 18), (13, 14), (9, 12)]));
+}
