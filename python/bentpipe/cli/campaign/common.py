@@ -37,7 +37,12 @@ By = Annotated[
 ]
 Of = Annotated[
     str | None,
-    typer.Option("--of", metavar="NAME", help="Only this flow, terminal or link.", show_default=False),
+    typer.Option(
+        "--of",
+        metavar="NAME",
+        help="Only this flow, terminal or link, or the mean over a group of flows or a pattern such as 'st*'.",
+        show_default=False,
+    ),
 ]
 
 
