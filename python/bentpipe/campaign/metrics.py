@@ -49,8 +49,8 @@ def check_metric(frame: pl.DataFrame, metric: Metric, of: str | None) -> None:
 
 
 def members(frame: pl.DataFrame, metric: Metric, of: str) -> Collection[str]:
-    """Returns the entities that a name selects: the one of this name, the flows of the group of this name, or those that
-    match a pattern such as ``st*``. Raises :class:`bentpipe.InputError` if there are none."""
+    """Returns the entities that a name selects: the one of this name, the flows of the group of this name, or those
+    that match a pattern such as ``st*``. Raises :class:`bentpipe.InputError` if there are none."""
     import polars as pl
 
     who = entity_column(frame)
