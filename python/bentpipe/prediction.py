@@ -6,6 +6,7 @@ there is no prediction at all, the note gives the reason.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -104,8 +105,8 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
 
 
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
-    """Returns the same for the scenario of a run. If it comes from an older version and is refused, the refusal is
-    every flow's note. Computed once per run."""
+    """Returns the same for the scenario of a run; of one that was interrupted, for the time that it ran. If the
+    scenario is from an older version and is refused, the refusal is every flow's note. Computed once per run."""
     known = _of_runs.get(run)
     if known is None:
         known = _of_runs[run] = _predict_run(run)
@@ -116,6 +117,11 @@ _of_runs: WeakKeyDictionary[Run, dict[str, FlowPrediction]] = WeakKeyDictionary(
 
 
 def _predict_run(run: Run) -> dict[str, FlowPrediction]:
+    ran_s = None if run.complete else run.provenance.get("simulated_seconds")
+    if ran_s:
+        # A run that was interrupted has results until then, and so has the prediction beside them.
+        with contextlib.suppress(ScenarioError):
+            return predict_scenario(run.scenario, {"duration": f"{ran_s:.9f} s"})
     try:
         return predict_scenario(run.scenario)
     except ScenarioError as refused:

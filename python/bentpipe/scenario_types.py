@@ -240,7 +240,8 @@ class Precision(TypedDict):
     metric: str
     """The column of the flows that must be known with this precision, or TABLE.COLUMN of another report."""
     of: NotRequired[str]
-    """Name of the flow, terminal or link. If unset, all of them must be known precisely enough."""
+    """Name of the flow, terminal or link; or of a group of flows, or a pattern such as `st*`, whose mean then
+    counts. If unset, all of them must be known precisely enough."""
     relative_half_width: float
     """Maximum half width of the confidence interval, as a fraction of the mean; greater than 0."""
 

@@ -163,6 +163,19 @@ def test_replications_go_on_until_the_mean_is_known(scenario: Path, tmp_path: Pa
         assert bp.statistics.mean_of(first[:number]).relative > wanted
 
 
+def test_a_precision_that_was_not_reached_is_said(scenario: Path, tmp_path: Path) -> None:
+    words = ["run", scenario, "--set", "duration=1 s", "--out", "store", "--replications", 2]
+    for most, percent, said in ((3, 0.0001, True), (4, 100.0, False)):
+        precision = f'{{ metric = "rtt_mean", relative_half_width = {percent / 100}, at_most = {most} }}'
+        for text in (
+            call(*words, "--set", f"campaign.precision={precision}", folder=tmp_path),
+            call("show", "store", folder=tmp_path),
+        ):
+            flat = " ".join(text.split())
+            assert ("of 6 variants did not reach the precision of 0.0001 % within 3 runs" in flat) is said
+            assert ("the worst is rtt mean of congestion" in flat) is said
+
+
 def test_folders_of_runs_are_kept_when_that_is_wanted(scenario: Path, tmp_path: Path) -> None:
     of = plan(scenario, replications=1, keep_runs=True)
     campaign = run(of, tmp_path / "store", workers=2)

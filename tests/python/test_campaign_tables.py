@@ -139,3 +139,41 @@ def test_what_cannot_be_drawn_is_said(tmp_path: Path) -> None:
         plots.campaign_lines(campaign)
     with pytest.raises(InputError, match="needs two varied keys"):
         plots.campaign_map(campaign)
+
+
+def test_a_group_of_flows_is_one_row_the_mean_of_its_flows(tmp_path: Path) -> None:
+    flows = """[[flow]]
+name = "up"
+from = "st*"
+to = "gw"
+app = { kind = "cbr", rate = "8 kbit/s", datagram = "100 B" }
+transport = "udp"
+"""
+    text = f"""name = "hub"
+duration = "3 s"
+preset = "dvb-rcs"
+network.sat.terminals = [{{ name = "st", count = 3 }}]
+{flows}
+{flows.replace('"up"', '"down"').replace('from = "st*"', 'from = "gw"').replace('to = "gw"', 'to = "st*"')}
+[campaign]
+replications = 2
+vary.flow.up.app.rate = ["8 kbit/s", "16 kbit/s"]
+"""
+    campaign = run(plan(write_scenario(tmp_path, text)), tmp_path / "store", workers=2)
+    values = campaign.values("goodput").filter(pl.col("entity").is_in(["up1", "up2", "up3"]))
+    mean = values.group_by("run", maintain_order=True).agg(pl.col("value").mean())["value"]
+    for name in ("up", "up*"):
+        found = campaign.values("goodput", name)
+        assert found["value"].to_list() == pytest.approx(mean.to_list()) and set(found["entity"]) == {name}
+        shown = call("table", "store", "--of", name, folder=tmp_path)
+        assert shown.count("kbit/s") == 3 and "up1" not in shown
+    # Terminals have no groups, but patterns.
+    assert set(campaign.values("terminal.packets", "st*")["entity"]) == {"st*"}
+    call("plot", "store", "--of", "up", folder=tmp_path)
+    said = refused("table", tmp_path / "store", "--of", "uo")
+    assert 'unknown flow "uo"' in said and "allowed: " in said and "up" in said and "down" in said
+    precise = [
+        'campaign.precision={ metric = "goodput", of = "up", relative_half_width = 0.5, at_most = 4 }',
+    ]
+    again = run(plan(tmp_path / "loss.toml", precise), tmp_path / "precise", workers=2)
+    assert again.index.height == 4

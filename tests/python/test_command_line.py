@@ -275,6 +275,24 @@ def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
     assert "it could be access-leo or access-leo-isl" in call("new", "access", code=2)
 
 
+def test_new_redirected_into_its_own_file_fills_it_and_into_another_says_so(place: Path) -> None:
+    def redirected(name: str) -> str:
+        with (place / name).open("w") as file:
+            said = subprocess.run(command("new", "mars"), stdout=file, stderr=subprocess.PIPE, text=True)
+        assert said.returncode == 0, said.stderr
+        return said.stderr
+
+    # The shell has created the empty mars.toml before bentpipe starts.
+    assert "already exists" not in redirected("mars.toml")
+    call("check", "mars.toml")
+    (place / "mars.toml").unlink()
+    said = redirected("other.toml")
+    assert "written  mars.toml" in said and "standard output is empty: --out -" in said
+    assert (place / "other.toml").stat().st_size == 0 and 'preset = "mars"' in (
+        place / "mars.toml"
+    ).read_text()
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_run_is_readable_and_marked(place: Path, scenario: Path, number: int, code: int) -> None:
     long = ["--set", "duration=30 d", "--set", "record.traces=[]"]

@@ -11,7 +11,8 @@ import commands
 import numpy as np
 import polars as pl
 import pytest
-from bentpipe import InputError, open_run, plots, simulate
+from bentpipe import InputError, load, open_run, plots, simulate
+from bentpipe.constellations import constellation
 from bentpipe.groups import summarise
 from bentpipe.plots import samples
 from bentpipe.plots.data import on_grid, superframes, thin
@@ -276,3 +277,25 @@ def test_a_killed_run_is_drawn_as_far_as_it_came(busy: Path, tmp_path: Path) -> 
     by_name = {str(one.get_label()): np.asarray(one.get_ydata()) for one in throughput.lines}
     same = {str(one.get_label()): np.asarray(one.get_ydata()) for one in whole.axes[0].lines}
     np.testing.assert_allclose(by_name["f"][:190], same["f"][:190])
+
+
+@pytest.mark.parametrize(("preset", "flows"), [("starlink-shell1", 1), ("oneweb", 6), ("geo-five", 2)])
+def test_a_map_of_satellites_has_its_title_and_legend_within_the_figure(
+    preset: str, flows: int, tmp_path: Path
+) -> None:
+    from matplotlib.image import imread
+
+    flow = {"from": "user", "to": "server", "app": "bulk", "transport": "tcp"}
+    scenario = load(
+        {
+            "name": "x",
+            "duration": "1 s",
+            "preset": preset,
+            "flow": [flow | {"name": f"f{n}"} for n in range(flows)],
+        }
+    )
+    figure = plots.constellation_map(constellation(scenario, [0.0]))
+    pixels = imread(plots.save(figure, tmp_path / "map.png"))
+    # What is cut off reaches the edge.
+    for edge in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]):
+        assert (edge == pixels[0, 0]).all()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import bentpipe as bp
 import pytest
+from bentpipe.prediction import predict_run, predict_scenario
 from bentpipe.variation import combinations, simulate_all
 
 if TYPE_CHECKING:
@@ -71,6 +72,30 @@ def test_progress_is_told_and_stops_the_run(tmp_path: Path) -> None:
     )
     assert not run.complete and run.flows.height == 1
     assert len(told) == 2 and all(0 <= fraction <= 1 for fraction in told)
+
+
+def test_the_prediction_beside_an_interrupted_run_is_for_the_time_that_it_ran(tmp_path: Path) -> None:
+    long: Scenario = {
+        "name": "long",
+        "duration": "20 d",
+        "preset": "geo",
+        "flow": [{"name": "up", "from": "user", "to": "server", "app": "bulk", "transport": "tcp"}],
+        "record": {"traces": []},
+    }
+    told: list[float] = []
+
+    def stop(fraction: float) -> bool:
+        told.append(fraction)
+        return len(told) < 2
+
+    run = bp.simulate(long, out=tmp_path / "run", progress=stop)
+    ran_s = run.provenance["simulated_seconds"]
+    assert 0 < ran_s < 20 * 86400
+    (beside,) = predict_run(run).values()
+    (until,) = predict_scenario(long | {"duration": f"{ran_s} s"}).values()
+    assert beside.prediction and until.prediction
+    assert beside.prediction.duration_s == until.prediction.duration_s == pytest.approx(ran_s)
+    assert beside.prediction.goodput_bit_s == until.prediction.goodput_bit_s
 
 
 def test_what_progress_raises_arrives_after_the_folder_was_closed(tmp_path: Path) -> None:

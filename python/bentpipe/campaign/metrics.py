@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,24 +44,47 @@ def check_metric(frame: pl.DataFrame, metric: Metric, of: str | None) -> None:
     numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in RUN_COLUMNS]
     if metric.column not in numbers:
         raise unknown("metric", metric.column, numbers, f"the table {metric.table}")
+    if of is not None and frame.height:
+        members(frame, metric, of)
+
+
+def members(frame: pl.DataFrame, metric: Metric, of: str) -> Collection[str]:
+    """Returns the entities that a name selects: the one of this name, the flows of the group of this name, or those
+    that match a pattern such as ``st*``. Raises :class:`bentpipe.InputError` if there are none."""
+    import polars as pl
+
     who = entity_column(frame)
-    if of is not None and frame.height and of not in set(frame[who]):
-        raise unknown(who, of, set(frame[who]), f"the table {metric.table}")
+    names = frame[who].cast(pl.String).unique(maintain_order=True)
+    groups = (
+        frame["group"].drop_nulls().unique(maintain_order=True) if "group" in frame.columns else names[:0]
+    )
+    if of in set(names):
+        return {of}
+    if of in set(groups):
+        return set(frame.filter(group=of)[who])
+    found = {name for name in names if "*" in of and fnmatch.fnmatchcase(name, of.replace("[", "[[]"))}
+    if not found:
+        single = frame.filter(pl.col("group").is_null())[who] if len(groups) else names
+        raise unknown(who, of, dict.fromkeys([*groups, *single]), f"the table {metric.table}")
+    return found
 
 
 def values_by_entity(frame: pl.DataFrame, metric: Metric, of: str | None = None) -> Mapping[str, float]:
     """Returns the metric of each entity in the table of one run, or of one entity; entities without a value are left
-    out.
+    out. Of several entities that ``of`` selects (:func:`members`) the mean is returned.
 
     Raises :class:`bentpipe.InputError` as :func:`check_metric` does, and if the table has several rows for one entity.
     """
     check_metric(frame, metric, of)
     who = entity_column(frame)
+    wanted = None if of is None or not frame.height else members(frame, metric, of)
     values: dict[str, float] = {}
     for entity, value in frame.select(who, metric.column).iter_rows():
-        if value is None or math.isnan(value) or of not in (None, entity):
+        if value is None or math.isnan(value) or not (wanted is None or entity in wanted):
             continue
         if entity in values:
             raise InputError(f'the table {metric.table} has several rows for the {who} "{entity}"')
         values[entity] = float(value)
+    if of is not None and values and of not in values:
+        return {of: sum(values.values()) / len(values)}
     return values

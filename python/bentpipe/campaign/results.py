@@ -13,7 +13,7 @@ from bentpipe.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.variation import short_names
 
-from .metrics import Metric, check_metric, entity_column
+from .metrics import Metric, check_metric, entity_column, members
 from .store import Store
 
 if TYPE_CHECKING:
@@ -87,14 +87,16 @@ class Campaign:
 
     def values(self, metric: str, of: str | None = None) -> pl.DataFrame:
         """Returns a metric of every run: the varied keys, ``run``, ``variant``, ``replication``, ``entity`` and
-        ``value``. A metric is a column of the flows, or TABLE.COLUMN of a report; ``of`` selects one entity. Runs
-        without a value, such as one that completed no file, are left out. Raises :class:`bentpipe.InputError`."""
+        ``value``. A metric is a column of the flows, or TABLE.COLUMN of a report; ``of`` selects one entity,
+        or is a group of flows or a pattern such as ``st*``, of which the mean over its entities is the run's value.
+        Runs without a value, such as one that completed no file, are left out. Raises :class:`bentpipe.InputError`."""
         import polars as pl
 
         wanted = Metric(metric)
         rows = self.table(wanted.table)
-        check_metric(rows.drop("variant", *self.varied), wanted, of)
-        who = entity_column(rows.drop("variant", *self.varied))
+        of_runs = rows.drop("variant", *self.varied)
+        check_metric(of_runs, wanted, of)
+        who = entity_column(of_runs)
         frame = rows.select(
             *self.varied,
             "run",
@@ -103,10 +105,16 @@ class Campaign:
             pl.col(who).cast(pl.String).alias("entity"),
             pl.col(wanted.column).cast(pl.Float64).alias("value"),
         )
-        return frame.filter(
-            pl.col("value").is_not_null() & pl.col("value").is_not_nan(),
-            *([] if of is None else [pl.col("entity") == of]),
-        )
+        frame = frame.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
+        if of is None or not frame.height:
+            return frame
+        selected = members(of_runs, wanted, of)
+        frame = frame.filter(pl.col("entity").is_in(list(selected)))
+        if of in selected:
+            return frame
+        run = [*self.varied, "run", "variant", "replication"]
+        mean = frame.group_by(run, maintain_order=True).agg(pl.col("value").mean())
+        return mean.select(*run, pl.lit(of).alias("entity"), "value")
 
     def unit(self, metric: str) -> str:
         """Returns the unit of a metric, ``"1"`` for a number without one."""

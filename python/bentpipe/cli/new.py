@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -61,10 +64,30 @@ def new(
     file = out or Path(f"{preset}.toml")
     if json:
         print_json({"name": preset, "about": about, "toml": scenario})
-    elif str(file) == "-":
+    elif str(file) == "-" or _is_standard_output(file):
         typer.echo(scenario.rstrip("\n"))
     elif file.exists():
         raise InputError(f"{file} already exists and was not changed: choose another name with --out")
     else:
         write_text(file, scenario)
         typer.echo(f"next     bentpipe check {file} && bentpipe simulate {file}", err=True)
+        if out is None and _redirected():
+            typer.echo(
+                "note     standard output is empty: --out - would have written the scenario to it", err=True
+            )
+
+
+def _is_standard_output(file: Path) -> bool:
+    """Whether a shell has already created the file, by ``bentpipe new geo > geo.toml``."""
+    try:
+        return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError):
+        return False
+
+
+def _redirected() -> bool:
+    """Whether standard output goes into a file."""
+    try:
+        return stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False

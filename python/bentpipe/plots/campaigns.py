@@ -72,7 +72,7 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
     )
     if len(labels) > MOST_LINES:
         raise InputError(
-            f"{len(labels)} lines cannot be told apart: choose panels by another key, or one flow with --of; "
+            f"{len(labels)} lines cannot be told apart: choose panels by another key, or one flow or group with --of; "
             f"allowed: {MOST_LINES}"
         )
     for index, (axes, (title, part)) in enumerate(zip(all_axes, parts.items(), strict=True)):

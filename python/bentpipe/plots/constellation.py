@@ -83,7 +83,7 @@ def constellation_map(view: Constellation, frame: int = 0) -> Figure:
     from matplotlib.figure import Figure
 
     moment = view.frames[frame]
-    figure = Figure(figsize=(10, 5.4), layout="constrained")
+    figure = Figure(figsize=(10, 5.4), layout="compressed")
     axes = figure.add_subplot()
     for line in coastlines():
         xs, ys = _unbroken((x, y) for x, y in line)

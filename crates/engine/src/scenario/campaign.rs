@@ -127,7 +127,8 @@ pub enum Method {
 pub struct Precision {
     /// The column of the flows that must be known with this precision, or TABLE.COLUMN of another report.
     pub metric: String,
-    /// Name of the flow, terminal or link. If unset, all of them must be known precisely enough.
+    /// Name of the flow, terminal or link; or of a group of flows, or a pattern such as `st*`, whose mean then counts. If
+    /// unset, all of them must be known precisely enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Maximum half width of the confidence interval, as a fraction of the mean; greater than 0.

@@ -37,7 +37,12 @@ By = Annotated[
 ]
 Of = Annotated[
     str | None,
-    typer.Option("--of", metavar="NAME", help="Only this flow, terminal or link.", show_default=False),
+    typer.Option(
+        "--of",
+        metavar="NAME",
+        help="Only this flow, terminal or link, or the mean over a group of flows or a pattern such as 'st*'.",
+        show_default=False,
+    ),
 ]
 
 
@@ -84,3 +89,35 @@ def failures(campaign: Campaign) -> list[str]:
         further = f" and {runs.height - 1} more" if runs.height > 1 else ""
         sentences.append(f"failed   {where}{further}: {error}")
     return sentences
+
+
+def imprecise(campaign: Campaign) -> list[str]:
+    """Returns a sentence if variants have had as many runs as allowed without reaching the wanted precision."""
+    from bentpipe.variation import short_names
+
+    wanted = campaign.settings.get("precision")
+    if wanted is None or not campaign.index.filter(status="complete").height:
+        return []
+    means = campaign.means(wanted["metric"], wanted.get("of"))
+    # A mean of 0 is never known to a fraction of it.
+    short = [
+        (row["half_width"] / abs(row["mean"]) if row["mean"] else float("inf"), row)
+        for row in means.filter(count=wanted["at_most"]).iter_rows(named=True)
+    ]
+    short = [(relative, row) for relative, row in short if not relative <= wanted["relative_half_width"]]
+    if not short:
+        return []
+    keys, names = campaign.varied, short_names(campaign.varied)
+    variants, of = (
+        len({tuple(row[key] for key in keys) for row in rows})
+        for rows in ([row for _, row in short], means.iter_rows(named=True))
+    )
+    relative, worst = max(short, key=lambda one: one[0])
+    where = ", ".join(
+        [*(f"{names[key]} {worst[key]}" for key in keys if worst[key] is not None), worst["entity"]]
+    )
+    return [
+        f"note     {variants} of {of} variant{'s' * (of > 1)} did not reach the precision of "
+        f"{100 * wanted['relative_half_width']:g} % within {wanted['at_most']} runs (precision.at_most); the worst is "
+        f"{wanted['metric'].replace('_', ' ')} of {where}: ± {100 * relative:.3g} %"
+    ]

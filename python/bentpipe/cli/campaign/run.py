@@ -10,7 +10,7 @@ import typer
 from bentpipe.cli.common import TROUBLE, Json, Overrides, ScenarioFile, Seed
 from bentpipe.errors import InputError
 
-from .common import failures, planned
+from .common import failures, imprecise, planned
 
 if TYPE_CHECKING:
     from bentpipe.campaign import Standing
@@ -103,7 +103,7 @@ def run(
         typer.echo(
             f"runs     {complete} complete, {failed} failed ({last.done} run just now, {last.kept} reused)"
         )
-        for sentence in failures(results):
+        for sentence in [*failures(results), *imprecise(results)]:
             print_note(sentence, indent=9)
         typer.echo(f"results  {results.store.path}")
     if stop.wanted:

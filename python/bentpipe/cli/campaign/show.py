@@ -9,7 +9,7 @@ import typer
 
 from bentpipe.cli.common import Json, Overrides
 
-from .common import failures, planned, row_labels
+from .common import failures, imprecise, planned, row_labels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,7 @@ def show(
     if what.is_dir():
         campaign = Campaign(what)
         index, varied, place = campaign.index, campaign.varied, what
-        sentences = failures(campaign)
+        sentences = [*failures(campaign), *imprecise(campaign)]
     else:
         plan = planned(what, overrides, None, None)
         place = store_folder(plan)

@@ -7,7 +7,7 @@ use super::traffic;
 use crate::link::acm::signal::Columns;
 use crate::link::acm::{self, Modcod};
 use crate::orbit::geo::{Satellite, Site};
-use bentpipe_core::{Problems, Span};
+use bentpipe_core::{Problems, RateOrZero, Span};
 
 impl Config {
     /// Adds the problems of this configuration.
@@ -121,13 +121,15 @@ impl Config {
     }
 
     fn check_carrier(&self, carrier: &Carrier, problems: &mut Problems) {
-        let slots = carrier.rate.bits_per_second() as f64 / 1e3 / self.link().slot_rate();
-        if slots.fract() != 0.0 || !(1.0..=f64::from(MAX_SLOTS)).contains(&slots) {
+        let link = self.link();
+        let rate = RateOrZero::from_bits_per_second(carrier.rate.bits_per_second());
+        if !link.whole_slots(rate).is_some_and(|slots| (1..=MAX_SLOTS).contains(&slots)) {
+            let slots = carrier.rate.bits_per_second() as f64 / 1e3 / link.slot_rate();
             let message = format!(
                 "{} is {slots:.3} slots of {:.3} kbit/s; allowed: a whole number from 1 to {MAX_SLOTS}, such as {} kbit/s",
                 carrier.rate,
-                self.link().slot_rate(),
-                slots.ceil().max(1.0) * self.link().slot_rate()
+                link.slot_rate(),
+                link.rate_of(slots.ceil().clamp(1.0, f64::from(MAX_SLOTS)))
             );
             problems.add("rate", message);
         }

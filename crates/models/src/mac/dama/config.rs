@@ -295,10 +295,15 @@ impl Config {
 
     /// The return link as seen by schemes.
     pub fn link(&self) -> Link {
-        let link = &self.return_link;
-        let longest =
-            self.carriers().into_iter().flatten().max().map_or(link.slots_per_frame.value(), u64::from);
-        Link { rate: link.rate, slots: link.slots_per_frame.value(), longest }
+        let link = self.one_carrier();
+        let longest = self.carriers().into_iter().flatten().max().map_or(link.longest, u64::from);
+        Link { longest, ..link }
+    }
+
+    /// The return link as if its only carrier were that of its `rate`.
+    fn one_carrier(&self) -> Link {
+        let slots = self.return_link.slots_per_frame.value();
+        Link { rate: self.return_link.rate, slots, longest: slots }
     }
 
     /// Number of slots in the frame of each carrier; `None` if any is not a whole number.
@@ -309,10 +314,9 @@ impl Config {
         }
         let mut carriers = Vec::new();
         for Carrier { rate, count } in &link.carriers {
-            let slots = u128::from(rate.bits_per_second()) * u128::from(link.slots_per_frame.value());
-            let of = u128::from(link.rate.bits_per_second());
-            let whole = u32::try_from(slots / of).ok().filter(|slots| (1..=MAX_SLOTS).contains(slots));
-            let slots = whole.filter(|_| slots % of == 0)?;
+            let rate = RateOrZero::from_bits_per_second(rate.bits_per_second());
+            let slots =
+                self.one_carrier().whole_slots(rate).filter(|slots| (1..=MAX_SLOTS).contains(slots))?;
             carriers.extend(std::iter::repeat_n(slots, count.value() as usize));
         }
         Some(carriers)

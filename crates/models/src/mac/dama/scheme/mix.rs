@@ -92,7 +92,7 @@ impl Scheme for Config {
                          1 to {0} slots, up to {} kbit/s",
                         link.longest,
                         link.slot_rate(),
-                        link.slot_rate() * link.longest as f64
+                        link.rate_of(link.longest as f64)
                     );
                     problems.add("max", message);
                 }

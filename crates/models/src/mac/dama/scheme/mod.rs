@@ -81,11 +81,19 @@ pub struct Link {
 }
 
 impl Link {
-    /// Converts a rate to slots, if that is a whole number.
+    /// Converts a rate to slots, if that is a whole number. A rate is whole bits per second, which slots need not be: it
+    /// may differ by less than 1 bit/s from that of the slots.
     pub fn whole_slots(&self, rate: RateOrZero) -> Option<u32> {
         let slots = u128::from(rate.bits_per_second()) * u128::from(self.slots);
         let of = u128::from(self.rate.bits_per_second());
-        (slots % of == 0).then(|| u32::try_from(slots / of).unwrap_or(u32::MAX))
+        let nearest = (slots + of / 2) / of;
+        (slots.abs_diff(nearest * of) < u128::from(self.slots))
+            .then(|| u32::try_from(nearest).unwrap_or(u32::MAX))
+    }
+
+    /// Rate of a number of slots in kbit/s, of whole bits per second.
+    pub fn rate_of(&self, slots: f64) -> f64 {
+        (slots * self.slot_rate() * 1e3).round() / 1e3
     }
 
     /// Rate of a slot in kbit/s.
@@ -99,7 +107,7 @@ impl Link {
         format!(
             "{rate} is {slots:.3} slots of {:.3} kbit/s; allowed: a whole number of slots, such as {} kbit/s",
             self.slot_rate(),
-            slots.ceil() * self.slot_rate()
+            self.rate_of(slots.ceil())
         )
     }
 

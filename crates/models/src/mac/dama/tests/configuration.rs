@@ -116,6 +116,39 @@ fn what_cannot_be_is_refused_with_the_arithmetic() {
 }
 
 #[test]
+fn rates_of_slots_of_broken_bits_are_those_that_messages_suggest() {
+    // A slot of 56187.5 bit/s, as in the preset ka-hub, and one of 68266.67 bit/s.
+    for (rate, slots, suggested) in
+        [("899 kbit/s", 16, "56.188 kbit/s"), ("2048 kbit/s", 30, "68.267 kbit/s")]
+    {
+        let with = |cra: &str, carrier: &str| -> Config {
+            let carriers = serde_json::json!([{ "rate": carrier }]);
+            serde_json::from_value(serde_json::json!({
+                "forward": {"rate": "10 Mbit/s"}, "terminals": ["a"], "gateway": "gw",
+                "return": {"rate": rate, "slots_per_frame": slots, "slot_bytes": 187, "frames_per_superframe": 1,
+                    "carriers": carriers, "dama": {"cra": cra, "scheme": {"rbdc": {"max": cra}}}}
+            }))
+            .unwrap()
+        };
+        let problems = |config: &Config| {
+            let mut problems = Problems::default();
+            config.check(&mut problems);
+            problems.into_vec().into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+        };
+        let found = problems(&with("16 kbit/s", rate));
+        assert!(found.iter().all(|message| message.ends_with(suggested)) && found.len() == 2, "{found:?}");
+        let three = (3.0 * rate.parse::<bentpipe_core::Rate>().unwrap().bits_per_second() as f64
+            / slots as f64)
+            .round();
+        let config = with(suggested, &format!("{three} bit/s"));
+        assert_eq!(problems(&config), Vec::<String>::new());
+        assert_eq!((config.slots_of(None), config.carriers()), (Some(1), Some(vec![3])));
+        // 2 bit/s beside it are another rate.
+        assert_eq!(problems(&with("56190 bit/s", rate)).len(), 2);
+    }
+}
+
+#[test]
 fn the_configuration_prints_what_it_read() {
     let config = config(
         r#"{"scheme": {"rbdc": {}}, "response": 11}"#,
