@@ -233,7 +233,7 @@ def flow_arguments(
         duration_s = min(duration_s, base_value(app["duration"]))
     dama = next((hop["dama"] for hop in (*leg.there, *leg.back) if hop["dama"] is not None), None)
     if dama is not None and dama["scheme"] not in SCHEMES:
-        raise NotPredicted(f"the equations know no category {dama['scheme']}")
+        raise NotPredicted(f"the equations know no scheme {dama['scheme']}")
     rates = [hop["rate_bit_s"]["mean"] for hop in leg.there]
     share = known["share_bit_s"]
     rate_bit_s = min(*rates, _acknowledged_bit_s(known, leg), math.inf if share is None else share)

@@ -246,7 +246,7 @@ class Precision(TypedDict):
     """Maximum half width of the confidence interval, as a fraction of the mean; greater than 0."""
 
 
-#: How values are drawn.
+#: How the values of sampled keys are drawn from their ranges.
 Method: TypeAlias = 'Literal["latin-hypercube", "random"]'
 
 
@@ -1230,7 +1230,7 @@ class Adapt(TypedDict):
     at: Span
     """Time from the start of the run at which the path changes."""
     rate: Rate
-    """Rate of the new path."""
+    """Rate of the bottleneck of the new path."""
     round_trip: Span
     """Round-trip time of the new path; longer than 0 s."""
 
@@ -1596,7 +1596,7 @@ class Handover(TypedDict):
     packets: NotRequired[Fate]
     """What happens to the affected packets. If unset, as configured for the access."""
     to: str
-    """Name of the new link."""
+    """Name of the link that takes over."""
 
 
 #: a frequency or symbol rate, 1 Hz to 10 THz
@@ -1773,7 +1773,7 @@ class RandomContactKind(TypedDict):
     """Mean length of the time between two contacts."""
     kind: Literal["random"]
     open: Span
-    """Mean length of a contact."""
+    """Mean length of a contact, the time for which the link is open."""
 
 
 #: How the contacts of a link are determined.
@@ -1788,7 +1788,7 @@ class Contacts(TypedDict):
     outages: NotRequired[list[Outage]]
     """Intervals that are taken away from the contacts. None by default."""
     when: ContactKind
-    """How the contacts are determined."""
+    """When the link is open: by a contact plan, in periodic windows, or for random times."""
 
 
 #: What precedes a packet in its AAL5 frame, by which the receiver recognises the protocol.
@@ -1800,7 +1800,7 @@ Protocol: TypeAlias = 'Literal["suppressed", "compressed", "full"]'
 #: What follows the last fragment of a fragmented packet.
 Trailer: TypeAlias = 'Literal["sequence", "crc"]'
 
-#: A kind of transfer frame.
+#: The transfer frames of a space link, by their CCSDS standard.
 SpaceFrame: TypeAlias = 'Literal["tm", "aos", "uslp", "proximity-1"]'
 
 #: The header that a packet gets.
@@ -1960,7 +1960,7 @@ class LevelsJitter(TypedDict):
     """Time for which a level lasts, 15 s by default, as measured on Starlink."""
     kind: Literal["levels"]
     of: Jitter
-    """The distribution of the levels."""
+    """The distribution from which each level of extra delay is drawn."""
     offset: NotRequired[Span]
     """Time of the first change, 0 s by default."""
 
@@ -2319,14 +2319,14 @@ class Trace(TypedDict):
 
 
 class LinkReturn(TypedDict):
-    """One direction of a link."""
+    """One direction of a link, with a rate and a delay of its own."""
 
     acm: NotRequired[Acm]
     """Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then
     the symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset,
     all packets are sent at `rate`."""
     delay: Span
-    """Propagation delay, one way."""
+    """Propagation delay in this direction, one way."""
     error: NotRequired[Error]
     """Errors on the link, which hit packets, or the units of the framing; none by default."""
     framing: NotRequired[Framing]
@@ -2781,13 +2781,13 @@ class Group(TypedDict):
 #: An entry in the list of terminals.
 Terminals: TypeAlias = "str | Group"
 
-#: Whether terminals share a carrier.
+#: Whether a carrier belongs to one terminal or is shared by several.
 SkyplexAccess: TypeAlias = 'Literal["tdma", "scpc"]'
 
-#: How terminals get slots.
+#: How terminals get the slots of a super-frame.
 Assignment: TypeAlias = 'Literal["bod", "cir", "mixed"]'
 
-#: Rate of a carrier.
+#: Rate of a carrier of the return link.
 Channel: TypeAlias = 'Literal["low-rate", "high-rate"]'
 
 
@@ -3062,7 +3062,7 @@ class AtmLeg(TypedDict):
     """Time-division access to the line. If unset, cells are sent at any time."""
 
 
-#: Service categories of a connection.
+#: Service category of an ATM connection, by which its cells are treated.
 AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr"]'
 
 #: What a policer does to a cell that exceeds the contract.
@@ -3245,13 +3245,13 @@ class WifiStationGroup(TypedDict):
     """Prefix of the node names of several stations, which are numbered from 1."""
 
 
-#: One or more stations.
+#: One station, or a group of stations with the same values.
 WifiStations: TypeAlias = "str | WifiStationGroup"
 
-#: A width of channels.
+#: Width of the channel of 802.11n.
 WifiWidth: TypeAlias = 'Literal["20 MHz", "40 MHz"]'
 
-#: How bundles pass a contact.
+#: The protocol by which bundles are sent over a contact.
 BundleConvergence: TypeAlias = 'Literal["udp", "ltp"]'
 
 #: What a node without room drops.
@@ -3269,7 +3269,7 @@ ContactOutage = TypedDict(
     },
 )
 
-#: Where bundles go next.
+#: The rule by which a node chooses to whom it gives a bundle.
 BundleRouting: TypeAlias = 'Literal["contact-graph", "epidemic", "spray-and-wait", "prophet"]'
 
 #: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent
@@ -3862,7 +3862,7 @@ class RelayRole(TypedDict):
     kind: Literal["relay"]
 
 
-#: What a service does.
+#: What a service does with the packets of its flows.
 Role: TypeAlias = 'BridgeRole | RelayRole | Literal["bridge", "relay"]'
 
 
@@ -3900,20 +3900,20 @@ class Scenario(TypedDict):
     fidelity: NotRequired[Fidelity]
     """Tolerances of an emulation, beyond which its results are marked as degraded or void."""
     flow: NotRequired[list[Flow]]
-    """Flows: the traffic between nodes."""
+    """Flows: the traffic between nodes, each an application over a transport."""
     handover: NotRequired[list[Handover]]
     """Handovers between the links of accesses, at given times."""
     link: NotRequired[list[LinkPair]]
-    """Links between two nodes."""
+    """Links, each between two nodes and in both directions."""
     name: str
     """Name of the scenario, in results and as the name of the run's folder."""
     network: NotRequired[dict[str, NetworkKind]]
-    """Access networks, by name."""
+    """Access networks, which join several nodes, by name."""
     preset: NotRequired[str | list[str]]
     """Names of the presets that the scenario builds on; later ones override earlier ones. `bentpipe new
     --list` shows all."""
     proxy: NotRequired[list[Proxy]]
-    """Performance-enhancing proxies at nodes."""
+    """Performance-enhancing proxies, each at a node on the path of flows."""
     record: NotRequired[Record]
     """What the run records besides its summary."""
     seed: NotRequired[int]

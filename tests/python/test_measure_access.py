@@ -75,8 +75,8 @@ def impulses(folder: Path, seed: int, probes: float = 0.0, **keys: object) -> Lo
     return Loaded(outcome, 5.0, 1.0, 0, pattern["at"] + 5, low, low, *[np.empty(0)] * 3)
 
 
-def test_superframe_response_and_category_are_found_again(tmp_path: Path) -> None:
-    """Ten networks at random, of which the category is to be right in nine, the superframe within 1 %."""
+def test_superframe_response_and_scheme_are_found_again(tmp_path: Path) -> None:
+    """Ten networks at random, of which the scheme is to be right in nine, the superframe within 1 %."""
     source, right = np.random.default_rng(24), 0
     for seed in range(10):
         scheme = ("rbdc", "vbdc", "cra")[int(source.integers(0, 5)) // 2]
@@ -96,7 +96,7 @@ def test_superframe_response_and_category_are_found_again(tmp_path: Path) -> Non
         found = access(impulses(tmp_path, seed, **keys))
         assert found is not None
         expected = {"cra": "CRA", "rbdc": "RBDC", "vbdc": "VBDC"}[scheme]
-        right += found.category == (f"CRA + {expected}" if cra and scheme != "cra" else expected)
+        right += found.scheme == (f"CRA + {expected}" if cra and scheme != "cra" else expected)
         if scheme == "cra":
             assert found.superframe is None and found.cra == pytest.approx(cra, rel=0.05), keys
             continue
@@ -112,7 +112,7 @@ def test_capacity_that_probes_have_asked_for_is_no_constant_rate(tmp_path: Path,
     """Rates that 4 probes a second have requested are there when an impulse comes."""
     keys: dict[str, Any] = {"scheme": "rbdc", "frame": 32.875, "frames": 3, "cra": cra, "response": 9}
     found = access(impulses(tmp_path, 1, probes=4.0, **keys), 4.0 * 8 * 770)
-    assert found is not None and found.category == ("CRA + RBDC" if cra else "RBDC"), found
+    assert found is not None and found.scheme == ("CRA + RBDC" if cra else "RBDC"), found
 
 
 @settings(max_examples=20)

@@ -160,7 +160,7 @@ def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
         seen = measure.probe("127.0.0.1", port, measure.Plan(duration=1.0, train=0, loads=(load,)), KEY)
     free(tmp_path / "run")
     run = write(tmp_path / "run", "here", 1, seen, summarise(seen))
-    row = {"direction": "up", "category": "CRA + VBDC", "superframe": 0.094, "cra": 64e3, "rate": 1.2e6}
+    row = {"direction": "up", "scheme": "CRA + VBDC", "superframe": 0.094, "cra": 64e3, "rate": 1.2e6}
     told = pl.DataFrame([row | {"response": response}], schema_overrides={"response": pl.Int64})
     told.write_parquet(run.path / "tables" / "scheduler.parquet")
     found = models.fitted(open_run(run.path), tmp_path)

@@ -1,6 +1,6 @@
 """Known truth is recovered from emulated paths that are drawn at random, with clocks that are apart and skewed.
 
-Quick: three paths. With `-m slow`, thirty, of which ten lead over DVB-RCS, two by each capacity category; the share
+Quick: three paths. With `-m slow`, thirty, of which ten lead over DVB-RCS, two by each scheme of capacity; the share
 that is right is held to what docs/measure.md says.
 """
 
@@ -63,8 +63,8 @@ rate = {rate}
 train = 0
 """
 
-#: Categories of capacity: scheme of requests, and whether there is a constant rate beside it.
-CATEGORIES = {
+#: Schemes as a measurement names them: the scheme of requests, and whether there is a constant rate beside it.
+SCHEMES = {
     "CRA": ("cra", True),
     "RBDC": ("rbdc", False),
     "CRA + RBDC": ("rbdc", True),
@@ -129,15 +129,15 @@ def drawn(source: np.random.Generator) -> tuple[str, list[dict[str, Any]]]:
     return kind, sides
 
 
-def drawn_access(source: np.random.Generator, category: str) -> dict[str, Any]:
-    """Returns a DVB-RCS network that gives capacity by a category, as :data:`DVB_RCS` has it."""
-    scheme, has_constant = CATEGORIES[category]
+def drawn_access(source: np.random.Generator, name: str) -> dict[str, Any]:
+    """Returns a DVB-RCS network that gives capacity by a scheme, as :data:`DVB_RCS` has it."""
+    scheme, has_constant = SCHEMES[name]
     frames = int(source.integers(1, 5))
     # Slots have whole bytes.
     frame = round(8 * float(source.uniform(47, 110)) / frames) / 8
     (delays, rates), queues = KINDS["geo"], [name for name in QUEUES if has_depth(name)]
     return {
-        "category": category,
+        "name": name,
         "scheme": scheme,
         "frame": frame,
         "frames": frames,
@@ -225,7 +225,7 @@ def access_checks(document: dict[str, Any], run: Path, truth: dict[str, Any]) ->
     found["width up"] = row["variation_error"] <= 1e-3 + 0.01 * 2 * delay
     (told,) = open_run(run).table("scheduler").to_dicts()
     print(told)
-    found["category up"] = told["category"] == truth["category"]
+    found["scheme up"] = told["scheme"] == truth["name"]
     if truth["scheme"] != "cra":
         seen = told["superframe"]
         found["superframe up"] = seen is not None and abs(seen / superframe - 1) <= 0.01
@@ -259,9 +259,9 @@ def over_links(source: np.random.Generator, folder: Path) -> tuple[str, str, str
     return f"{kind} {up} {down}", text, plan, judge
 
 
-def over_dvb_rcs(source: np.random.Generator, folder: Path, category: str) -> tuple[str, str, str, Judge]:
-    """The same as :func:`over_links` for a path over DVB-RCS that gives capacity by a category."""
-    truth = drawn_access(source, category)
+def over_dvb_rcs(source: np.random.Generator, folder: Path, name: str) -> tuple[str, str, str, Judge]:
+    """The same as :func:`over_links` for a path over DVB-RCS that gives capacity by a scheme."""
+    truth = drawn_access(source, name)
     text = DVB_RCS.format(**truth, room=room_of(truth))
     # Probes ask for capacity as well, so there are few.
     plan = PROBES.format(duration=7, rate=2) + IMPULSES + loads_of({"down": truth})
@@ -278,19 +278,19 @@ def recover(
     folder: Path,
     count: int,
     seed: int,
-    categories: Sequence[str] = (),
+    schemes: Sequence[str] = (),
     most_wrong: int | None = None,
 ) -> dict[str, list[bool]]:
     """Returns for each truth in which cases it was recovered. Some paths are measured at a time. The first ones lead
-    over DVB-RCS, one by each of `categories`. Fails when more than `most_wrong` cases of one are wrong, as the rest
+    over DVB-RCS, one by each of `schemes`. Fails when more than `most_wrong` cases of one are wrong, as the rest
     cannot make up for them."""
     source, right = np.random.default_rng(seed), dict[str, list[bool]]()
 
     def drawn_path(number: int) -> tuple[Path, tuple[str, str, str, Judge], int, int]:
         own = folder / str(number)
         own.mkdir()
-        is_access = number < len(categories)
-        one = over_dvb_rcs(source, own, categories[number]) if is_access else over_links(source, own)
+        is_access = number < len(schemes)
+        one = over_dvb_rcs(source, own, schemes[number]) if is_access else over_links(source, own)
         ahead = int(source.uniform(-5e9, 5e9))
         return own, one, ahead, int(source.choice([-1, 1]) * source.integers(1, 101))
 
@@ -337,9 +337,9 @@ def test_three_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
 @pytest.mark.alone
 @networks
 def test_thirty_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    right = recover(bentpipe, tmp_path, 30, seed=24, categories=2 * list(CATEGORIES), most_wrong=6)
+    right = recover(bentpipe, tmp_path, 30, seed=24, schemes=2 * list(SCHEMES), most_wrong=6)
     share = {name: sum(cases) / len(cases) for name, cases in right.items()}
     assert all(share[name] >= 0.95 for name in ("least delay", "width", "rate", "depth", "loss")), share
     assert share["policy"] >= 0.9, share
     # Superframes are told for all that ask for capacity.
-    assert share["superframe"] == 1 and share["category"] >= 0.9, share
+    assert share["superframe"] == 1 and share["scheme"] >= 0.9, share

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,21 @@ def test_every_key_of_the_schema_has_a_case_or_a_reason() -> None:
     assert sorted(keys - cases - set(ELSEWHERE)) == []
     assert sorted((cases | set(ELSEWHERE)) - keys) == []
     assert sorted(cases & set(ELSEWHERE)) == []
+
+
+def test_every_row_without_a_word_sets_the_keys_that_it_covers() -> None:
+    """Where a word names the feature, the note says so whatever the feature's keys are."""
+    unset = {
+        key
+        for row in ROWS
+        for key in row.keys.split()
+        if row.word is None and not re.search(rf"\b{re.escape(key.rpartition('.')[2])}\b", _text(row))
+    }
+    assert sorted(unset) == []
+
+
+def _text(row: Row) -> str:
+    return " ".join((json.dumps(row.base), *row.sets))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.keys.split()[0])

@@ -73,9 +73,9 @@ def test_what_the_equations_do_not_cover_is_a_reason() -> None:
     assert "nothing" not in note('flow.up.app={kind="cbr",rate="8 kbit/s"}', "flow.up.transport=udp")
     assert "start within the run" in note("flow.up.start=61 s")
     assert note("link.sat.delay=0 s", scenario=GEO) == "the equations need a path with a delay"
-    for category in ("avbdc", "fca"):
-        said = note(f"network.sat.return.dama.scheme={category}")
-        assert said == f"the equations know no category {category}"
+    for scheme in ("avbdc", "fca"):
+        said = note(f"network.sat.return.dama.scheme={scheme}")
+        assert said == f"the equations know no scheme {scheme}"
 
 
 def test_the_effect_of_the_queue_before_the_bottleneck_is_named() -> None:

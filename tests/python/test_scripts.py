@@ -99,6 +99,16 @@ def test_a_crate_that_is_not_used_is_found(
     ]
 
 
+def test_a_public_function_that_is_not_used_is_found(dependencies: ModuleType, tmp_path: Path) -> None:
+    for file, text in {
+        "crates/one/src/lib.rs": "/// As `forgotten`.\npub fn used() {}\npub const fn forgotten() {}\nfn own() {}\n",
+        "crates/one/tests/all.rs": "#[test]\nfn works() { one::used() }\n",
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text(text)
+    assert list(dependencies.unused_functions(tmp_path)) == ["crates/one/src/lib.rs: nothing uses forgotten"]
+
+
 def test_a_python_package_that_is_not_used_is_found(dependencies: ModuleType, tmp_path: Path) -> None:
     for file, text in {
         "pyproject.toml": '[project]\ndependencies = ["numpy>=2", "polars"]\n'

@@ -434,11 +434,6 @@ quantity!(Angle);
 pub struct Frequency(f64);
 
 impl Frequency {
-    /// A frequency of `hertz` Hz.
-    pub const fn from_hertz(hertz: f64) -> Frequency {
-        Frequency(hertz)
-    }
-
     /// The frequency in Hz, the symbol rate in baud.
     pub const fn hertz(self) -> f64 {
         self.0

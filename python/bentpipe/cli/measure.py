@@ -278,7 +278,7 @@ def _times(count: int) -> str:
 def _scheduler(one: Access) -> str:
     from bentpipe.quantities import rate_text
 
-    said = [f"access ({one.direction}): {one.category or 'category unknown'}"]
+    said = [f"access ({one.direction}): {one.scheme or 'scheme unknown'}"]
     if one.superframe is not None:
         said.append(f"superframe {1e3 * one.superframe:.3f} ms")
     if one.wait is not None:

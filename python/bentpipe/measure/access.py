@@ -1,5 +1,5 @@
 """The access scheduler, from impulses at random times: superframe, time from a request to its capacity, and by which
-categories capacity comes (EN 301 790, section 6.6.1.2).
+schemes capacity comes (EN 301 790, section 6.6.1.2).
 
 An impulse that comes upon an empty queue leaves at the constant rate (CRA), if there is one, until requested capacity
 comes: at this *onset* it begins to leave faster. Onsets are in step with the superframe, so their times modulo its
@@ -51,7 +51,7 @@ class Access:
     #: The highest rate at which an impulse has left after its onset; None if none had one.
     rate: float | None
     #: "CRA", "RBDC" or "VBDC", or "CRA + RBDC" and "CRA + VBDC" with a constant rate; None if it cannot be told.
-    category: str | None
+    scheme: str | None
 
 
 @dataclass(frozen=True)
@@ -123,22 +123,22 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
         for one, at in cold
     )
     warm = [one for one, quiet in zip(impulses, idle, strict=True) if 0 < quiet < 0.7 * typical]
-    category = None
+    scheme = None
     if len(warm) >= 3:
         last = [
             float(np.median([one.waits[-1] for one in group])) for group in (warm, [one for one, _ in cold])
         ]
-        category = "RBDC" if last[0] < 0.5 * last[1] else "VBDC"
+        scheme = "RBDC" if last[0] < 0.5 * last[1] else "VBDC"
         if constant > 0:
-            category = f"CRA + {category}"
+            scheme = f"CRA + {scheme}"
     if superframe is not None and waits.min() < superframe:
         # Nothing has come faster than by request, so the least delay holds the wait for capacity, and how much of it
         # that is cannot be told. Rates that are still assigned would have let second impulses pass at once.
-        category = "VBDC" if (np.isfinite(idle) & (idle > 0) & (idle < 0.5)).sum() >= 3 else category
-        return Access(load.direction, len(impulses), superframe, None, None, constant, rate, category)
+        scheme = "VBDC" if (np.isfinite(idle) & (idle > 0) & (idle < 0.5)).sum() >= 3 else scheme
+        return Access(load.direction, len(impulses), superframe, None, None, constant, rate, scheme)
     response = None if superframe is None else max(0, round(float(np.median(waits)) / superframe - 0.5))
     quantiles = (float(waits.min()), float(np.median(waits)), float(waits.max()))
-    return Access(load.direction, len(impulses), superframe, quantiles, response, constant, rate, category)
+    return Access(load.direction, len(impulses), superframe, quantiles, response, constant, rate, scheme)
 
 
 def period(times: Times) -> float | None:

@@ -291,7 +291,7 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
     if "scheduler" not in run.tables:
         return None, []
     rows = [row for row in run.table("scheduler").to_dicts() if row["direction"] == "up"]
-    if not rows or rows[0]["category"] in (None, "CRA") or rows[0]["superframe"] is None:
+    if not rows or rows[0]["scheme"] in (None, "CRA") or rows[0]["superframe"] is None:
         return None, []
     (row, *_) = rows
     superframe, rate = row["superframe"], base_value(link["rate"])
@@ -310,7 +310,7 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
     slot_rate = round(8 * slot / superframe)
     constant = SLOTS if row["cra"] else 0
     dama: dict[str, Any] = {
-        "scheme": row["category"].rpartition(" ")[2].lower(),
+        "scheme": row["scheme"].rpartition(" ")[2].lower(),
         "cra": f"{constant * slot_rate} bit/s",
     }
     if row["response"]:
@@ -341,11 +341,11 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
     except ScenarioError as error:
         problem = str(error).splitlines()[0]
         return None, [
-            f"An access network of {row['category']} was seen, but is none that can be built: {problem}",
-            f"Do not trust it for: the wait for capacity of {row['category']}.",
+            f"An access network of {row['scheme']} was seen, but is none that can be built: {problem}",
+            f"Do not trust it for: the wait for capacity of {row['scheme']}.",
         ]
     return network, [
-        f"Access by {row['category']}, superframe {1e3 * superframe:.3f} ms, from impulses; the number of slots is "
+        f"Access by {row['scheme']}, superframe {1e3 * superframe:.3f} ms, from impulses; the number of slots is "
         "a guess.",
         f"Do not trust it for: {'; '.join(doubtful)}.",
     ]

@@ -1,7 +1,7 @@
 """Transfer time of TCP over a return link with demand assignment (DAMA).
 
 Equations 1 to 11 of Luglio, Roseti and Zampognaro, "TCP-based applications over DVB-RCS DAMA" (2009). The RTT
-is a fixed part and what the DAMA category adds; the transfer is a handshake, a slow start that doubles the
+is a fixed part and what the DAMA scheme adds; the transfer is a handshake, a slow start that doubles the
 window in each RTT, and a congestion avoidance that adds one segment in each RTT. No loss, no link rate, no
 receiver's window, no delayed acknowledgement.
 
@@ -56,7 +56,7 @@ class DelayRange:
 
 
 def access_delay(scheme: Scheme, superframe_s: float, response_superframes: int) -> DelayRange:
-    """RTT_DAMA, equation 11: what a DAMA category adds to the round-trip time.
+    """RTT_DAMA, equation 11: what a DAMA scheme adds to the round-trip time.
 
     Delta_SF for CRA and for RBDC at a constant rate; L D_SF + Delta_SF for VBDC and for RBDC with bursty
     traffic, where D_SF is ``superframe_s`` and L, ``response_superframes``, counts superframes from a request

@@ -144,7 +144,7 @@ _TABLES: Final[Mapping[str, tuple[str, _Columns]]] = {
         "Access scheduler",
         {
             "direction": _text("direction"),
-            "category": _text("category"),
+            "scheme": _text("scheme"),
             "superframe, ms": _ms("superframe"),
             "wait for capacity, ms": _between("wait_min", "wait_max", 1e3),
             "superframes": _number("response"),

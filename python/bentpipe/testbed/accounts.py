@@ -18,8 +18,6 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session as Transaction
 
-from bentpipe.errors import InputError
-
 from .store import Store
 from .tables import LEVELS, Attempt, Audit, Invitation, Session, User
 
@@ -245,10 +243,3 @@ def note(rows: Transaction, who: Caller | User | None, action: str, what: str = 
             what=what[:200],
         )
     )
-
-
-def level_named(level: str) -> str:
-    """Returns a level, or raises :class:`bentpipe.InputError`."""
-    if level not in LEVELS:
-        raise InputError(f'"{level}" is not a level; allowed: {", ".join(LEVELS)}')
-    return level

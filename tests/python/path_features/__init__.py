@@ -84,6 +84,7 @@ ELSEWHERE: Final[dict[str, str]] = {
     "link.return.trace.samples.file": "the same samples in a file",
     "link.error.trace.outcomes.file": "the same outcomes in a file",
     "link.contacts.when.plan.plan.file": "the same plan in a file",
+    "link.acm.budget.file": "the same budget in a file",
     "network.bundles.plan.file": "the same plan in a file",
     "flow.app.bundles.series.file": "the same series in a file",
     "flow.transport.tcp.congestion.file": "source that may do anything (test_prototypes.py)",

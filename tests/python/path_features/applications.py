@@ -15,61 +15,89 @@ SHARED: Final[dict[str, Any]] = {
     ],
 }
 
+
+def _voice(keys: str, values: str) -> Row:
+    own = " ".join(("flow.app.voice", *(f"flow.app.voice.{key}" for key in keys.split())))
+    return Row(own, SHARED, (f'flow.g.app={{kind="voice"{"," if values else ""}{values}}}',))
+
+
+def _calls(keys: str, values: str, transport: str, of_transport: str) -> Row:
+    own = " ".join(("flow.app.calls", *(f"flow.app.calls.{key}" for key in keys.split())))
+    others = " ".join(f"flow.transport.{key}" for key in of_transport.split())
+    sets = (f'flow.g.app={{kind="calls",{values}}}', f"flow.g.transport={transport}")
+    return Row(f"{own} {others}", SHARED, sets)
+
+
 ROWS: Final[tuple[Row, ...]] = (
     Row("flow.app.cbr flow.app.cbr.rate flow.transport.udp", SHARED, (), None),
-    # A call takes 30 kbit/s of 4 Mbit/s, whatever its sides say and whenever they hear it.
-    Row(
-        "flow.app.voice flow.app.voice.codec flow.app.voice.frames flow.app.voice.talker "
-        "flow.app.voice.silence_suppression flow.app.voice.comfort_noise flow.app.voice.playout "
-        "flow.app.voice.skew flow.app.voice.rtcp flow.app.voice.advantage flow.app.voice.length "
-        "flow.app.voice.window flow.app.voice.talker.p59 flow.app.voice.talker.p59.interruption "
-        "flow.app.voice.talker.exponential flow.app.voice.talker.exponential.speech "
-        "flow.app.voice.talker.exponential.pause flow.app.voice.talker.recorded "
-        "flow.app.voice.talker.recorded.caller flow.app.voice.talker.recorded.callee "
-        "flow.app.voice.talker.recorded.length flow.app.voice.talker.always "
-        "flow.app.voice.playout.fixed flow.app.voice.playout.fixed.delay flow.app.voice.playout.none "
-        "flow.app.voice.playout.ramjee-1 flow.app.voice.playout.ramjee-1.weight "
-        "flow.app.voice.playout.ramjee-1.initial flow.app.voice.playout.ramjee-2 "
-        "flow.app.voice.playout.ramjee-2.weight flow.app.voice.playout.ramjee-2.growing "
-        "flow.app.voice.playout.ramjee-2.initial flow.app.voice.playout.ramjee-3 "
-        "flow.app.voice.playout.ramjee-3.weight flow.app.voice.playout.ramjee-3.initial "
-        "flow.app.voice.playout.ramjee-4 flow.app.voice.playout.ramjee-4.initial "
-        "flow.app.voice.playout.moon flow.app.voice.playout.moon.percentile "
-        "flow.app.voice.playout.moon.window flow.app.voice.playout.moon.head "
-        "flow.app.voice.playout.moon.tail",
-        SHARED,
-        ('flow.g.app={kind="voice"}',),
-        None,
+    # A call takes 30 to 90 kbit/s of 4 Mbit/s, whatever its sides say and whenever they hear it.
+    _voice("", ""),
+    _voice(
+        "codec frames silence_suppression skew rtcp advantage length window",
+        'codec="G.711u",frames=2,silence_suppression=false,skew=20,rtcp="1 s",advantage=10,length="20 s",window="5 s"',
+    ),
+    _voice(
+        "comfort_noise talker talker.p59 talker.p59.interruption",
+        'comfort_noise=true,talker={kind="p59",interruption=0.3}',
+    ),
+    _voice(
+        "talker.exponential talker.exponential.speech talker.exponential.pause",
+        'talker={kind="exponential",speech="1 s",pause="1.5 s"}',
+    ),
+    _voice(
+        "talker.recorded talker.recorded.caller talker.recorded.callee talker.recorded.length",
+        'talker={kind="recorded",caller=[["0 s","1.2 s"]],callee=[["1.5 s","2.6 s"]],length="4 s"}',
+    ),
+    _voice("talker.always", 'talker="always"'),
+    *(
+        _voice(
+            " ".join(("playout", f"playout.{kind}", *(f"playout.{kind}.{key}" for key in keys.split()))),
+            f'playout={{kind="{kind}"{values}}}',
+        )
+        for kind, keys, values in (
+            ("fixed", "delay", ',delay="100 ms"'),
+            ("none", "", ""),
+            ("ramjee-1", "weight initial", ',weight=0.99,initial="40 ms"'),
+            ("ramjee-2", "weight growing initial", ',weight=0.99,growing=0.8,initial="40 ms"'),
+            ("ramjee-3", "weight initial", ',weight=0.99,initial="40 ms"'),
+            ("ramjee-4", "initial", ',initial="40 ms"'),
+            ("moon", "percentile window head tail", ",percentile=95,window=500,head=3.0,tail=2.0"),
+        )
     ),
     # Ten calls take 300 kbit/s, in either protocol.
-    Row(
-        "flow.app.calls flow.app.calls.codec flow.app.calls.frames flow.app.calls.suppression "
-        "flow.app.calls.comfort_noise flow.app.calls.talker flow.app.calls.playout flow.app.calls.advantage "
-        "flow.app.calls.calls flow.app.calls.load flow.app.calls.holding flow.app.calls.local flow.app.calls.lines "
-        "flow.app.calls.answer flow.app.calls.patience "
-        "flow.transport.sip flow.transport.sip.t1 flow.transport.sip.over flow.transport.sip.over.tcp "
-        "flow.transport.sip.over.udp",
-        SHARED,
-        ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport="sip"'),
-        None,
+    _calls("calls", "calls=10", '{kind="sip",over="udp"}', "sip.over.udp"),
+    _calls(
+        "calls codec frames suppression comfort_noise talker playout advantage load holding local lines answer "
+        "patience",
+        'calls=2,codec="GSM-FR",frames=2,suppression=true,comfort_noise=true,talker="p59",playout="fixed",advantage=10,'
+        'load=1.5,holding="10 s",local=0.2,lines=10,answer="1 s",patience="20 s"',
+        '{kind="sip",t1="1 s",over="tcp"}',
+        "sip sip.t1 sip.over sip.over.tcp",
     ),
-    Row(
-        "flow.transport.iax2 flow.transport.iax2.trunk flow.transport.iax2.timestamps flow.transport.iax2.mtu "
-        "service.role.bridge",
-        SHARED,
-        ('flow.g.app={kind="calls",calls=10}', 'flow.g.transport={kind="iax2",trunk="20 ms",mtu="500 B"}'),
-        None,
+    _calls(
+        "calls",
+        "calls=10",
+        '{kind="iax2",trunk="20 ms",timestamps=true,mtu="500 B"}',
+        "iax2 iax2.trunk iax2.timestamps iax2.mtu",
     ),
     # Three motes with a sample a second send 600 bit/s against the flow's direction.
     Row(
         "flow.app.sensors flow.app.sensors.motes flow.app.sensors.query flow.app.sensors.period "
-        "flow.app.sensors.placement flow.app.sensors.placement.nodes flow.app.sensors.placement.sink "
+        "flow.app.sensors.placement flow.app.sensors.placement.nodes "
         "flow.app.sensors.parents flow.app.sensors.hears flow.app.sensors.error flow.app.sensors.wait "
         "flow.app.sensors.measure flow.app.sensors.acknowledged flow.app.sensors.retries "
         "flow.app.sensors.backoffs flow.app.sensors.min_be flow.app.sensors.max_be flow.app.sensors.queue",
         SHARED,
-        ('flow.g.app={kind="sensors",motes=["m1","m2","m3"],query="SELECT * FROM motes"}',),
-        None,
+        (
+            'flow.g.app={kind="sensors",motes=["m1","m2","m3"],query="SELECT * FROM motes",period="1 s",'
+            'placement="nodes",parents={m2="m1"},hears={m3=["m1"]},error={kind="packet",probability=0.01},wait="1 s",'
+            'measure="25 B",acknowledged=true,retries=3,backoffs=4,min_be=3,max_be=5,queue=10}',
+        ),
+    ),
+    Row(
+        "flow.app.sensors.placement.sink",
+        SHARED,
+        ('flow.g.app={kind="sensors",motes=["m1","m2","m3"],query="SELECT * FROM motes",placement="sink"}',),
     ),
     Row(
         "flow.app.cbr.on flow.app.cbr.off flow.app.cbr.distribution flow.app.cbr.distribution.constant",

@@ -31,8 +31,7 @@ def _atm(keys: str, values: str, word: str | None = None) -> Row:
 
 ROWS: Final[tuple[Row, ...]] = (
     Row(
-        "network.atm network.atm.ends network.atm.legs network.atm.access.rate network.atm.access.delay "
-        "network.atm.encapsulation",
+        "network.atm network.atm.ends network.atm.legs network.atm.access.rate network.atm.access.delay",
         ATM,
     ),
     # A leg and an access line have the same keys, which the schema contains once.

@@ -20,6 +20,33 @@ BUNDLES: Final[dict[str, Any]] = {
 }
 
 
+#: Codes, with the keys that they set and a bit error rate with which they leave next to no errors.
+CODES: Final = (
+    ("none", "", "", 1e-9),
+    ("reed-solomon", "correctable interleave", ",correctable=16,interleave=4", 1e-3),
+    ("bch", "", "", 1e-6),
+    ("convolutional", "", "", 1e-3),
+    ("concatenated", "correctable interleave", ",correctable=16,interleave=4", 1e-2),
+    ("turbo", "information rate loss_db", ",information=1784,rate=0.5,loss_db=1.0", 1e-3),
+    ("ldpc", "information rate loss_db", ",information=1024,rate=0.5,loss_db=1.0", 1e-3),
+)
+
+
+def _coded(kind: str, keys: str, values: str, ber: float) -> Row:
+    own = " ".join(f"link.error.coded.code.{kind}.{key}" for key in keys.split())
+    code = f'code={{kind="{kind}"{values}}}'
+    # Frames fill the codewords of Reed-Solomon's codes.
+    length = "length=892," if "interleave" in keys else ""
+    return Row(
+        f"link.error.coded link.error.coded.ber link.error.coded.code link.error.coded.code.{kind} {own}",
+        LINK,
+        (
+            f'link.w.framing={{kind="space",{length}{code}}}',
+            f'link.w.error={{kind="coded",ber={ber},{code}}}',
+        ),
+    )
+
+
 def _bundles(keys: str, values: str) -> Row:
     own = " ".join(f"network.bundles.{key}" for key in keys.split())
     sets = tuple(f"network.space.{value}" for value in values.split(";"))
@@ -67,24 +94,22 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row("link.holds link.return.holds", LINK, ("link.w.holds=40",), "it holds at most 40 packets"),
     Row(
-        "link.framing.space link.framing.space.frame link.framing.space.frame.tm link.framing.space.frame.aos "
-        "link.framing.space.frame.uslp link.framing.space.frame.proximity-1 link.framing.space.length "
-        "link.framing.space.control_field link.framing.space.packets link.framing.space.packets.encapsulation "
-        "link.framing.space.packets.space-packet link.framing.space.code "
-        "link.error.coded.code.none link.error.coded.code.reed-solomon "
-        "link.error.coded.code.reed-solomon.correctable link.error.coded.code.reed-solomon.interleave "
-        "link.error.coded.code.bch link.error.coded.code.convolutional "
-        "link.error.coded.code.concatenated link.error.coded.code.concatenated.correctable "
-        "link.error.coded.code.concatenated.interleave link.error.coded.code.turbo "
-        "link.error.coded.code.turbo.information link.error.coded.code.turbo.rate "
-        "link.error.coded.code.turbo.loss_db link.error.coded.code.ldpc "
-        "link.error.coded.code.ldpc.information link.error.coded.code.ldpc.rate "
-        "link.error.coded.code.ldpc.loss_db",
+        "link.framing.space link.framing.space.frame link.framing.space.frame.aos link.framing.space.length "
+        "link.framing.space.control_field link.framing.space.packets link.framing.space.packets.space-packet "
+        "link.framing.space.code",
         LINK,
         (
             'link.w.framing={kind="space",frame="aos",length=892,control_field=true,packets="space-packet",'
             'code={kind="concatenated",correctable=16,interleave=4}}',
         ),
+    ),
+    *(
+        Row(
+            f"link.framing.space.frame.{frame} link.framing.space.packets.encapsulation",
+            LINK,
+            (f'link.w.framing={{kind="space",frame="{frame}",packets="encapsulation"}}',),
+        )
+        for frame in ("tm", "uslp", "proximity-1")
     ),
     Row(
         "link.framing.space.idle_frames",
@@ -92,12 +117,13 @@ ROWS: Final[tuple[Row, ...]] = (
         ('link.w.framing={kind="space",idle_frames=true}',),
         "idle frame",
     ),
+    *(_coded(*code) for code in CODES),
     Row(
-        "link.error.coded link.error.coded.ber link.error.coded.eb_n0_db link.error.coded.code",
+        "link.error.coded.eb_n0_db",
         LINK,
         (
-            'link.w.framing={kind="space",code={kind="reed-solomon"}}',
-            'link.w.error={kind="coded",ber=1e-3,code={kind="reed-solomon"}}',
+            'link.w.framing={kind="space",code={kind="convolutional"}}',
+            'link.w.error={kind="coded",eb_n0_db=7.0,code={kind="convolutional"}}',
         ),
     ),
     Row(

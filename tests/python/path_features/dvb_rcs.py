@@ -73,6 +73,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "network.dvb-rcs.forward network.dvb-rcs.return.dama network.dvb-rcs.return.dama.scheme "
         "network.dvb-rcs.return.dama.scheme.cra network.dvb-rcs.terminals.name",
         STAR,
+        ("network.sat.return.dama.scheme=cra", 'network.sat.terminals=[{name="st"}]'),
     ),
     _star(
         "return.rate return.slots_per_frame return.frame", 'return={rate="1024 kbit/s",slots_per_frame=16}'

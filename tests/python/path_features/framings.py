@@ -12,7 +12,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "link.framing.atm link.framing.atm.encapsulation link.framing.atm.encapsulation.llc-snap",
         LINK,
-        ("link.w.framing=atm",),
+        ('link.w.framing={kind="atm",encapsulation="llc-snap"}',),
     ),
     Row("link.framing.atm.encapsulation.vc", LINK, ('link.w.framing={kind="atm",encapsulation="vc"}',)),
     Row(

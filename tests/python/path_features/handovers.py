@@ -17,7 +17,11 @@ ACCESS: Final[dict[str, Any]] = {
 }
 
 ROWS: Final[tuple[Row, ...]] = (
-    Row("access access.name access.links access.policy access.policy.schedule", ACCESS),
+    Row(
+        "access access.name access.links access.policy access.policy.schedule",
+        ACCESS,
+        ("access.both.policy=schedule",),
+    ),
     Row("access.return", ACCESS, ('access.both.return="v"',)),
     Row(
         "handover handover.at handover.to handover.access handover.direction handover.direction.both",

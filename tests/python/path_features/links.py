@@ -6,6 +6,11 @@ from typing import Final
 
 from .base import LINK, Row
 
+
+def _budget(keys: str) -> str:
+    return " ".join(("link.acm.budget", *(f"link.acm.budget.{key}" for key in keys.split())))
+
+
 ROWS: Final[tuple[Row, ...]] = (
     Row(
         "link.return.trace link.return.trace.samples link.trace",
@@ -27,9 +32,14 @@ ROWS: Final[tuple[Row, ...]] = (
         "trace varies the rate",
     ),
     Row(
-        "link.return.trace link.return.rate link.return.delay link.return",
+        "link.return.rate link.return.delay link.return",
         LINK,
         ('link.w.return={rate="2 Mbit/s",delay="80 ms"}',),
+    ),
+    Row(
+        "link.return.trace",
+        LINK,
+        ('link.w.return={rate="2 Mbit/s",delay="80 ms",trace={samples="time,rate\\n0,1000000"}}',),
     ),
     Row(
         "link.return.framing",
@@ -94,7 +104,9 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row("link.acm", LINK, ("link.w.rate=1 Mbit/s", "link.w.framing=gse", "link.w.acm={esn0_db=9.0}")),
     Row(
-        "link.acm.modcods link.acm.modcods.dvb-s2", LINK, ("link.w.rate=1 Mbit/s", "link.w.acm={esn0_db=9.0}")
+        "link.acm.modcods link.acm.modcods.dvb-s2",
+        LINK,
+        ("link.w.rate=1 Mbit/s", 'link.w.acm={esn0_db=9.0,modcods="dvb-s2"}'),
     ),
     Row(
         "link.acm.modcods.dvb-s2x",
@@ -112,19 +124,27 @@ ROWS: Final[tuple[Row, ...]] = (
         "fade",
     ),
     Row(
-        "link.acm.budget link.acm.budget.file link.acm.budget.symbol_rate link.acm.budget.up link.acm.budget.down "
-        "link.acm.budget.interference_db link.acm.budget.implementation_db link.acm.budget.required_esn0_db "
-        "link.acm.budget.down.frequency link.acm.budget.down.distance link.acm.budget.down.eirp_dbw "
-        "link.acm.budget.down.power_dbw link.acm.budget.down.gt_db_k link.acm.budget.down.noise_k "
-        "link.acm.budget.down.losses_db link.acm.budget.down.transmit link.acm.budget.down.receive "
-        "link.acm.budget.down.receive.gain_dbi link.acm.budget.down.receive.diameter "
-        "link.acm.budget.down.receive.efficiency link.acm.budget.down.receive.pointing_error",
+        _budget(
+            "symbol_rate down interference_db implementation_db down.frequency down.distance down.eirp_dbw "
+            "down.noise_k "
+            "down.losses_db down.receive down.receive.diameter down.receive.efficiency down.receive.pointing_error"
+        ),
         LINK,
         (
             "link.w.rate=1 Mbit/s",
             'link.w.acm={budget={symbol_rate="1 MBd",implementation_db=1.0,down={frequency="19.7 GHz",'
-            'distance="37500 km",eirp_dbw=38.0,noise_k=150.0,receive={diameter="0.75 m"},losses_db={atmosphere=0.5}},'
-            "interference_db={adjacent=25.0}}}",
+            'distance="37500 km",eirp_dbw=38.0,noise_k=150.0,receive={diameter="0.75 m",efficiency=0.6,'
+            'pointing_error="0.1 deg"},losses_db={atmosphere=0.5}},interference_db={adjacent=25.0}}}',
+        ),
+    ),
+    Row(
+        _budget("up required_esn0_db down.gt_db_k down.power_dbw down.transmit down.receive.gain_dbi"),
+        LINK,
+        (
+            "link.w.rate=1 Mbit/s",
+            'link.w.acm={budget={symbol_rate="1 MBd",required_esn0_db=2.0,'
+            'up={frequency="29.5 GHz",distance="37500 km",power_dbw=3.0,transmit={gain_dbi=45.0},gt_db_k=12.0},'
+            'down={frequency="19.7 GHz",distance="37500 km",eirp_dbw=38.0,noise_k=150.0,receive={gain_dbi=41.0}}}}',
         ),
     ),
     Row(

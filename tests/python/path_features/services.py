@@ -46,6 +46,19 @@ ROWS: Final[tuple[Row, ...]] = (
         "service r",
     ),
     Row(
+        "service.role.bridge",
+        RELAYED,
+        (
+            *(
+                f"flow.{flow}.{key}"
+                for flow in ("g", "h")
+                for key in ('app={kind="calls",calls=1}', "transport=sip")
+            ),
+            "service.r.role=bridge",
+        ),
+        "service r",
+    ),
+    Row(
         "proxy proxy.name proxy.node proxy.flows proxy.mechanism proxy.mechanism.split proxy.mechanism.split.accept "
         "proxy.mechanism.split.accept.early proxy.mechanism.split.buffer proxy.mechanism.split.sides",
         LINKS,

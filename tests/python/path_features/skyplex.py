@@ -24,7 +24,7 @@ def _skyplex(keys: str, values: str, word: str | None = None) -> Row:
 ROWS: Final[tuple[Row, ...]] = (
     _skyplex(
         "forward gateway terminals planning assignment assignment.bod access access.tdma channel channel.low-rate",
-        "",
+        "planning=just-in-time;assignment=bod;access=tdma;channel=low-rate",
     ),
     Row("network.skyplex", SKYPLEX),
     _skyplex("assignment.cir cir", 'assignment="cir";cir=440 kbit/s'),

@@ -100,7 +100,7 @@ ROWS: Final[tuple[Row, ...]] = (
     _tcp("profile.nineties", "profile=nineties;receive_window=65000 B;send_buffer=65000 B"),
     _tcp("profile.classic recovery recovery.sack", "profile=classic;recovery=sack"),
     _tcp("profile.freebsd", "profile=freebsd"),
-    _tcp("profile.scps recovery.snack", "profile=scps"),
+    _tcp("profile.scps recovery.snack", "profile=scps;recovery=snack"),
     _tcp("recovery.tahoe", "profile=classic;recovery=tahoe"),
     _tcp("recovery.reno", "profile=classic;recovery=reno"),
     _tcp("recovery.newreno sack", "profile=classic;recovery=newreno;sack=false"),

@@ -43,10 +43,11 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     _wifi("protection", "protection=true"),
     _wifi(
-        "standard.802.11n band width guard guard.long guard.short streams aggregate aggregate_frames",
+        "standard.802.11n band width guard guard.short streams aggregate aggregate_frames",
         "standard=802.11n;band=2.4 GHz;width=40 MHz;guard=short;streams=2;aggregate=30 kB;aggregate_frames=20;"
         "adaptation=fixed",
     ),
+    _wifi("guard.long", "standard=802.11n;guard=long;adaptation=fixed"),
     _wifi("edca", "edca=true", "EDCA"),
     _wifi("queue rts_threshold", 'queue={kind="drop-tail",packets=100};rts_threshold=500 B'),
     _wifi(

@@ -17,7 +17,7 @@
 
 use crate::contacts::{Contact, Node, Plan};
 use bentpipe_core::{Span, Time};
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// How bundles that are promised to a contact affect those that come later.
@@ -383,9 +383,4 @@ pub fn follow(plan: &Plan, route: &Route, query: &Query<'_>, bookings: &Bookings
     }
     let in_time = query.deadline.is_none_or(|deadline| at <= deadline);
     in_time.then_some(Route { passages, arrival: at, ends: route.ends, entry: route.entry })
-}
-
-/// Compares two routes by preference.
-pub fn prefer(a: &Route, b: &Route) -> Ordering {
-    a.rank().cmp(&b.rank())
 }

@@ -76,7 +76,7 @@ fn every_application_and_transport_runs_on_the_real_clock() {
     let transports = accepted(transport::Config::KINDS, &transport::Config::samples(), &with);
     for (kind, text) in apps.into_iter().chain(transports) {
         let scenario = read(&text).expect("it was accepted");
-        // Programs are the business of tests/commands.rs.
+        // Programs are the business of `commands.rs`.
         if scenario.flow.iter().any(|flow| flow.is_command()) {
             continue;
         }

@@ -108,7 +108,7 @@ pub struct Sample {
     pub logarithmic: Vec<String>,
 }
 
-/// How values are drawn.
+/// How the values of sampled keys are drawn from their ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {

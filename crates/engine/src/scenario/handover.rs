@@ -30,7 +30,7 @@ pub struct Handover {
     /// Time at which the handover starts. It precedes everything else that happens to the access at that
     /// time, except arrivals.
     pub at: Span,
-    /// Name of the new link.
+    /// Name of the link that takes over.
     pub to: String,
     /// The directions that the handover affects; both by default.
     #[serde(default)]

@@ -35,7 +35,7 @@ pub struct LinkPair {
     /// Rate at the network layer, or of the framing's units if there is a framing.
     #[schemars(extend("changeable" = true))]
     pub rate: Rate,
-    /// Propagation delay, one way.
+    /// Propagation delay from one node to the other, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
     /// Delay of each packet beyond `delay`, by a distribution or a series; none by default.

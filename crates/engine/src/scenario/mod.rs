@@ -52,7 +52,7 @@ pub struct Scenario {
     /// Tolerances of an emulation, beyond which its results are marked as degraded or void.
     #[serde(default)]
     pub fidelity: Fidelity,
-    /// Links between two nodes.
+    /// Links, each between two nodes and in both directions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkPair>,
     /// Accesses: several links between the same two nodes, one of which at a time carries the packets of each
@@ -62,17 +62,17 @@ pub struct Scenario {
     /// Handovers between the links of accesses, at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handover: Vec<Handover>,
-    /// Access networks, by name.
+    /// Access networks, which join several nodes, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetworkKind>,
     /// DiffServ edges, by the names of their nodes: ordered rules for the packets that leave the node for
     /// other nodes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub edge: BTreeMap<String, Vec<Rule>>,
-    /// Flows: the traffic between nodes.
+    /// Flows: the traffic between nodes, each an application over a transport.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<Flow>,
-    /// Performance-enhancing proxies at nodes.
+    /// Performance-enhancing proxies, each at a node on the path of flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proxy: Vec<proxies::Config>,
     /// Services at nodes: programs that take packets of flows and send packets of their own.

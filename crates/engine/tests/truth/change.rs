@@ -7,6 +7,7 @@ use crate::run::{results, scenario, value, Run};
 use bentpipe_core::{Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{changeable, presets};
+use bentpipe_models::link::jitter;
 use bentpipe_models::{channel, queue};
 use bentpipe_scenario::{assignment, changed, load, Source};
 use std::collections::BTreeSet;
@@ -301,12 +302,21 @@ fn goodput_follows_the_rate() {
     assert!(utilisation > 0.98 && utilisation <= 1.0, "{utilisation}");
 }
 
-/// A link with a queue and errors, as a layer above another one has them.
-fn wire(queue: &str, error: &str) -> String {
+/// A link one of whose keys has this value, as a layer above another one has it.
+fn wire(key: &str, value: &str) -> String {
     format!(
         "name = \"kinds\"\nduration = \"1 s\"\nlink = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", \
-         delay = \"1 ms\", queue = {queue}, error = {error} }}]\n"
+         delay = \"1 ms\", {key} = {value} }}]\n"
     )
+}
+
+/// The keys of a link that can change to another kind, with a sample of each kind.
+fn kinded() -> [(&'static str, Vec<String>); 3] {
+    [
+        ("queue", queue::Config::samples()),
+        ("error", channel::Config::samples()),
+        ("jitter", jitter::Config::samples()),
+    ]
 }
 
 /// Keys that mean one thing in the one kind and something else in the other: the `burst` of a shaper is a size, that of PIE a
@@ -318,13 +328,9 @@ const OTHER_MEANING: [(&str, &str, &str); 3] =
 fn a_change_to_another_kind_gives_what_the_loader_makes_of_both() {
     // The loader lays what was written for the one kind below the other; a running network has only values, of which those
     // at a default were not written.
-    let lists = [
-        ("queue", queue::Config::samples(), wire("QUEUE", "\"none\"")),
-        ("error", channel::Config::samples(), wire("\"drop-tail\"", "QUEUE")),
-    ];
-    for (key, samples, text) in lists {
+    for (key, samples) in kinded() {
         for before in &samples {
-            let text = text.replace("QUEUE", before);
+            let text = wire(key, before);
             let link = scenario(&text).link.remove(0);
             for after in &samples {
                 let what = format!("{before} to {after}");
@@ -362,26 +368,18 @@ fn a_change_to_another_kind_takes_no_default_of_the_old_one() {
     let bare = |samples: Vec<String>, key: &str| -> Vec<String> {
         // Kinds that need no key.
         let names = samples.iter().map(|sample| sample.split('"').nth(1).expect("a kind").to_owned());
-        let text = |name: &str| match key {
-            "queue" => wire(&format!("\"{name}\""), "\"none\""),
-            _ => wire("\"drop-tail\"", &format!("\"{name}\"")),
-        };
-        names.filter(|name| loaded(&text(name)).is_ok()).map(|name| format!("\"{name}\"")).collect()
+        names.map(|name| format!("\"{name}\"")).filter(|name| loaded(&wire(key, name)).is_ok()).collect()
     };
-    for (key, samples) in [("queue", queue::Config::samples()), ("error", channel::Config::samples())] {
-        let text = |value: &str| match key {
-            "queue" => wire(value, "\"none\""),
-            _ => wire("\"drop-tail\"", value),
-        };
+    for (key, samples) in kinded() {
         let starts = bare(samples.clone(), key);
-        assert!(key == "error" || starts.len() > 8, "{starts:?}");
+        assert!(key != "queue" || starts.len() > 8, "{starts:?}");
         for before in &starts {
-            let link = scenario(&text(before)).link.remove(0);
+            let link = scenario(&wire(key, before)).link.remove(0);
             for after in samples.iter().chain(&starts).filter(|after| !after.contains(before)) {
                 let set = assignment("set", key, after).unwrap_or_else(|error| panic!("{error}"));
                 let changed = changed(&link, &set)
                     .unwrap_or_else(|problems| panic!("{before} to {after}: {problems:?}"));
-                assert_eq!(changed, scenario(&text(after)).link.remove(0), "{before} to {after}");
+                assert_eq!(changed, scenario(&wire(key, after)).link.remove(0), "{before} to {after}");
             }
         }
     }

@@ -50,7 +50,7 @@ impl Offenders {
         if !first.is_empty() && (!first.ends_with('.') || first.starts_with(char::is_lowercase)) {
             let _ = writeln!(self.0, "{place}: is not a sentence: {first:?}");
         }
-        self.check(place, name, about, 4);
+        self.check(place, name, about, 5);
     }
 }
 

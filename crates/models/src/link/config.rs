@@ -16,7 +16,7 @@ pub struct Ends<'a> {
     pub to: &'a str,
 }
 
-/// One direction of a link.
+/// One direction of a link, with a rate and a delay of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "LinkReturn")]
@@ -24,7 +24,7 @@ pub struct Config {
     /// Rate at the network layer, or of the framing's units if there is a framing.
     #[schemars(extend("changeable" = true))]
     pub rate: Rate,
-    /// Propagation delay, one way.
+    /// Propagation delay in this direction, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
     /// Delay of each packet beyond `delay`, by a distribution or a series; none by default.

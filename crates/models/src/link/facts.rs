@@ -35,7 +35,7 @@ impl Config {
             part: part.to_owned(),
             rate_bit_s: Course::constant(rate.bits_per_second() as f64),
             delay_s: Course::constant(delay.as_secs_f64()),
-            loss: error.loss(framed, traffic.bytes, packets),
+            loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(*rate, traffic.dscp),
             dama: None,
             acm: None,

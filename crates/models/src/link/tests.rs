@@ -439,7 +439,7 @@ fn errors_act_on_the_units_that_are_sent() {
     .unwrap();
     // What facts expect is what the simulation below shows.
     let framed = config.framing.framed(None, 1500);
-    assert!((config.error.loss(framed, 1500, 20_000) - (1.0 - 0.7177)).abs() < 1e-4);
+    assert!((framed.loss(&config.error, 1500, 20_000) - (1.0 - 0.7177)).abs() < 1e-4);
     let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
     let (mut out, mut delivered) = (Outbox::default(), 0);
     for number in 0..20_000 {

@@ -123,7 +123,7 @@ pub struct Back {
     pub error: channel::Config,
 }
 
-/// Rate of a carrier.
+/// Rate of a carrier of the return link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Channel {
@@ -134,7 +134,7 @@ pub enum Channel {
     HighRate,
 }
 
-/// Whether terminals share a carrier.
+/// Whether a carrier belongs to one terminal or is shared by several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SkyplexAccess")]
@@ -146,7 +146,7 @@ pub enum Access {
     Scpc,
 }
 
-/// How terminals get slots.
+/// How terminals get the slots of a super-frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Assignment {

@@ -10,6 +10,6 @@ pub enum Fate {
     /// Packets in flight arrive, and waiting packets take another path from where they are.
     #[default]
     Forward,
-    /// All of them are lost.
+    /// All packets concerned are lost.
     Lose,
 }

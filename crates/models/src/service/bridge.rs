@@ -22,8 +22,8 @@
 
 use super::{Served, Service, Supply, Takes};
 use crate::app::End;
-use crate::transport::flow::SpanStatistics;
 use crate::transport::hosting::Site;
+use crate::transport::statistics::SpanStatistics;
 use crate::transport::telephony::Endpoint;
 use crate::transport::{names, Config as Transport};
 use crate::{Outbox, Packet, Port, Stage};

@@ -44,7 +44,7 @@ pub struct Config {
 }
 
 kinds! {
-    /// What a service does.
+    /// What a service does with the packets of its flows.
     pub enum Role: Service {
         "bridge" => Bridge(bridge::Config),
         "relay" => Relay(relay::Config),

@@ -10,7 +10,7 @@
 //!
 //! Percentiles are those of [`SpanStatistics`].
 
-use super::flow::SpanStatistics;
+use super::statistics::SpanStatistics;
 use crate::Packet;
 use bentpipe_core::{Column, Dscp, Report, Span, Table};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! What endpoints of all transports share: their position in the network, and the application that they host.
 
-use super::flow::{DestinationCounters, SourceCounters, SpanStatistics};
+use super::flow::{DestinationCounters, SourceCounters};
 use super::names;
+use super::statistics::SpanStatistics;
 use crate::app::{Actions, App, Arrival, End, Event, Transaction};
 use crate::packet::datagram::Written;
 use bentpipe_core::{Column, FlowId, NodeId, Report, Stream, Table, Time};

@@ -5,6 +5,7 @@ pub mod details;
 pub mod flow;
 pub mod hosting;
 pub mod names;
+pub mod statistics;
 pub mod tcp;
 pub mod telephony;
 pub mod tfrc;

@@ -68,7 +68,7 @@ pub struct Opening {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Contacts")]
 pub struct Config {
-    /// How the contacts are determined.
+    /// When the link is open: by a contact plan, in periodic windows, or for random times.
     pub when: Kind,
     /// Intervals that are taken away from the contacts. None by default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean length of a contact.
+    /// Mean length of a contact, the time for which the link is open.
     pub open: Span,
     /// Mean length of the time between two contacts.
     pub closed: Span,

@@ -20,7 +20,7 @@ pub mod space;
 pub mod transport_stream;
 pub mod ule;
 
-use crate::channel::{Errors, Fate};
+use crate::channel::{self, Errors, Fate};
 use crate::{DropReason, Packet};
 use bentpipe_core::{kinds, Problems, Stream, Time};
 
@@ -114,6 +114,15 @@ pub struct Framed {
     pub unit: Option<u32>,
     /// Units of which none may be lost for a packet to arrive, in the mean.
     pub units: f64,
+}
+
+impl Framed {
+    /// Fraction of the packets of `bytes` that `error` is expected to corrupt when `packets` of them are sent.
+    pub fn loss(self, error: &channel::Config, bytes: u32, packets: u64) -> f64 {
+        let units = (packets as f64 * self.units).round() as u64;
+        let of_unit = error.expected_loss(units, f64::from(self.unit.unwrap_or(bytes)));
+        1.0 - (1.0 - of_unit).powf(self.units)
+    }
 }
 
 impl Config {

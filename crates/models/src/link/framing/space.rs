@@ -45,7 +45,7 @@ pub struct Config {
     pub code: Code,
 }
 
-/// A kind of transfer frame.
+/// The transfer frames of a space link, by their CCSDS standard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "SpaceFrame")]

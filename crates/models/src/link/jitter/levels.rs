@@ -15,7 +15,7 @@ pub struct Config {
     /// Time of the first change, 0 s by default.
     #[serde(default)]
     pub offset: Span,
-    /// The distribution of the levels.
+    /// The distribution from which each level of extra delay is drawn.
     pub of: Box<super::Config>,
 }
 

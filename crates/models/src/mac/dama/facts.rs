@@ -82,7 +82,7 @@ impl Star<'_> {
             part: part.clone(),
             rate_bit_s: course,
             delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
-            loss: error.loss(framed, traffic.bytes, packets),
+            loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(*rate, traffic.dscp),
             dama: None,
             acm,
@@ -132,7 +132,7 @@ impl Star<'_> {
             part: format!("{}.{}", self.name, member.name),
             rate_bit_s: course,
             delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
-            loss: error.loss(framed, traffic.bytes, packets),
+            loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(*carrier, traffic.dscp),
             dama: Some(facts::Dama {
                 scheme: dama.scheme.kind(),

@@ -207,7 +207,7 @@ impl AccessNetwork for Config {
             let error = self.error_between(from, to);
             let rules = self.rules();
             let framed = Framed { efficiency: 1.0, units: 1.0, unit: None };
-            let loss = error.loss(framed, bytes + self.overhead(), 1);
+            let loss = framed.loss(&error, bytes + self.overhead(), 1);
             let limit = if bytes + self.overhead() > rules.rts_threshold {
                 rules.long_limit
             } else {

@@ -153,7 +153,7 @@ pub enum Band {
     Low,
 }
 
-/// A width of channels.
+/// Width of the channel of 802.11n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WifiWidth")]
 #[allow(missing_docs, reason = "the names in a scenario say what they are")]
@@ -165,7 +165,7 @@ pub enum Width {
     Wide,
 }
 
-/// One or more stations.
+/// One station, or a group of stations with the same values.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "WifiStations")]

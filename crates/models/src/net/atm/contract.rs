@@ -42,7 +42,7 @@ pub struct Config {
     pub shaping: bool,
 }
 
-/// Service categories of a connection.
+/// Service category of an ATM connection, by which its cells are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AtmCategory")]

@@ -59,19 +59,19 @@ pub struct Config {
     pub outages: Vec<Outage>,
 }
 
-/// How bundles pass a contact.
+/// The protocol by which bundles are sent over a contact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "BundleConvergence")]
 pub enum Layer {
-    /// A datagram per bundle.
+    /// Each bundle is a UDP datagram, which is not retransmitted.
     #[default]
     Udp,
     /// A red block of LTP per bundle.
     Ltp,
 }
 
-/// Where bundles go next.
+/// The rule by which a node chooses to whom it gives a bundle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "BundleRouting")]
@@ -93,12 +93,12 @@ pub enum Method {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "BundleDiscard")]
 pub enum Drop {
-    /// The bundle that comes.
+    /// The bundle that arrives is refused.
     #[default]
     Newest,
-    /// The bundles that came first.
+    /// The bundles that have been stored longest are dropped.
     Oldest,
-    /// Bundles of a lower priority.
+    /// Bundles of a lower priority than the one that arrives are dropped, the lowest first; if there are none, it is refused.
     LowestPriority,
 }
 
@@ -107,7 +107,7 @@ pub enum Drop {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ContactOutage")]
 pub struct Outage {
-    /// The node that cannot transmit.
+    /// Name of the node that cannot transmit.
     pub from: String,
     /// The node that it cannot reach.
     pub to: String,

@@ -3,7 +3,7 @@
 use super::Config;
 use crate::channel::SPOILED;
 use crate::network::{Beyond, FlowEnds};
-use crate::transport::flow::SpanStatistics;
+use crate::transport::statistics::SpanStatistics;
 use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
 use bentpipe_dtn::contacts::Node;

@@ -17,8 +17,7 @@
 //! No packet travels in circles: along a path every hop is a step towards its end. Packets in flight whose
 //! path has changed follow the tree, which leads down or back onto the path.
 
-use super::routes::{Cost, Hop, Stamp};
-use super::stage::NO_PATH;
+use super::routes::{Hop, Path, Stamp, NO_PATH};
 use crate::{DropReason, Packet};
 use bentpipe_core::{Count, Fraction, Problems, Rate, Span, Time};
 use schemars::JsonSchema;
@@ -60,19 +59,6 @@ impl Config {
             );
         }
     }
-}
-
-/// A path from a site down to a destination.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Path {
-    /// The antenna of the first hop, and the satellite that serves it.
-    pub first: (u32, u32),
-    /// The next hop from each of its satellites.
-    pub hops: BTreeMap<u32, Hop>,
-    /// Cost of the whole path.
-    pub cost: Cost,
-    /// Propagation delay of the whole path.
-    pub delay: Span,
 }
 
 /// Indices of the site from which packets come and of the site for which they are destined.

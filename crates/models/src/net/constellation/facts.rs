@@ -68,8 +68,8 @@ impl Config {
         }
         let plain = framing::Config::default().framed(None, traffic.bytes);
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
-        let ground = error.loss(plain, traffic.bytes, packets);
-        let space = between.as_ref().map_or(0.0, |isl| isl.error.loss(plain, traffic.bytes, packets));
+        let ground = plain.loss(error, traffic.bytes, packets);
+        let space = between.as_ref().map_or(0.0, |isl| plain.loss(&isl.error, traffic.bytes, packets));
         let survive = (1.0 - ground).powi(2) * (1.0 - space).powi(longest.saturating_sub(1) as i32);
         let (up, down) = (up.bits_per_second() as f64, down.bits_per_second() as f64);
         let queue = queue.facts(rate, traffic.dscp);

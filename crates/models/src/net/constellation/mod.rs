@@ -31,4 +31,5 @@ pub mod view;
 
 pub use config::{Config, GroundSite, Gsl, Handover, Routing};
 pub use path::{FlowPath, FLOW, PATH};
-pub use stage::{Constellation, Parts, HANDED_OVER, HANDOVER, NO_PATH, NO_SATELLITE, SITE, VANISHED};
+pub use routes::NO_PATH;
+pub use stage::{Constellation, Parts, HANDED_OVER, HANDOVER, NO_SATELLITE, SITE, VANISHED};

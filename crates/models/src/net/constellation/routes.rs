@@ -8,11 +8,11 @@
 //!
 //! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it is valid.
 
-use super::balance::Path;
 use super::forwarding::{word, Forwarding};
 use super::graph::{Graph, Paths, Root, NOWHERE, UNREACHED};
 use super::topology::{seconds, Topology};
 use crate::orbit::vector::{length, minus, Vector};
+use crate::DropReason;
 use bentpipe_core::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use super::graph::{Cost, Hop};
 pub use super::ranging::light_time;
+
+/// No satellite that serves the destination's site can be reached.
+pub const NO_PATH: DropReason = DropReason::new("no path over satellites");
 
 /// The cost that paths minimise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +33,19 @@ pub enum Metric {
     Delay,
     /// The number of hops; among equal paths, propagation delay.
     Hops,
+}
+
+/// A path from a site down to a destination.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// The antenna of the first hop, and the satellite that serves it.
+    pub first: (u32, u32),
+    /// The next hop from each of its satellites.
+    pub hops: BTreeMap<u32, Hop>,
+    /// Cost of the whole path.
+    pub cost: Cost,
+    /// Propagation delay of the whole path.
+    pub delay: Span,
 }
 
 /// A site through which a destination is reached, and the delay beyond it.

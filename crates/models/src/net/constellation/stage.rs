@@ -11,7 +11,7 @@ use super::config::Config;
 use super::flights::{CarrierId, Flights, Slot};
 use super::lane::Lane;
 use super::path::{FlowPath, PathTrace};
-use super::routes::{Cost, Exit, Hop, Routes};
+use super::routes::{Cost, Exit, Hop, Routes, NO_PATH};
 use super::topology::{Ends, Ground, Topology};
 use crate::channel::{self, SPOILED};
 use crate::link::pace::Pace;
@@ -22,8 +22,6 @@ use std::collections::BTreeMap;
 
 /// No satellite serves the site.
 pub const NO_SATELLITE: DropReason = DropReason::new("no satellite in view");
-/// No satellite that serves the destination's site can be reached.
-pub const NO_PATH: DropReason = DropReason::new("no path over satellites");
 /// The inter-satellite link went down while the packet was on it.
 pub const VANISHED: DropReason = DropReason::new("inter-satellite link went down");
 /// The packet was on its way over the satellite that served the site before.

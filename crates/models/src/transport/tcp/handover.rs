@@ -67,7 +67,7 @@ pub struct Freeze {
 pub struct Adapt {
     /// Time from the start of the run at which the path changes.
     pub at: Span,
-    /// Rate of the new path.
+    /// Rate of the bottleneck of the new path.
     pub rate: Rate,
     /// Round-trip time of the new path; longer than 0 s.
     pub round_trip: Span,

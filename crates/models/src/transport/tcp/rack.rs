@@ -16,22 +16,11 @@
 //! makes lost or finds delivered, and one more.
 
 use super::congestion::{State, CA_RECOVERY};
-use super::scoreboard::{Timed, DUP_THRESH};
+use super::scoreboard::{Border, Timed, DUP_THRESH};
 use bentpipe_core::{Span, Time};
 
 /// Number of recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
-
-/// What the latest delivered segment tells about those before it.
-#[derive(Clone, Copy, Debug)]
-pub struct Border {
-    /// Its transmission time (RACK.xmit_ts).
-    pub sent: Time,
-    /// Position behind the segment's last byte (RACK.end_seq).
-    pub end: u64,
-    /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering window.
-    pub patience: Span,
-}
 
 /// The state of section 5.3.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! What is known of calls: a row per call, a row per second, and the totals of each end.
 
-use crate::transport::flow::SpanStatistics;
+use crate::transport::statistics::SpanStatistics;
 use crate::voice::codec::Codec;
 use crate::voice::stream::Totals;
 use bentpipe_core::{Column, Report, Table, Time};

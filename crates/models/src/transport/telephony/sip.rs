@@ -50,10 +50,10 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SignallingTransport {
-    /// A datagram for each message.
+    /// Each message is a UDP datagram, retransmitted by SIP.
     #[default]
     Udp,
-    /// One connection for all messages.
+    /// All messages between two ends use one TCP connection.
     Tcp,
 }
 

@@ -1,10 +1,6 @@
 //! The configuration of a TFRC flow.
 
-use super::endpoint::{Endpoint, Probes, DATA_HEADER, REPORT, REPORT_HEADER, TRACE};
-use crate::app::{End, Workload};
-use crate::transport::{udp, Packets, Seat, Supply, Transport};
-use crate::Stage;
-use bentpipe_core::{Count, Problems, Rate, Sample, Table, Tables};
+use bentpipe_core::{Count, Rate, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,43 +36,4 @@ impl Default for Config {
     fn default() -> Config {
         Config { segment_size: Count::new(1460), small_packets: false, damped: true, quick_start: None }
     }
-}
-
-impl Transport for Config {
-    fn packets(&self, datagram: Option<u32>) -> Packets {
-        let payload = datagram.unwrap_or(self.segment_size.value() as u32);
-        let (size, answer) = (payload + udp::HEADER + DATA_HEADER, udp::HEADER + REPORT_HEADER);
-        Packets { payload, size, answer, responsive: true }
-    }
-
-    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
-        let Seat { site, app, transactions, measures, stream, .. } = seat;
-        let (sender, arrivals) = match site.end {
-            End::Source => (supply.probe(&TRACE, &site.name), None),
-            End::Destination => (None, supply.probe(&udp::TRACE, &site.name)),
-        };
-        let probes = Probes { sender, arrivals, transactions, measures };
-        Box::new(Endpoint::new(site, self, app, stream, probes))
-    }
-
-    fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
-        if app.writes() {
-            return Some(crate::transport::needs_udp(kind));
-        }
-        app.has_transactions().then(|| {
-            format!(
-                "\"{kind}\" needs a reliable transport, such as tcp; allowed over tfrc: applications that tolerate losses, \
-                 such as cbr and bulk"
-            )
-        })
-    }
-
-    fn check(&self, problems: &mut Problems) {
-        crate::transport::check_quick_start(self.quick_start, problems);
-    }
-}
-
-impl Tables for Config {
-    const TRACES: &'static [&'static Table] = &[&udp::TRACE, &TRACE];
-    const REPORTS: &'static [&'static Table] = &[&REPORT];
 }

@@ -22,3 +22,48 @@ pub mod sender;
 
 pub use config::Config;
 pub use endpoint::Endpoint;
+
+use super::{udp, Packets, Seat, Supply, Transport};
+use crate::app::{End, Workload};
+use crate::Stage;
+use bentpipe_core::{Problems, Table, Tables};
+use endpoint::{Probes, DATA_HEADER, REPORT, REPORT_HEADER, TRACE};
+
+impl Transport for Config {
+    fn packets(&self, datagram: Option<u32>) -> Packets {
+        let payload = datagram.unwrap_or(self.segment_size.value() as u32);
+        let (size, answer) = (payload + udp::HEADER + DATA_HEADER, udp::HEADER + REPORT_HEADER);
+        Packets { payload, size, answer, responsive: true }
+    }
+
+    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let Seat { site, app, transactions, measures, stream, .. } = seat;
+        let (sender, arrivals) = match site.end {
+            End::Source => (supply.probe(&TRACE, &site.name), None),
+            End::Destination => (None, supply.probe(&udp::TRACE, &site.name)),
+        };
+        let probes = Probes { sender, arrivals, transactions, measures };
+        Box::new(Endpoint::new(site, self, app, stream, probes))
+    }
+
+    fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
+        if app.writes() {
+            return Some(super::needs_udp(kind));
+        }
+        app.has_transactions().then(|| {
+            format!(
+                "\"{kind}\" needs a reliable transport, such as tcp; allowed over tfrc: applications that tolerate losses, \
+                 such as cbr and bulk"
+            )
+        })
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        super::check_quick_start(self.quick_start, problems);
+    }
+}
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&udp::TRACE, &TRACE];
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
+}

@@ -381,11 +381,6 @@ impl Receiver {
         Some(origin.at.as_secs_f64() + since as f64 / f64::from(self.codec.rtp.clock))
     }
 
-    /// The present playout delay beyond the transit of the last packet that set it, in nanoseconds.
-    pub fn playout_delay(&self) -> Option<Span> {
-        self.source.as_ref().map(|source| Span::from_nanos(source.delay.max(0) as u64))
-    }
-
     /// The bursts with the losses among the most recent packets.
     fn pending(&self, mut bursts: Bursts) -> Bursts {
         if let Some(source) = &self.source {

@@ -1,7 +1,7 @@
 //! What a terminal reports: the trace of its superframes, and its counters over a run.
 
 use super::Terminal;
-use crate::transport::flow::SpanStatistics;
+use crate::transport::statistics::SpanStatistics;
 use crate::Outbox;
 use bentpipe_core::{Column, Report, Table, Time};
 

@@ -3,11 +3,21 @@
 use super::sent::{Sent, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, RESENT, SACKED};
 use super::{locate, Scoreboard, DUP_THRESH};
 use crate::transport::tcp::congestion::State;
-use crate::transport::tcp::rack::Border;
 use bentpipe_core::{Span, Time};
 
 /// Maximum number of segments of a hole that are examined without new information.
 const LOOKED_AT: u32 = 128;
+
+/// What the latest delivered segment tells about those before it (RACK, RFC 8985).
+#[derive(Clone, Copy, Debug)]
+pub struct Border {
+    /// Its transmission time (RACK.xmit_ts).
+    pub sent: Time,
+    /// Position behind the segment's last byte (RACK.end_seq).
+    pub end: u64,
+    /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering window.
+    pub patience: Span,
+}
 
 impl Scoreboard {
     /// Marks the segments lost for which RFC 6675's `IsLost()` now holds.

@@ -39,6 +39,7 @@ use sent::{Sent, APART, BEGINS, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, PUSHED, 
 use std::collections::VecDeque;
 use tally::widen;
 
+pub use losses::Border;
 pub use tally::{Newest, Tally, Timed};
 
 /// Number of SACKed segments above a segment that make it lost, and of duplicate acknowledgments that start
