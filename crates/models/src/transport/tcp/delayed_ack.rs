@@ -14,6 +14,8 @@
 //!   those acknowledgments are not counted.
 //! - A segment with PSH is acknowledged at once with `ack_pushed`, because its sender may wait for the acknowledgment (commit "tcp:
 //!   fix delayed ACKs for MSS boundary condition", 2023).
+//! - An acknowledgment that is sent does not stop the timer. It finds nothing to do, unless segments behind a hole share an acknowledgment
+//!   by then, which it sends (seen in Linux 6.12 and 7.3).
 //! - A connection that soon answers data with data is interactive: its acknowledgments travel with the
 //!   answers, so none is quick.
 
@@ -39,6 +41,8 @@ pub(super) struct DelayedAck {
     last: Time,
     interactive: bool,
     timer: Timer,
+    /// When the delay of data in order was last started, and for how long.
+    started: (Time, Span),
 }
 
 impl DelayedAck {
@@ -54,6 +58,7 @@ impl DelayedAck {
             last: Time::ZERO,
             interactive: false,
             timer: Timer::stopped(Clock::of_jiffies(config)),
+            started: (Time::ZERO, Span::ZERO),
         }
     }
 
@@ -129,11 +134,16 @@ impl DelayedAck {
             delay = self.delay.max(self.least).min(bound).min(self.most);
         }
         self.timer.start(now, delay);
+        self.started = (now, delay);
     }
 
-    /// Starts the fixed delay of acknowledgments of holes.
-    pub fn start_exactly(&mut self, at: Time) {
-        self.timer.start_exactly(at);
+    /// Starts the delay of acknowledgments of holes, until `at`. The timer of the last data in order goes on when that is acknowledged, and ends
+    /// this delay, too.
+    pub fn start_for_hole(&mut self, now: Time, at: Time) {
+        let (started, delay) = self.started;
+        let earlier = self.timer.clock().expiry(started, delay);
+        let runs = delay > Span::ZERO && earlier > now;
+        self.timer.start_exactly(if runs { at.min(earlier) } else { at });
     }
 
     /// Whether the delay is over.

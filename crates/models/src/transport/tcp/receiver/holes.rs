@@ -130,7 +130,7 @@ impl Receiver {
             self.due = Due::Alone;
         } else if self.due < Due::Compressed {
             self.due = Due::Compressed;
-            self.delayed.start_exactly(now + self.compression.min(srtt / 20) + SLACK);
+            self.delayed.start_for_hole(now, now + self.compression.min(srtt / 20) + SLACK);
         }
     }
 

@@ -163,3 +163,41 @@ fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
     // One that extends a block in the third place is reported there.
     assert_eq!(arrive(11), Some(vec![(16, 18), (13, 14), (9, 12)]));
 }
+
+/// By captures of Linux 6.12 and 7.3: the timer of the last data in order is left running by its acknowledgment. When it ends, a jiffy
+/// after its 40 ms, what shares an acknowledgment by then is sent.
+#[test]
+fn the_timer_of_data_in_order_ends_the_delay_behind_a_hole() {
+    let config = Config { quick_acks: bentpipe_core::Count::new(0), ..Profile::Linux612.config() };
+    let mut receiver = receiver(config);
+    let mut path = path();
+    path.sample(Span::from_millis(40), &mut crate::transport::tcp::congestion::State::default());
+    let at = |microseconds: u64| Time::ZERO + Span::from_micros(microseconds);
+    let take = |receiver: &mut Receiver, time: u64, segment: u64| {
+        receiver.take(at(time), &path, 1 + 100 * segment, 100, (false, false));
+        let due = receiver.must_acknowledge();
+        if due {
+            receiver.acknowledgment(at(time), false);
+        }
+        due
+    };
+    assert!(!take(&mut receiver, 0, 0));
+    assert!(take(&mut receiver, 1000, 1));
+    for segment in 3..6 {
+        assert!(take(&mut receiver, 2000, segment));
+    }
+    let ends = |receiver: &mut Receiver, path: &Estimator| loop {
+        let wake = receiver.next_wake();
+        receiver.wake(wake, path);
+        if receiver.must_acknowledge_alone() {
+            receiver.acknowledgment(wake, false);
+            return wake;
+        }
+    };
+    assert!(!take(&mut receiver, 10_000, 6));
+    assert_eq!(ends(&mut receiver, &path), at(11_100));
+    assert!(!take(&mut receiver, 43_500, 7));
+    assert_eq!(ends(&mut receiver, &path), at(44_000));
+    assert!(!take(&mut receiver, 44_000, 8));
+    assert_eq!(ends(&mut receiver, &path), at(45_100));
+}
