@@ -161,7 +161,7 @@ fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
     assert_eq!(arrive(16), None);
     assert_eq!(arrive(17), None);
     // One that extends a block in the third place is reported there.
-    assert_eq!(arrive(11), Some(vec![(16, 18), (13, 14), (9, 12)]));
+    assert_eq!(arrive(11), Some(vec![(16, 18), (13, 14), (9, 12), (1, 4)]));
 }
 
 /// By captures of Linux 6.12 and 7.3: the timer of the last data in order is left running by its acknowledgment. When it ends, a jiffy
