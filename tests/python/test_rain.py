@@ -162,6 +162,16 @@ def test_the_command_prints_a_table_and_writes_series_that_scenarios_read(tmp_pa
         assert "Mbit/s" in call("check", scenario)
 
 
+def test_the_file_of_a_storm_says_it_as_the_command_takes_it(tmp_path: Path) -> None:
+    sites = ("--site", "st1,41.9,12.5", "--satellite", "13", "--duration", "60", "-f", "19.7")
+    call("rain", *sites, "--storm", "peak=60,speed=8.5", "-o", tmp_path / "a.csv")
+    first = (tmp_path / "a.csv").read_text().splitlines()[0]
+    storm = first.removeprefix("# A passing storm: ").partition(";")[0]
+    assert "peak=60" in storm and "speed=8.5" in storm
+    call("rain", *sites, "--storm", storm, "-o", tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

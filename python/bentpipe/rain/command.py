@@ -143,7 +143,10 @@ def write(
             raise InputError("a storm needs the satellite's position; allowed: --satellite DEGREES")
         cell = _storm(storm)
         series = cell.series(skies, satellite, duration_s, step_s=step_s)
-        about = f"A passing storm: {cell}"
+        # As `--storm` takes it.
+        about = (
+            f"A passing storm: {','.join(f'{key}={getattr(cell, name):g}' for key, name in STORM.items())}"
+        )
     about += f"; {skies[0].frequency_ghz:g} GHz, attenuation in dB"
     if file.suffix == ".csv":
         file.write_text(series.text(about), encoding="utf-8")
