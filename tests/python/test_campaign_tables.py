@@ -169,7 +169,10 @@ vary.flow.up.app.rate = ["8 kbit/s", "16 kbit/s"]
         assert shown.count("kbit/s") == 3 and "up1" not in shown
     # Terminals have no groups, but patterns.
     assert set(campaign.values("terminal.packets", "st*")["entity"]) == {"st*"}
-    call("plot", "store", "--of", "up", folder=tmp_path)
+    for name in ("up", "u*"):
+        call("plot", "store", "--of", name, folder=tmp_path)
+    drawn = {file.name for file in (tmp_path / "store" / "figures").iterdir()}
+    assert {"goodput-up-lines.png", "goodput-u_-lines.png"} <= drawn
     said = refused("table", tmp_path / "store", "--of", "uo")
     assert 'unknown flow "uo"' in said and "allowed: " in said and "up" in said and "down" in said
     precise = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -83,6 +84,8 @@ def plot(
             figure = plots.campaign_multiples(campaign, name, x=x, each=each, of=of)
         else:
             figure = plots.campaign_lines(campaign, name, x=x, of=of)
-        file = (out or store / "figures") / f"{name}-{kind.value}.{suffix}"
+        # Figures of several flows stand side by side. A sign of a pattern is an underscore there.
+        parts = [name, *([re.sub(r"[^\w.-]", "_", of)] if of else []), kind.value]
+        file = (out or store / "figures") / f"{'-'.join(parts)}.{suffix}"
         written.append(plots.save(figure, file))
     tell(written, json)
