@@ -122,6 +122,8 @@ def calls() -> list[Edit]:
     ``syscall`` has, so that the kernel can have it repeated. Programs find the address as AT_SYSINFO in getauxval(3).
     """
     reason = "a program can call the kernel without a signal"
+    # The order of the registers in a signal's frame (REG_R8 and so on, <sys/ucontext.h>), each of 8 bytes; rcx, rsp and
+    # rip follow, at 112, 120 and 128.
     registers = {
         name: number
         for number, name in enumerate(

@@ -8,12 +8,13 @@ use std::io;
 /// The way into the kernel that runs this program.
 #[derive(Clone, Copy)]
 pub struct Way {
-    /// The address to call.
+    /// Where a program of our guest calls the kernel; `None` on any other kernel, where it uses the instruction.
     #[cfg(target_arch = "x86_64")]
     address: Option<usize>,
 }
 
 impl Way {
+    /// The way that this kernel names in the auxiliary vector of its programs (getauxval(3)).
     #[cfg(target_arch = "x86_64")]
     pub fn of_this_kernel() -> Way {
         /// The address of a function that makes a system call (<linux/auxvec.h>). Otherwise only programs of 32 bits are given it.
@@ -23,12 +24,14 @@ impl Way {
         Way { address: (address != 0).then_some(address) }
     }
 
+    /// The instruction: guests run on x86-64 only.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn of_this_kernel() -> Way {
         Way {}
     }
 
-    /// Makes a system call.
+    /// Makes the system call of this number with six arguments, of which it ignores those that it has not. Returns what the kernel
+    /// returns, or its error (errno(3)).
     ///
     /// # Safety
     ///

@@ -47,12 +47,12 @@ impl Receiver {
     }
 
     pub(super) fn hold(&mut self, now: Time, path: &Estimator, start: u64, end: u64) {
-        if start >= end {
+        let empty = start >= end;
+        if empty || !self.report_before(start, end) {
             self.acknowledge_hole(now, path);
-            return;
         }
-        if !self.report_before(start, end) {
-            self.acknowledge_hole(now, path);
+        if empty {
+            return;
         }
         // Of several parts received before, the first is reported (RFC 2883, section 4.2).
         let (mut known, mut twice) = (start, None);
