@@ -80,6 +80,8 @@ def guests_processors() -> list[set[int]]:
     return [processors for process, processors in found if ours(process)]
 
 
+# A guest that has ended has no processors any more, and beside other work this process may not look in time.
+@pytest.mark.alone
 @guests
 def test_a_campaign_runs_as_many_guests_at_a_time_as_it_has_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -106,6 +106,7 @@ fn a_process_that_registers() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "the test waits for the kernel, at no particular point")]
 fn a_killed_process_leaves_nothing() {
     if skips() {
         return;
