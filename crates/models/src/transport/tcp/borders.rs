@@ -14,6 +14,13 @@ struct Run {
     size: u64,
 }
 
+impl Run {
+    /// Returns where the last packet begins.
+    fn last(&self) -> u64 {
+        self.begin + (self.end - self.begin - 1) / self.size * self.size
+    }
+}
+
 /// The ends of the packets that hold unsent data.
 #[derive(Clone, Default, Debug)]
 pub struct Borders {
@@ -47,15 +54,23 @@ impl Borders {
         };
     }
 
+    /// Returns where the last packet of what is unsent from `nxt` begins. It is `nxt` if there is only one, or none.
+    pub fn last(&mut self, nxt: u64) -> u64 {
+        let first = self.end_of(nxt);
+        match self.runs.back() {
+            Some(run) if run.end > first => run.last(),
+            _ => nxt,
+        }
+    }
+
     /// Records that the last packet of what is unsent from `nxt` now ends at `end`, or that the first one was written.
     pub fn grown(&mut self, nxt: u64, end: u64) {
         let first = self.end_of(nxt);
         match self.runs.pop_back() {
             Some(mut run) if run.end > first => {
-                let before = (run.end - run.begin - 1) / run.size;
-                let begin = run.begin + before * run.size;
+                let begin = run.last();
                 run.end = begin;
-                if before > 0 {
+                if run.end > run.begin {
                     self.runs.push_back(run);
                 }
                 self.added(begin, end, end - begin);

@@ -14,7 +14,9 @@
 //!   round-trip time (commit "tcp: fix tcp_tso_should_defer() vs large RTT", 2025; also in maintained older series).
 //! - Unsent data is in packets ([`super::borders`]), and a burst is of one packet. What a packet lacks for the burst that may
 //!   leave is taken from the packet after it (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a
-//!   packet, and a rest that may leave whole, do not wait, because nothing would be added to them.
+//!   packet, and a rest that may leave whole, do not wait, because nothing would be added to them. The rest of the buffer's last
+//!   packet does, unless the connection is closed behind it: the program may write more. Nothing waits while the program writes what
+//!   leaves at once.
 //! - Retransmitted segments are a burst if they were sent as one, or as a part of one that has not been divided since, by what a window
 //!   had room for or by a probe.
 //! - A burst that the receive window cuts short ends with what is left of the window, even if that is less
@@ -59,6 +61,10 @@ pub struct Room {
     pub available: u64,
     /// Bytes of these in the packet that is sent next.
     pub packet: u64,
+    /// Whether more may be written into that packet: nothing is behind it, and the connection is not closed.
+    pub grows: bool,
+    /// Whether the program has just filled up that packet and goes on writing.
+    pub writes: bool,
     /// Bytes that the send buffer holds.
     pub buffered: u64,
     /// Bytes within the receive window.
@@ -78,6 +84,8 @@ pub enum Plan {
     WaitsForCongestionWindow,
     /// The same for the receive window.
     WaitsForReceiveWindow,
+    /// The windows permit all that was written; they wait for more.
+    WaitsForData,
 }
 
 /// The bursts of one connection.
@@ -184,12 +192,12 @@ impl Bursts {
         let quota = most.min(segments_free).min((state.snd_cwnd / 2).max(1));
         let bytes = u64::from(quota) * size;
         let packet = room.packet.max(bytes).min(room.available);
-        if limit < packet.min(u64::from(most) * size) && packet > size && self.waits(now, limit, room, state)
-        {
-            return if free < room.usable {
-                Plan::WaitsForCongestionWindow
-            } else {
-                Plan::WaitsForReceiveWindow
+        let less = limit < u64::from(most) * size && (limit < packet || room.grows);
+        if less && !room.writes && packet > size && self.waits(now, limit, room, state) {
+            return match limit {
+                _ if limit > packet => Plan::WaitsForData,
+                _ if free < room.usable => Plan::WaitsForCongestionWindow,
+                _ => Plan::WaitsForReceiveWindow,
             };
         }
         let mut bytes = bytes.min(packet);
@@ -262,6 +270,8 @@ mod tests {
             start: 1,
             available: most,
             packet: most,
+            grows: false,
+            writes: false,
             buffered: most,
             usable: most,
             window: most,
@@ -332,6 +342,28 @@ mod tests {
         assert!(!waits(&|_, _, room| room.available = SIZE), "there is no more");
         assert!(!waits(&|_, _, room| room.packet = SIZE), "it is the last of its packet");
         assert!(waits(&|_, _, room| room.packet = 2 * SIZE));
+    }
+
+    /// By captures of Linux 6.12: two segments that end a full send buffer leave with the next acknowledgment.
+    #[test]
+    fn the_rest_of_the_last_packet_waits_though_it_may_leave_whole() {
+        let (mut bursts, mut pacing, mut state, mut room) = sending(600, 3);
+        pacing.follow_window(&mut state);
+        assert!(bursts.segments(&pacing, &state) > 3);
+        let now = at(100_000);
+        bursts.last = now;
+        room.packet = 2 * SIZE;
+        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::Leaves, "another packet is behind it");
+        room.available = room.packet;
+        room.grows = true;
+        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::WaitsForData);
+        state.packets_out += 1;
+        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::WaitsForCongestionWindow);
+        room.writes = true;
+        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::Leaves, "the program writes");
+        room.writes = false;
+        (room.available, room.packet) = (SIZE, SIZE);
+        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::Leaves, "a single segment");
     }
 
     #[test]

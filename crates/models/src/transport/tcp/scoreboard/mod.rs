@@ -120,6 +120,12 @@ impl Scoreboard {
         self.sent.is_empty()
     }
 
+    /// Whether of a burst a part is outstanding and another part is not.
+    #[inline]
+    pub fn is_within_burst(&self) -> bool {
+        self.sent.front().is_some_and(|first| !first.is(BEGINS | APART))
+    }
+
     /// Handles the cumulative acknowledgment of everything below `una`.
     #[inline]
     pub fn acknowledge(&mut self, una: u64, state: &mut State, tally: &mut Tally) {
@@ -136,7 +142,10 @@ impl Scoreboard {
             self.first += 1;
             state.packets_out -= 1;
             tally.acked += 1;
-            tally.bursts += u32::from(segment.is(BEGINS));
+            if segment.is(BEGINS) {
+                tally.bursts += 1;
+                tally.burst_start = segment.start;
+            }
             if !segment.is(SACKED) {
                 tally.delivered(self.first - 1, &segment, true);
                 let before = *tally.forward.get_or_insert(self.forward);

@@ -11,6 +11,8 @@ pub struct Tally {
     pub acked: u32,
     /// Number of bursts of which the first segment was cumulatively acknowledged.
     pub bursts: u32,
+    /// Where the last of these begins.
+    pub burst_start: u64,
     /// Number of newly SACKed segments.
     pub sacked: u32,
     /// Number of cumulatively acknowledged segments that had been SACKed earlier.

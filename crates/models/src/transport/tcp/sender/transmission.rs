@@ -63,7 +63,7 @@ impl Sender {
         }
         let chunk = self.next_new(now).or_else(|| self.next_of_writer(now));
         if chunk.is_none() {
-            self.writer.fill(self.una, self.nxt, self.end);
+            self.writer.fill(self.nxt, self.end);
             self.validate(now);
         }
         chunk
@@ -72,7 +72,7 @@ impl Sender {
     /// The next chunk of new data if the writing program slept and now finds room in the send buffer.
     #[inline]
     fn next_of_writer(&mut self, now: Time) -> Option<Chunk> {
-        if !self.writer.wakes(self.una, self.nxt) {
+        if !self.writer.wakes(self.nxt) {
             return None;
         }
         self.check_application_limited();
@@ -163,7 +163,7 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn next_new(&mut self, now: Time) -> Option<Chunk> {
-        self.writer.fill_up(self.una, self.nxt, self.end);
+        self.writer.fill_up(self.nxt, self.end);
         let written = self.writer.written(self.end);
         let available = written.saturating_sub(self.nxt);
         let fin_wanted = self.closed && written == self.end && self.nxt <= self.end;
@@ -223,10 +223,17 @@ impl Sender {
     /// Plans the next burst. Returns whether it leaves now.
     #[inline]
     fn plan_burst(&mut self, now: Time, available: u64, buffered: u64, usable: u64) -> bool {
+        let packet = self.writer.packet_end(self.nxt).saturating_sub(self.nxt);
+        let last = packet >= available;
+        // The rest of a segment whose end is still to be written does not leave.
+        let unwritten = last && self.nxt + available < self.end;
+        let available = if unwritten { available - available % u64::from(self.segment_size) } else { available };
         let room = Room {
             start: self.nxt,
             available,
-            packet: self.writer.packet_end(self.nxt).saturating_sub(self.nxt).min(available),
+            packet: packet.min(available),
+            grows: last && !self.closed,
+            writes: last && self.writer.writes(self.end),
             buffered,
             usable,
             window: self.window.into(),
