@@ -113,12 +113,14 @@ mod tests {
         let mut borders = Borders::default();
         assert!(ends(&borders, 1).is_empty());
         borders.grown(1, 101);
+        assert_eq!(borders.last(41), 41, "the part of a packet that has not left");
         assert_eq!(ends(&borders, 1), [101]);
         // A part has left, and the rest is filled up again.
         borders.grown(41, 141);
         assert_eq!(ends(&borders, 41), [141]);
         borders.added(141, 341, 100);
         borders.added(341, 601, 200);
+        assert_eq!(borders.last(41), 541);
         assert_eq!(ends(&borders, 41), [141, 241, 341, 541, 601]);
         // What was taken from a packet does not move its end.
         assert_eq!(ends(&borders, 150), [241, 341, 541, 601]);

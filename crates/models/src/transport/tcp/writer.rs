@@ -3,21 +3,22 @@
 //!
 //! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB while the other end's
 //!   window has not exceeded 64 KB, since a packet is at most half of the window); each outstanding burst
-//!   ([`super::bursts`]) is a packet, SACKed or not. So two segments that leave together take 480 bytes each besides
-//!   their payload.
+//!   ([`super::bursts`]) is a packet, SACKed or not, until all of it is acknowledged. So two segments that leave together take 480
+//!   bytes each besides their payload.
 //! - The program writes until the buffer is full, and then sleeps until a third of the buffer is free.
-//! - The buffer is checked only before a new packet is begun, not while a packet of which a part has left is filled up
-//!   again. So an open congestion window is filled whatever the buffer holds: what is written leaves at once, and the
-//!   program stops at the first packet that cannot leave. Once half of the largest window that the other end has offered
-//!   has been written since the last push, the data is pushed: everything that may leave does so, which empties the packet.
-//! - A push marks the end of the packet with PSH: where half of that window has been written, and where the program sleeps. The end of a
-//!   call (256 KiB, as in our emulated traffic, or what the application hands over at a time) is a push, too, but the next call takes the mark back when it fills up the packet.
+//! - The buffer is checked only before a new packet is begun, not while the last one is filled up: when a part of it has
+//!   left, or when full packets were smaller when it was begun. So an open congestion window is filled whatever the buffer holds: what is
+//!   written leaves at once, and the program stops at the first packet that cannot leave.
+//! - Once half of the largest window that the other end has offered has been written since the last push, the data is pushed:
+//!   everything that may leave does so, which empties the packet. So is what a call has written when it ends (256 KiB, as in
+//!   our emulated traffic, or what the application hands over at a time), but for the rest of a segment that the next call fills up.
+//! - Packets have PSH where half of that window has been written, and where the program sleeps. The next call takes the mark back when it fills up the packet.
 //!
 //! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
 //! lets it grow to twice the congestion window. Segments that Linux splits from their burst to retransmit them take no more
 //! memory here.
 //!
-//! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md).
+//! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md, docs/decisions/0157-what-a-program-writes-next.md).
 
 use super::borders::Borders;
 use super::bursts;
@@ -313,9 +314,7 @@ mod tests {
     fn memory_is_that_of_the_kernel() {
         let has = |writer: &Writer, nxt, row: [f64; 3]| {
             let written = writer.written(u64::MAX);
-            for (bytes, expected) in
-                [writer.held(nxt), written - 1, written - nxt].into_iter().zip(row)
-            {
+            for (bytes, expected) in [writer.held(nxt), written - 1, written - nxt].into_iter().zip(row) {
                 assert!((bytes as f64 / 1e6 - expected).abs() < 0.01, "{bytes} of {expected}");
             }
         };

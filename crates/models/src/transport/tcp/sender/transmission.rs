@@ -227,7 +227,8 @@ impl Sender {
         let last = packet >= available;
         // The rest of a segment whose end is still to be written does not leave.
         let unwritten = last && self.nxt + available < self.end;
-        let available = if unwritten { available - available % u64::from(self.segment_size) } else { available };
+        let available =
+            if unwritten { available - available % u64::from(self.segment_size) } else { available };
         let room = Room {
             start: self.nxt,
             available,
