@@ -263,11 +263,10 @@ impl Writer {
     }
 
     /// Records that all below `una` has been acknowledged, and with it the first segment of so many `bursts`. If the last of these, which began at
-    /// `within`, has not been acknowledged whole, it is still in memory.
+    /// `within`, has not been acknowledged whole, it is still in memory. So is what follows in a burst behind segments that were resent apart.
     #[inline]
     pub fn acknowledged(&mut self, una: u64, bursts: u32, within: Option<u64>) {
-        let ended = u64::from(bursts) + u64::from(self.within) - u64::from(within.is_some());
-        self.bursts -= ended;
+        self.bursts = self.bursts + u64::from(within.is_some()) - u64::from(self.within) - u64::from(bursts);
         self.within = within.is_some();
         match within {
             None => self.from = una,
@@ -370,6 +369,9 @@ mod tests {
         assert_eq!(held(1 + 2 * SEGMENT, 1, Some(1)), 7 * SEGMENT + 2 * OVERHEAD);
         assert_eq!(held(1 + 3 * SEGMENT, 0, Some(1)), 7 * SEGMENT + 2 * OVERHEAD);
         assert_eq!(held(1 + 5 * SEGMENT, 1, Some(1 + 4 * SEGMENT)), 3 * SEGMENT + OVERHEAD);
+        // Of the second burst, the first and the second segment were resent apart: the third is a packet of its own.
+        assert_eq!(held(1 + 5 * SEGMENT, 0, None), 2 * SEGMENT);
+        assert_eq!(held(1 + 6 * SEGMENT, 0, Some(0)), 2 * SEGMENT + OVERHEAD);
         assert_eq!(held(1 + 7 * SEGMENT, 0, None), 0);
     }
 
