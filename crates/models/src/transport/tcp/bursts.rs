@@ -194,10 +194,12 @@ impl Bursts {
         let packet = room.packet.max(bytes).min(room.available);
         let less = limit < u64::from(most) * size && (limit < packet || room.grows);
         if less && !room.writes && packet > size && self.waits(now, limit, room, state) {
-            return match limit {
-                _ if limit > packet => Plan::WaitsForData,
-                _ if free < room.usable => Plan::WaitsForCongestionWindow,
-                _ => Plan::WaitsForReceiveWindow,
+            return if limit > packet {
+                Plan::WaitsForData
+            } else if free < room.usable {
+                Plan::WaitsForCongestionWindow
+            } else {
+                Plan::WaitsForReceiveWindow
             };
         }
         let mut bytes = bytes.min(packet);

@@ -45,7 +45,7 @@ pub struct Writer {
     /// End of the data in the buffer at the last push, and whether that push is still emptying the packet.
     pushed: u64,
     pushes: bool,
-    /// Where the program began to write what the application last handed over.
+    /// Where a call began of which no later one has ended early; each of the calls since then has written all its bytes.
     begun: u64,
     /// The same as `pushed` where ends of calls count as pushes, for the marks alone, and the ends of the unsent packets that have PSH.
     marked: u64,
@@ -182,7 +182,8 @@ impl Writer {
         }
         self.pushes = false;
         if self.written <= nxt && self.held(nxt) >= self.memory {
-            self.sleep();
+            self.sleeps = true;
+            self.ends_call();
             return;
         }
         // The end of a call pushes whole segments.
@@ -224,14 +225,13 @@ impl Writer {
         self.write(begin, begin.saturating_add(packets * self.packet).min(end), self.packet);
         self.borders.added(begin, self.written, self.packet);
         self.mark(self.written);
-        self.sleep();
         self.sleeps = self.written < end;
+        self.ends_call();
         self.pushes = false;
     }
 
-    /// The call ends early. What is in the buffer has been pushed, and when the program has been woken it makes another call.
-    fn sleep(&mut self) {
-        self.sleeps = true;
+    /// Ends the call early: what is in the buffer has been pushed, and another call begins behind it.
+    fn ends_call(&mut self) {
         (self.pushed, self.marked, self.begun) = (self.written, self.written, self.written);
     }
 
