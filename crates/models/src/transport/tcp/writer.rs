@@ -2,9 +2,8 @@
 //! application has handed over is in the buffer.
 //!
 //! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB while the other end's
-//!   window has not exceeded 64 KB, since a packet is at most half of the window); each outstanding burst
-//!   ([`super::bursts`]) is a packet, SACKed or not, until all of it is acknowledged. So two segments that leave together take 480
-//!   bytes each besides their payload.
+//!   window has not exceeded 64 KB, since a packet is at most half of the window); outstanding data is in those of
+//!   [`super::scoreboard::Packets`], mostly bursts. So two segments that leave together take 480 bytes each besides their payload.
 //! - The program writes until the buffer is full, and then sleeps until a third of the buffer is free.
 //! - The buffer is checked only before a new packet is begun, not while the last one is filled up: when a part of it has
 //!   left, or when full packets were smaller when it was begun. So an open congestion window is filled whatever the buffer holds: what is
@@ -15,13 +14,13 @@
 //! - Packets have PSH where half of that window has been written, and where the program sleeps. The next call takes the mark back when it fills up the packet.
 //!
 //! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
-//! lets it grow to twice the congestion window. Segments that Linux splits from their burst to retransmit them take no more
-//! memory here.
+//! lets it grow to twice the congestion window.
 //!
 //! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md, docs/decisions/0157-what-a-program-writes-next.md).
 
 use super::borders::Borders;
 use super::bursts;
+use super::scoreboard::Packets;
 use std::collections::VecDeque;
 
 /// Memory of a prepared packet besides its payload.
@@ -52,11 +51,6 @@ pub struct Writer {
     marks: VecDeque<u64>,
     /// Where the packets of the unsent data end.
     borders: Borders,
-    /// Number of bursts of which something is outstanding, and where the first of these begins.
-    bursts: u64,
-    from: u64,
-    /// Whether a part of that burst has been acknowledged.
-    within: bool,
     /// Whether the program waits for room in the buffer.
     sleeps: bool,
 }
@@ -78,9 +72,6 @@ impl Writer {
             marked: 1,
             marks: VecDeque::new(),
             borders: Borders::default(),
-            bursts: 0,
-            from: 1,
-            within: false,
             sleeps: false,
         }
     }
@@ -169,19 +160,19 @@ impl Writer {
 
     /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at `end`.
     #[inline(always)]
-    pub fn fill_up(&mut self, nxt: u64, end: u64) {
+    pub fn fill_up(&mut self, sent: Packets, nxt: u64, end: u64) {
         if !self.sleeps && self.written < nxt.saturating_add(self.packet) && self.written < end {
-            self.append(nxt, end);
+            self.append(sent, nxt, end);
         }
     }
 
     #[inline(never)]
-    fn append(&mut self, nxt: u64, end: u64) {
+    fn append(&mut self, sent: Packets, nxt: u64, end: u64) {
         if self.pushes && self.written >= nxt.saturating_add(self.segment) {
             return;
         }
         self.pushes = false;
-        if self.written <= nxt && self.held(nxt) >= self.memory {
+        if self.written <= nxt && self.held(sent, nxt) >= self.memory {
             self.sleeps = true;
             self.ends_call();
             return;
@@ -206,7 +197,7 @@ impl Writer {
 
     /// Writes what the buffer holds, when nothing more can leave.
     #[inline]
-    pub fn fill(&mut self, nxt: u64, end: u64) {
+    pub fn fill(&mut self, sent: Packets, nxt: u64, end: u64) {
         if self.sleeps || self.written >= end {
             return;
         }
@@ -219,7 +210,7 @@ impl Writer {
                 self.borders.grown(nxt, filled);
             }
         }
-        let room = self.memory.saturating_sub(self.held(nxt));
+        let room = self.memory.saturating_sub(self.held(sent, nxt));
         let packets = room.div_ceil(self.packet + OVERHEAD);
         let begin = self.written;
         self.write(begin, begin.saturating_add(packets * self.packet).min(end), self.packet);
@@ -237,9 +228,9 @@ impl Writer {
 
     /// Wakes the program if it sleeps and a third of the buffer is free. Returns whether it has been woken.
     #[inline]
-    pub fn wakes(&mut self, nxt: u64) -> bool {
+    pub fn wakes(&mut self, sent: Packets, nxt: u64) -> bool {
         let wakes = self.sleeps && {
-            let held = self.held(nxt);
+            let held = self.held(sent, nxt);
             held + held / 2 <= self.memory
         };
         self.sleeps &= !wakes;
@@ -256,30 +247,11 @@ impl Writer {
         }
     }
 
-    /// Records that a segment leaves. `begins`: it is the first of a burst.
-    #[inline(always)]
-    pub fn leaves(&mut self, begins: bool) {
-        self.bursts += u64::from(begins);
-    }
-
-    /// Records that all below `una` has been acknowledged, and with it the first segment of so many `bursts`. If the last of these, which began at
-    /// `within`, has not been acknowledged whole, it is still in memory. So is what follows in a burst behind segments that were resent apart.
+    /// Returns the memory in use. `sent` is what is outstanding, and `nxt` the first position that has not been sent.
     #[inline]
-    pub fn acknowledged(&mut self, una: u64, bursts: u32, within: Option<u64>) {
-        self.bursts = self.bursts + u64::from(within.is_some()) - u64::from(self.within) - u64::from(bursts);
-        self.within = within.is_some();
-        match within {
-            None => self.from = una,
-            Some(start) if bursts > 0 => self.from = start,
-            Some(_) => {}
-        }
-    }
-
-    /// Returns the memory in use. `nxt` is the first position that has not been sent.
-    #[inline]
-    fn held(&self, nxt: u64) -> u64 {
+    fn held(&self, sent: Packets, nxt: u64) -> u64 {
         let unsent = self.written.saturating_sub(nxt).div_ceil(self.packet);
-        self.written.saturating_sub(self.from) + OVERHEAD * (self.bursts + unsent)
+        self.written.saturating_sub(sent.from) + OVERHEAD * (u64::from(sent.count) + unsent)
     }
 }
 
@@ -290,89 +262,72 @@ mod tests {
     const SEGMENT: u64 = 1460;
     const MEMORY: u64 = 4 << 20;
 
+    /// So many packets outstanding, from position 1.
+    fn sent(count: u64) -> Packets {
+        Packets { count: count as u32, from: 1 }
+    }
+
     fn writer(window: u32) -> Writer {
         let mut writer = Writer::new(Some(MEMORY), SEGMENT as u32);
         writer.offered(window);
         writer
     }
 
-    /// Lets `pairs` of segments leave, filling up as they do. A single segment leaves where a call ends in the next one.
-    fn send(writer: &mut Writer, nxt: &mut u64, pairs: u64) {
+    /// Lets `pairs` of segments leave besides those that are `out`, filling up as they do. A single segment leaves where a call ends in the next one.
+    fn send(writer: &mut Writer, out: &mut Packets, nxt: &mut u64, pairs: u64) {
         for _ in 0..pairs {
-            writer.fill_up(*nxt, u64::MAX);
+            writer.fill_up(*out, *nxt, u64::MAX);
             let segments = (writer.written(u64::MAX) - *nxt) / SEGMENT;
             assert!(segments >= 1);
             *nxt += segments.min(2) * SEGMENT;
-            writer.leaves(true);
+            out.count += 1;
         }
-        writer.fill_up(*nxt, u64::MAX);
+        writer.fill_up(*out, *nxt, u64::MAX);
     }
 
     /// The first and the fourth row of the table in docs/decisions/0128-send-buffer.md, to its last digit.
     #[test]
     fn memory_is_that_of_the_kernel() {
-        let has = |writer: &Writer, nxt, row: [f64; 3]| {
+        let has = |writer: &Writer, out, nxt, row: [f64; 3]| {
             let written = writer.written(u64::MAX);
-            for (bytes, expected) in [writer.held(nxt), written - 1, written - nxt].into_iter().zip(row) {
+            for (bytes, expected) in [writer.held(out, nxt), written - 1, written - nxt].into_iter().zip(row)
+            {
                 assert!((bytes as f64 / 1e6 - expected).abs() < 0.01, "{bytes} of {expected}");
             }
         };
         let mut first = writer(65_535);
         let mut nxt = 1;
-        send(&mut first, &mut nxt, 5);
-        first.fill(nxt, u64::MAX);
-        has(&first, nxt, [4.22, 4.09, 4.08]);
+        let mut out = sent(0);
+        send(&mut first, &mut out, &mut nxt, 5);
+        first.fill(out, nxt, u64::MAX);
+        has(&first, out, nxt, [4.22, 4.09, 4.08]);
         let mut woken = writer(16 << 20);
-        nxt = 1;
+        (nxt, out) = (1, sent(0));
         while nxt < 1430 * SEGMENT {
-            send(&mut woken, &mut nxt, 1);
+            send(&mut woken, &mut out, &mut nxt, 1);
         }
         woken.written = nxt + 1_310_000;
-        has(&woken, nxt, [4.11, 3.40, 1.31]);
+        has(&woken, out, nxt, [4.11, 3.40, 1.31]);
     }
 
     #[test]
     fn a_program_that_has_filled_the_buffer_sleeps_until_a_third_is_free() {
         let mut writer = writer(16 << 20);
         let mut nxt = 1;
-        send(&mut writer, &mut nxt, 1000);
-        writer.fill(nxt, u64::MAX);
+        let mut out = sent(0);
+        send(&mut writer, &mut out, &mut nxt, 1000);
+        writer.fill(out, nxt, u64::MAX);
         let full = writer.written(u64::MAX);
-        assert!((MEMORY..MEMORY + 66_000).contains(&writer.held(nxt)));
-        let mut una = 1;
-        let mut held = writer.held(nxt);
-        while !writer.wakes(nxt) {
-            held = writer.held(nxt);
+        let mut held = writer.held(out, nxt);
+        assert!((MEMORY..MEMORY + 66_000).contains(&held));
+        while !writer.wakes(out, nxt) {
+            held = writer.held(out, nxt);
             assert!(held > MEMORY / 3 * 2);
-            writer.fill_up(nxt, u64::MAX);
+            writer.fill_up(out, nxt, u64::MAX);
             assert_eq!(writer.written(u64::MAX), full);
-            una += 2 * SEGMENT;
-            writer.acknowledged(una, 1, None);
+            out = Packets { count: out.count - 1, from: out.from + 2 * SEGMENT };
         }
-        assert!(writer.held(nxt) <= MEMORY / 3 * 2 && held > MEMORY / 3 * 2);
-    }
-
-    /// By captures of Linux 6.12: a program that waits for room was woken one acknowledgment later where that ended a burst of four.
-    #[test]
-    fn a_burst_is_in_memory_until_all_of_it_is_acknowledged() {
-        let mut writer = writer(16 << 20);
-        writer.written = 1 + 7 * SEGMENT;
-        writer.leaves(true);
-        writer.leaves(true);
-        let nxt = writer.written;
-        let mut held = |una, bursts, within| {
-            writer.acknowledged(una, bursts, within);
-            writer.held(nxt)
-        };
-        assert_eq!(held(1, 0, None), 7 * SEGMENT + 2 * OVERHEAD);
-        // Bursts of four and three.
-        assert_eq!(held(1 + 2 * SEGMENT, 1, Some(1)), 7 * SEGMENT + 2 * OVERHEAD);
-        assert_eq!(held(1 + 3 * SEGMENT, 0, Some(1)), 7 * SEGMENT + 2 * OVERHEAD);
-        assert_eq!(held(1 + 5 * SEGMENT, 1, Some(1 + 4 * SEGMENT)), 3 * SEGMENT + OVERHEAD);
-        // Of the second burst, the first and the second segment were resent apart: the third is a packet of its own.
-        assert_eq!(held(1 + 5 * SEGMENT, 0, None), 2 * SEGMENT);
-        assert_eq!(held(1 + 6 * SEGMENT, 0, Some(0)), 2 * SEGMENT + OVERHEAD);
-        assert_eq!(held(1 + 7 * SEGMENT, 0, None), 0);
+        assert!(writer.held(out, nxt) <= MEMORY / 3 * 2 && held > MEMORY / 3 * 2);
     }
 
     #[test]
@@ -380,12 +335,12 @@ mod tests {
         // Until half of the largest window has been written.
         for (window, most) in [(16 << 20, 8 << 20), (8 << 20, 4 << 20)] {
             let mut writer = writer(window);
-            let mut nxt = 1;
+            let (mut nxt, mut out) = (1, sent(0));
             while nxt + 2 * SEGMENT <= writer.written(u64::MAX) || !writer.sleeps {
-                send(&mut writer, &mut nxt, 1);
+                send(&mut writer, &mut out, &mut nxt, 1);
             }
             assert!((most..most + 200_000).contains(&nxt), "{nxt}");
-            assert!(writer.held(nxt) > most / 3 * 4 - 100_000);
+            assert!(writer.held(out, nxt) > most / 3 * 4 - 100_000);
         }
     }
 
@@ -398,7 +353,7 @@ mod tests {
         let nxt = 1 + 10 * SEGMENT;
         writer.write(1, nxt, 10 * SEGMENT);
         writer.marked = nxt;
-        writer.fill(nxt, 1 + 400 * SEGMENT);
+        writer.fill(sent(1), nxt, 1 + 400 * SEGMENT);
         let ends: Vec<u64> = (1..=340).filter(|segment| writer.marks(1 + segment * SEGMENT)).collect();
         assert_eq!(ends, [54, 98, 142, 208, 252, 296, 340]);
     }
@@ -411,7 +366,7 @@ mod tests {
         writer.write(1, end, 22 * SEGMENT);
         writer.marks.clear();
         writer.begins(end);
-        writer.fill(end, end + 100 * SEGMENT);
+        writer.fill(sent(0), end, end + 100 * SEGMENT);
         let ends: Vec<u64> = (1..=88).filter(|segment| writer.marks(end + segment * SEGMENT)).collect();
         assert_eq!(ends, [44, 88]);
     }
@@ -419,7 +374,7 @@ mod tests {
     #[test]
     fn what_is_not_limited_is_written_at_once() {
         let mut writer = Writer::new(None, 1460);
-        writer.fill_up(1, 50_000);
-        assert_eq!((writer.written(50_000), writer.wakes(1)), (50_000, false));
+        writer.fill_up(sent(0), 1, 50_000);
+        assert_eq!((writer.written(50_000), writer.wakes(sent(0), 1)), (50_000, false));
     }
 }

@@ -26,6 +26,7 @@
 //! reports and with the logarithm of the number of holes. A time-out visits what it marks lost and what was marked before.
 
 mod losses;
+mod packets;
 mod sent;
 mod tally;
 #[cfg(test)]
@@ -40,6 +41,7 @@ use std::collections::VecDeque;
 use tally::widen;
 
 pub use losses::Border;
+pub use packets::Packets;
 pub use tally::{Newest, Tally, Timed};
 
 /// Number of SACKed segments above a segment that make it lost, and of duplicate acknowledgments that start
@@ -66,6 +68,7 @@ pub struct Scoreboard {
     sent: VecDeque<Sent>,
     /// Number of the first segment in the queue.
     first: u64,
+    packets: Packets,
     sacked: Ranges,
     /// One more than the numbers of the highest SACKed segments, highest first; 0 for none.
     highest: [u64; DUP_THRESH as usize],
@@ -104,6 +107,7 @@ impl Scoreboard {
         state: &mut State,
     ) {
         let marks = if begins { BEGINS } else { 0 } | if pushed { PUSHED } else { 0 };
+        self.packets.left(start, self.sent.is_empty(), begins);
         self.sent.push_back(Sent { start, at: now, length, marks });
         state.packets_out += 1;
     }
@@ -120,10 +124,10 @@ impl Scoreboard {
         self.sent.is_empty()
     }
 
-    /// Whether of a burst a part is outstanding and another part is not.
+    /// The packets that the outstanding segments are kept in.
     #[inline]
-    pub fn is_within_burst(&self) -> bool {
-        self.sent.front().is_some_and(|first| !first.is(BEGINS | APART))
+    pub fn packets(&self) -> Packets {
+        self.packets
     }
 
     /// Handles the cumulative acknowledgment of everything below `una`.
@@ -142,10 +146,7 @@ impl Scoreboard {
             self.first += 1;
             state.packets_out -= 1;
             tally.acked += 1;
-            if segment.is(BEGINS) {
-                tally.bursts += 1;
-                tally.burst_start = segment.start;
-            }
+            self.packets.acknowledged(&segment, self.sent.front());
             if !segment.is(SACKED) {
                 tally.delivered(self.first - 1, &segment, true);
                 let before = *tally.forward.get_or_insert(self.forward);
@@ -184,7 +185,7 @@ impl Scoreboard {
 
     /// Handles a SACK of `[start, end)`, which must lie within what is outstanding.
     pub fn sack(&mut self, start: u64, end: u64, state: &mut State, tally: &mut Tally) {
-        let Scoreboard { sent, first, sacked, highest, forward, marked, .. } = self;
+        let Scoreboard { sent, first, sacked, highest, forward, marked, packets, .. } = self;
         let before = *tally.forward.get_or_insert(*forward);
         sacked.insert(start, end, |from, to, (left, right)| {
             let mut index = locate(sent, from);
@@ -208,6 +209,7 @@ impl Scoreboard {
                     }
                     raise(highest, *first + index as u64 + 1);
                     *marked = (*marked).max(*first + index as u64 + 1);
+                    packets.sacked(sent, index);
                 }
                 index += 1;
             }
@@ -255,19 +257,14 @@ impl Scoreboard {
             };
             length += u64::from(next.length);
         }
-        self.separate(index + 1);
+        self.packets.separate(&mut self.sent, index + 1);
         length
-    }
-
-    fn separate(&mut self, index: usize) {
-        if let Some(segment) = self.sent.get_mut(index) {
-            segment.marks |= APART;
-        }
     }
 
     /// Separates the last outstanding segment from its burst.
     pub fn separate_last(&mut self) {
-        self.separate(self.sent.len().saturating_sub(1));
+        let last = self.sent.len().saturating_sub(1);
+        self.packets.separate(&mut self.sent, last);
     }
 
     /// Records the retransmission of a segment.

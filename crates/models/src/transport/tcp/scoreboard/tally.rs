@@ -9,10 +9,6 @@ use bentpipe_core::{Span, Time};
 pub struct Tally {
     /// Number of cumulatively acknowledged segments.
     pub acked: u32,
-    /// Number of bursts of which the first segment was cumulatively acknowledged.
-    pub bursts: u32,
-    /// Where the last of these begins.
-    pub burst_start: u64,
     /// Number of newly SACKed segments.
     pub sacked: u32,
     /// Number of cumulatively acknowledged segments that had been SACKed earlier.

@@ -75,10 +75,6 @@ impl Sender {
             self.scoreboard.acknowledge(self.una, &mut self.state, &mut tally);
             delivered += self.recovery.advanced(&mut self.state, &tally);
         }
-        if advanced {
-            let within = self.scoreboard.is_within_burst();
-            self.writer.acknowledged(self.una, tally.bursts, within.then_some(tally.burst_start));
-        }
         let newest_rtt = self.learn_rtt(now, ack, advanced, &tally, before.in_flight);
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };

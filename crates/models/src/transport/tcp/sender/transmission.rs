@@ -63,7 +63,7 @@ impl Sender {
         }
         let chunk = self.next_new(now).or_else(|| self.next_of_writer(now));
         if chunk.is_none() {
-            self.writer.fill(self.nxt, self.end);
+            self.writer.fill(self.scoreboard.packets(), self.nxt, self.end);
             self.validate(now);
         }
         chunk
@@ -72,7 +72,7 @@ impl Sender {
     /// The next chunk of new data if the writing program slept and now finds room in the send buffer.
     #[inline]
     fn next_of_writer(&mut self, now: Time) -> Option<Chunk> {
-        if !self.writer.wakes(self.nxt) {
+        if !self.writer.wakes(self.scoreboard.packets(), self.nxt) {
             return None;
         }
         self.check_application_limited();
@@ -163,7 +163,7 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn next_new(&mut self, now: Time) -> Option<Chunk> {
-        self.writer.fill_up(self.nxt, self.end);
+        self.writer.fill_up(self.scoreboard.packets(), self.nxt, self.end);
         let written = self.writer.written(self.end);
         let available = written.saturating_sub(self.nxt);
         let fin_wanted = self.closed && written == self.end && self.nxt <= self.end;
@@ -287,7 +287,6 @@ impl Sender {
         let ends = payload > 0 && ((marked && !goes_on) || start + payload == self.end);
         let pushed = ends || self.ends_burst(start, payload, true);
         self.scoreboard.push(now, start, length, (begins, ends), &mut self.state);
-        self.writer.leaves(begins);
         self.recovery.sent(&self.state);
         self.nxt += u64::from(length);
         self.state.snd_nxt = self.state.snd_nxt.wrapping_add(length);
