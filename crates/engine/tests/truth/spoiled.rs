@@ -4,6 +4,7 @@
 use crate::run::{results, scenario, Results};
 use bentpipe_models::Held;
 
+/// Each flow has a link of its own: what becomes of acknowledgments changes when TCP sends.
 fn run(error: &str) -> Results {
     results(&scenario(&format!(
         r#"
@@ -16,6 +17,13 @@ to = "b"
 rate = "2 Mbit/s"
 delay = "50 ms"
 error = {error}
+[[link]]
+name = "m"
+from = "c"
+to = "d"
+rate = "2 Mbit/s"
+delay = "50 ms"
+error = {error}
 [[flow]]
 name = "tcp"
 from = "a"
@@ -24,8 +32,8 @@ app = "bulk"
 transport = {{ kind = "tcp", initial_sequence = 0 }}
 [[flow]]
 name = "udp"
-from = "b"
-to = "a"
+from = "d"
+to = "c"
 app = {{ kind = "cbr", rate = "200 kbit/s", datagram = "500 B" }}
 transport = "udp"
 "#
