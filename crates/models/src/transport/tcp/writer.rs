@@ -264,7 +264,9 @@ mod tests {
 
     /// So many packets outstanding, from position 1.
     fn sent(count: u64) -> Packets {
-        Packets { count: count as u32, from: 1 }
+        let mut packets = Packets::default();
+        (packets.count, packets.from) = (count as u32, 1);
+        packets
     }
 
     fn writer(window: u32) -> Writer {
@@ -325,7 +327,7 @@ mod tests {
             assert!(held > MEMORY / 3 * 2);
             writer.fill_up(out, nxt, u64::MAX);
             assert_eq!(writer.written(u64::MAX), full);
-            out = Packets { count: out.count - 1, from: out.from + 2 * SEGMENT };
+            (out.count, out.from) = (out.count - 1, out.from + 2 * SEGMENT);
         }
         assert!(writer.held(out, nxt) <= MEMORY / 3 * 2 && held > MEMORY / 3 * 2);
     }

@@ -199,9 +199,6 @@ impl Scoreboard {
                 self.marked = self.marked.max(number + 1);
             }
         }
-        if reneged {
-            self.packets.recount(&self.sent);
-        }
         state.lost = state.lost.wrapping_add(newly);
         state.lost_out = lost_out;
         state.retrans_out = retrans_out;

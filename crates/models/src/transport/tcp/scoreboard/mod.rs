@@ -36,7 +36,7 @@ use super::congestion::State;
 use super::order::{Transmissions, Waiting};
 use super::ranges::Ranges;
 use bentpipe_core::Time;
-use sent::{Sent, APART, BEGINS, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, PUSHED, RESENT, SACKED};
+use sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, PUSHED, RESENT, SACKED};
 use std::collections::VecDeque;
 use tally::widen;
 
@@ -146,7 +146,7 @@ impl Scoreboard {
             self.first += 1;
             state.packets_out -= 1;
             tally.acked += 1;
-            self.packets.acknowledged(&segment, self.sent.front());
+            self.packets.acknowledged(segment.end(), self.sent.front());
             if !segment.is(SACKED) {
                 tally.delivered(self.first - 1, &segment, true);
                 let before = *tally.forward.get_or_insert(self.forward);
@@ -251,8 +251,7 @@ impl Scoreboard {
         let mut length = u64::from(self.sent[index].length);
         for _ in 1..most {
             index += 1;
-            let Some(next) = self.sent.get(index).filter(|next| next.waits() && !next.is(BEGINS | APART))
-            else {
+            let Some(next) = self.sent.get(index).filter(|next| next.waits() && !next.is(BEGINS)) else {
                 return length;
             };
             length += u64::from(next.length);

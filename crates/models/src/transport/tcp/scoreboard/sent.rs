@@ -13,14 +13,12 @@ pub(super) const EVER_RESENT: u8 = 8;
 /// RACK has found the last transmission lost by its time, and does not examine it again (Linux takes it out of
 /// `tsorted_sent_queue`).
 pub(super) const EXAMINED: u8 = 16;
-/// The segment is the first of a burst whose memory is counted.
+/// The segment is the first of a packet in the send buffer ([`super::Packets`]): of a burst, or of a part of one.
 pub(super) const BEGINS: u8 = 32;
 /// The segment ends what the application has handed over: it and all its retransmissions have PSH.
 pub(super) const PUSHED: u8 = 64;
-/// The segment has been separated from the one before it, with which it was sent as a burst.
-pub(super) const APART: u8 = 128;
 /// Marks that say nothing of losses.
-pub(super) const OF_BURSTS: u8 = BEGINS | PUSHED | APART;
+pub(super) const OF_BURSTS: u8 = BEGINS | PUSHED;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
