@@ -16,7 +16,8 @@
 //! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
 //! lets it grow to twice the congestion window.
 //!
-//! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md, docs/decisions/0157-what-a-program-writes-next.md).
+//! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md, docs/decisions/0157-what-a-program-writes-next.md,
+//! docs/decisions/0158-memory-of-divided-bursts.md).
 
 use super::borders::Borders;
 use super::bursts;
