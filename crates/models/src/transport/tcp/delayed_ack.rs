@@ -87,26 +87,27 @@ impl DelayedAck {
         let clock = self.timer.clock();
         let since = clock.between(self.last, now);
         if self.delay == Span::ZERO {
-            self.hurry(room);
+            self.hurry(room, u32::MAX);
             self.delay = self.least;
         } else if since <= self.least / 2 {
             self.delay = clock.whole(self.delay / 2) + self.least / 2;
         } else if since < self.delay {
             self.delay = (clock.whole(self.delay / 2) + since).min(path.rto());
         } else if since > path.rto() {
-            self.hurry(room);
+            self.hurry(room, u32::MAX);
         }
     }
 
-    /// Makes the next acknowledgments quick.
-    pub fn hurry(&mut self, room: u64) {
-        self.quick = self.quick.max(self.quick_start.min((room / 2).max(2) as u32)).min(self.quick_start);
+    /// Makes the next acknowledgments quick, at most so many.
+    fn hurry(&mut self, room: u64, most: u32) {
+        let most = most.min(self.quick_start);
+        self.quick = self.quick.max(most.min((room / 2).max(2) as u32)).min(self.quick_start);
     }
 
-    /// Makes the next acknowledgments quick because the sender has resent what had arrived, or the path is congested. The connection is
-    /// not interactive then, until data is answered again.
-    pub fn repair(&mut self, room: u64) {
-        self.hurry(room);
+    /// Makes the next acknowledgments quick, at most so many, because the sender has resent what had arrived, or the path is congested. The
+    /// connection is not interactive then, until data is answered again.
+    pub fn repair(&mut self, room: u64, most: u32) {
+        self.hurry(room, most);
         self.interactive = false;
         if self.adapts() {
             self.delay = self.least;

@@ -3,8 +3,9 @@
 //!
 //! - The latest segment delivered, by transmission time, sets the border (section 6.2, steps 1 and 2). The round-trip time is
 //!   that of the segment that is examined last: in Linux the highest one acknowledged cumulatively, or else by SACK.
-//!   A retransmission counts only if it was sent at least the minimum round-trip time ago, as in Linux. The echoed timestamp
-//!   is not compared: behind a hole it is that of the last segment in order (RFC 7323, section 4.3).
+//!   A retransmission counts only if it was sent at least the minimum round-trip time ago, and, where it is acknowledged cumulatively,
+//!   not after the timestamp that is echoed. As in Linux, that is not asked of SACKed ones: behind a hole the timestamp is that of the last
+//!   segment in order (RFC 7323, section 4.3).
 //! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is in progress
 //!   or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip time, times the number
 //!   of round trips in which duplicate SACKs showed a retransmission to be spurious, at most the smoothed

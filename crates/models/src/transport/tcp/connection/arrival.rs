@@ -14,14 +14,18 @@ impl Connection {
     /// Handles a segment from a packet whose ECN field is `experienced` congestion (RFC 3168, section 5).
     #[inline]
     pub fn receive_marked(&mut self, now: Time, segment: &Segment, experienced: bool) {
+        let reduced = self.ecn.in_use && segment.flags.contains(SegmentFlags::CWR);
         if self.ecn.in_use {
-            self.ecn.echoes &= !segment.flags.contains(SegmentFlags::CWR);
-            if experienced {
+            self.ecn.echoes &= !reduced;
+            if experienced && !self.ecn.echoes {
                 self.ecn.echoes = true;
-                self.receiver.hurry();
+                self.receiver.hurry_for_congestion();
             }
         }
         self.receive(now, segment);
+        if reduced && segment.payload > 0 {
+            self.receiver.acknowledge_first();
+        }
     }
 
     /// Handles an arriving segment.

@@ -297,7 +297,17 @@ impl Receiver {
 
     /// Makes the next acknowledgments quick, also of an interactive connection.
     pub fn hurry(&mut self) {
-        self.delayed.repair(self.window / self.largest);
+        self.delayed.repair(self.window / self.largest, u32::MAX);
+    }
+
+    /// Makes the next two acknowledgments quick, as the sender's window may become as small as that (Linux since 4.18).
+    pub fn hurry_for_congestion(&mut self) {
+        self.delayed.repair(self.window / self.largest, 2);
+    }
+
+    /// Makes an acknowledgment due before anything else is done, as for a segment whose sender has reduced its window (Linux).
+    pub fn acknowledge_first(&mut self) {
+        self.due = self.due.max(Due::First);
     }
 
     /// Answers a segment of which nothing is new; it may be a spurious retransmission.

@@ -2,6 +2,7 @@
 
 use super::sent::{Sent, EVER_RESENT};
 use crate::transport::tcp::congestion::State;
+use crate::transport::tcp::header;
 use bentpipe_core::{Span, Time};
 
 /// What one acknowledgment told about the segments in the queue.
@@ -30,6 +31,8 @@ pub struct Tally {
     pub original_end: Option<u64>,
     /// Retransmissions that were sent later than this are too young to be what was delivered.
     pub(super) believed: Time,
+    /// When what the acknowledgment answers was sent, by the timestamp that it echoes.
+    pub(super) echo: Option<Time>,
     /// What RACK learns of the newly delivered segments, without such retransmissions.
     pub timed: Option<Timed>,
 }
@@ -58,18 +61,25 @@ pub struct Newest {
 }
 
 impl Tally {
-    /// Creates the tally of an acknowledgment that arrives `now`.
+    /// Creates the tally of an acknowledgment that arrives `now` and echoes a timestamp.
     #[inline]
-    pub fn new(now: Time, state: &State) -> Tally {
+    pub fn new(now: Time, echo: Option<Time>, state: &State) -> Tally {
         let believed =
             Time::ZERO + now.since(Time::ZERO).saturating_sub(Span::from_micros(state.rtt_min_us.into()));
-        Tally { believed, ..Tally::default() }
+        Tally { believed, echo, ..Tally::default() }
+    }
+
+    /// Whether the last transmission of a retransmitted segment may be what was delivered, `cumulatively` or by SACK.
+    #[inline]
+    fn believes(&self, segment: &Sent, cumulatively: bool) -> bool {
+        let answers = |echo| header::floor_to_tick(segment.at) <= echo;
+        segment.at <= self.believed && (!cumulatively || self.echo.is_none_or(answers))
     }
 
     /// Counts a segment that is delivered, `cumulatively` or by SACK.
     #[inline]
     pub(super) fn delivered(&mut self, number: u64, segment: &Sent, cumulatively: bool) {
-        if !segment.is(EVER_RESENT) || segment.at <= self.believed {
+        if !segment.is(EVER_RESENT) || self.believes(segment, cumulatively) {
             let one = Timed { last: (cumulatively, number, segment.at), newest: (segment.at, segment.end()) };
             let before = self.timed.unwrap_or(one);
             self.timed =
@@ -88,4 +98,29 @@ impl Tally {
 #[inline]
 pub(super) fn widen(span: &mut Option<(Time, Time)>, at: Time) {
     *span = Some(span.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 8985, section 6.2, step 2: a retransmission gives no time if the acknowledgment echoes a timestamp from before it, or is too early.
+    #[test]
+    fn a_retransmission_counts_only_if_it_may_be_what_is_acknowledged() {
+        let at = |millis| Time::from_nanos(1_000_000 * millis);
+        let state = State { rtt_min_us: 50_000, ..State::default() };
+        let resent = Sent { start: 0, at: at(400), length: 1460, marks: EVER_RESENT };
+        let first = Sent { marks: 0, ..resent };
+        let counts = |segment: &Sent, now, echo, cumulatively| {
+            let mut tally = Tally::new(at(now), echo, &state);
+            tally.delivered(0, segment, cumulatively);
+            tally.timed.is_some()
+        };
+        assert!(counts(&resent, 451, Some(at(400)), true));
+        assert!(!counts(&resent, 451, Some(at(399)), true), "it answers the transmission before");
+        assert!(counts(&resent, 451, None, true), "no timestamps");
+        assert!(counts(&resent, 451, Some(at(399)), false), "behind a hole the timestamp says nothing");
+        assert!(!counts(&resent, 449, Some(at(400)), true), "less than the minimum round-trip time");
+        assert!(counts(&first, 449, Some(at(399)), true));
+    }
 }

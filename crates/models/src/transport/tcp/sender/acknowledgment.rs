@@ -54,7 +54,7 @@ impl Sender {
         if self.may_freeze {
             self.follow_freeze(now, ack);
         }
-        let mut tally = Tally::new(now, &self.state);
+        let mut tally = Tally::new(now, ack.echo, &self.state);
         for &(start, end) in ack.sack {
             let start = start.max(ack.position.max(self.una));
             if start < end && end <= self.nxt && self.recovery.uses_sack() {
