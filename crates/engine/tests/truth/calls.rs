@@ -77,6 +77,10 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
         let answered = report.value("calls", "f.source", "answer_mean").unwrap();
         assert!((1.4..1.41).contains(&answered), "{transport}: {answered}");
         assert_eq!(report.value("calls", "f.source", "retransmissions"), Some(0.0), "{transport}");
+        // All but what is on the way at the end arrives.
+        let sent = report.value("flow_source", "f", "sent_bytes").unwrap();
+        let delivered = report.value("flow_destination", "f", "delivered_bytes").unwrap();
+        assert!((0.98 * sent..=sent).contains(&delivered), "{transport}: {delivered} of {sent}");
     }
 }
 

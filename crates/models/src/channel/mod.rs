@@ -62,6 +62,11 @@ pub trait Channel {
     /// Expected fraction of `packets` packets of `bytes` bytes on average that is corrupted.
     fn expected_loss(&self, packets: u64, bytes: f64) -> f64;
 
+    /// Expected fraction of radio frames like this that is corrupted. By default their mode makes no difference.
+    fn expected_frame_loss(&self, frame: Frame) -> f64 {
+        self.expected_loss(1, f64::from(frame.bytes))
+    }
+
     /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }

@@ -153,12 +153,11 @@ impl Channel for Config {
     }
 
     fn expected_loss(&self, _packets: u64, bytes: f64) -> f64 {
-        let modulation = self.mode.mode().modulation;
-        let at = |db: f64| {
-            let mean = ratio(self.snr_db.value() + db);
-            self.fading.mean(&|gain| modulation.success(mean * gain, 8.0 * bytes))
-        };
-        1.0 - self.shadowing.as_ref().map_or_else(|| at(0.0), |shadowing| shadowing.mean(&at))
+        self.loss_with(self.mode.mode().modulation, bytes)
+    }
+
+    fn expected_frame_loss(&self, frame: Frame) -> f64 {
+        self.loss_with(frame.mode.modulation, f64::from(frame.bytes))
     }
 
     fn check(&self, problems: &mut Problems) {
@@ -168,6 +167,16 @@ impl Channel for Config {
         if let Some(shadowing) = &self.shadowing {
             problems.within("shadowing", |problems| shadowing.check(problems));
         }
+    }
+}
+
+impl Config {
+    fn loss_with(&self, modulation: Modulation, bytes: f64) -> f64 {
+        let at = |db: f64| {
+            let mean = ratio(self.snr_db.value() + db);
+            self.fading.mean(&|gain| modulation.success(mean * gain, 8.0 * bytes))
+        };
+        1.0 - self.shadowing.as_ref().map_or_else(|| at(0.0), |shadowing| shadowing.mean(&at))
     }
 }
 
@@ -235,6 +244,25 @@ mod tests {
             assert!((loss - expected).abs() < 0.02, "{keys}: {loss} {expected}");
             assert!(expected > 0.01 && expected < 0.99, "{keys}: {expected}");
         }
+    }
+
+    #[test]
+    fn the_expected_loss_of_frames_is_that_of_their_own_mode() {
+        let text = r#"{"snr_db": 25, "fading": {"rayleigh": {}}, "mode": "cck-11"}"#;
+        let config: Config = serde_json::from_str(text).unwrap();
+        let mut stream = Streams::new(9, 0).stream("radio");
+        let mut losses = Vec::new();
+        for mode in [Named::Cck11.mode(), Named::Ofdm54.mode()] {
+            let frame = Frame { bytes: 1000, mode };
+            // Each channel is new, so that fades are independent.
+            let lost = |_: &u32| config.build().unwrap().spoils_frame(Time::ZERO, frame, &mut stream);
+            let (loss, expected) =
+                ((0..20_000).filter(lost).count() as f64 / 2e4, config.expected_frame_loss(frame));
+            // Five standard deviations of a binomial.
+            assert!((loss - expected).abs() < 5.0 * (expected / 2e4).sqrt(), "{mode:?}: {loss} {expected}");
+            losses.push(expected);
+        }
+        assert!(losses[1] > 5.0 * losses[0], "{losses:?}");
     }
 
     #[test]

@@ -52,6 +52,13 @@ impl Config {
         let below = |rate| self.rates.partition_point(|one| *one <= rate).saturating_sub(1);
         rate.map_or(self.rates.len().saturating_sub(1), below)
     }
+
+    /// Probability that a frame at this rate is corrupted.
+    fn loss_at(&self, rate: Option<Rate>) -> f64 {
+        let column = self.column(rate);
+        let states = distribution(&self.transitions);
+        states.iter().zip(&self.loss).map(|(part, row)| part * row[column].value()).sum()
+    }
 }
 
 /// Steps that are taken one by one; a chain that was left alone for longer is drawn from its stationary distribution.
@@ -87,12 +94,11 @@ impl Channel for Config {
     }
 
     fn expected_loss(&self, _packets: u64, _bytes: f64) -> f64 {
-        let column = self.column(self.rate);
-        distribution(&self.transitions)
-            .iter()
-            .zip(&self.loss)
-            .map(|(part, row)| part * row[column].value())
-            .sum()
+        self.loss_at(self.rate)
+    }
+
+    fn expected_frame_loss(&self, frame: Frame) -> f64 {
+        self.loss_at(Some(frame.mode.rate()))
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -5,8 +5,8 @@ use super::config::{Config, Member, Stack, MOST_STATIONS};
 use super::counters::TRACE;
 use super::stage::{Medium, Parts};
 use super::{config, ACK};
+use crate::channel::Frame;
 use crate::facts::{Course, Crossing, Hop};
-use crate::link::framing::Framed;
 use crate::net::gate;
 use crate::network::{AccessNetwork, Construction, Part, RadioLink};
 use crate::queue;
@@ -206,15 +206,17 @@ impl AccessNetwork for Config {
                 8.0 * f64::from(bytes * frames) / self.exchange(rate, bytes, frames).as_secs_f64();
             let error = self.error_between(from, to);
             let rules = self.rules();
-            let framed = Framed { efficiency: 1.0, units: 1.0, unit: None };
-            let loss = framed.loss(&error, bytes + self.overhead(), 1);
+            let frame = Frame { bytes: bytes + self.overhead(), mode: self.phy().mode(rate) };
+            let loss = error.expected_frame_loss(frame);
             let limit = if bytes + self.overhead() > rules.rts_threshold {
                 rules.long_limit
             } else {
                 rules.short_limit
             };
             if loss > 0.0 {
-                notes.push("corrupted frames are retransmitted".to_owned());
+                notes.push(
+                    "corrupted frames are retransmitted, as if the channel had changed each time".to_owned(),
+                );
             }
             if self.has_categories() {
                 notes.push("categories of EDCA have parameters of their own".to_owned());

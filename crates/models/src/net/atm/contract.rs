@@ -42,15 +42,16 @@ pub struct Config {
     pub shaping: bool,
 }
 
-/// Service category of an ATM connection, by which its cells are treated.
+/// Service category of an ATM connection, by which its cells are policed. The cells of all categories wait in one buffer, in order of
+/// arrival: none has a guarantee beside connections that fill it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AtmCategory")]
 pub enum Category {
-    /// Unspecified bit rate: no guarantee, and a peak rate at most.
+    /// Unspecified bit rate: a peak rate at most.
     #[default]
     Ubr,
-    /// Constant bit rate: a peak rate, which is guaranteed.
+    /// Constant bit rate: a peak rate.
     Cbr,
     /// Variable bit rate: a peak rate, a sustainable rate and a burst.
     Vbr,

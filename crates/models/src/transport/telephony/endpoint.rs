@@ -415,7 +415,7 @@ impl Endpoint {
         };
         self.number = self.number.wrapping_add(1);
         if speech > 0 {
-            self.source.sent_bytes += u64::from(speech);
+            self.source.sent_bytes += u64::from(size.saturating_sub(udp::HEADER));
             self.source.sent_packets += 1;
             self.source.start.get_or_insert(now);
         } else {

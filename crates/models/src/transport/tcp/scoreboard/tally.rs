@@ -107,7 +107,7 @@ mod tests {
     /// RFC 8985, section 6.2, step 2: a retransmission gives no time if the acknowledgment echoes a timestamp from before it, or is too early.
     #[test]
     fn a_retransmission_counts_only_if_it_may_be_what_is_acknowledged() {
-        let at = |millis| Time::from_nanos(1_000_000 * millis);
+        let at = |millis: u64| Time::from_nanos(1_000_000 * millis);
         let state = State { rtt_min_us: 50_000, ..State::default() };
         let resent = Sent { start: 0, at: at(400), length: 1460, marks: EVER_RESENT };
         let first = Sent { marks: 0, ..resent };
