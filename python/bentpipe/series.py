@@ -16,6 +16,7 @@ lines are the one-way delays in milliseconds of intervals of 10 ms.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -52,8 +53,8 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
                 frame = pl.read_parquet(file, glob=False)
             case _:
                 frame = from_opportunities(_milliseconds(file), step_ms)
-                delays = file.with_name(f"delay_{file.name.removeprefix('bw_')}")
-                return _delayed(frame, delays) if file.name.startswith("bw_") and delays.is_file() else frame
+                delays = _delays(file)
+                return _delayed(frame, delays) if delays else frame
     except damaged(UnicodeDecodeError) as error:
         allowed = (
             "a line of names, and lines with as many numbers" if file.suffix == ".csv" else "a Parquet table"
@@ -76,6 +77,18 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
                 f'{file}: {name} of sample {row + 1} is "{frame[name][row] or ""}"; allowed: a number'
             )
     return numbers
+
+
+def period_ms(file: str | Path) -> int | None:
+    """Returns the length of a mahimahi trace, after which it repeats: the time of its last packet, or the end of
+    LeoReplayer's delays if that is later. None for other series, which do not repeat.
+
+    Raises :class:`bentpipe.InputError` as :func:`read` does.
+    """
+    file = Path(file)
+    if file.suffix in {".csv", ".parquet"}:
+        return None
+    return max(_milliseconds(file)[-1], DELAY_STEP_MS * len(_delays(file)))
 
 
 def text_of_parquet(file: str | Path) -> str:
@@ -113,10 +126,11 @@ def _milliseconds(file: Path) -> list[int]:
     return times
 
 
-def _delayed(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
-    """Returns a series of rates with the delays of a file of LeoReplayer."""
-    import polars as pl
-
+def _delays(rates: Path) -> list[float]:
+    """Returns the delays, in seconds, of the file of LeoReplayer beside its file of rates, if there is one."""
+    file = rates.with_name(f"delay_{rates.name.removeprefix('bw_')}")
+    if not rates.name.startswith("bw_") or not file.is_file():
+        return []
     delays: list[float] = []
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
@@ -127,6 +141,13 @@ def _delayed(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
             raise InputError(f'{file}:{number}: "{line[:40]}" is no delay; allowed: milliseconds, from 0 on')
     if not delays:
         raise InputError(f"{file} has no delay")
+    return delays
+
+
+def _delayed(frame: pl.DataFrame, delays: list[float]) -> pl.DataFrame:
+    """Returns a series of rates with the delays of LeoReplayer."""
+    import polars as pl
+
     place = range(len(delays))
     added = pl.DataFrame({"time": [DELAY_STEP_MS * one / 1e3 for one in place], "delay": delays})
     joined = frame.join(added, on="time", how="full", coalesce=True).sort("time")
@@ -137,21 +158,26 @@ def _delayed(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
 def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:
     """Returns rates per step from the times of packets in milliseconds, with a row for each change of rate.
 
+    The last step ends with the trace, at the time of the last packet.
+
     >>> from_opportunities([0, 1, 2, 3, 40], step_ms=10).rows()
     [(0.0, 4800000.0), (0.01, 0.0), (0.03, 1200000.0)]
+    >>> from_opportunities([5, 10, 12], step_ms=10).rows()
+    [(0.0, 2400000.0), (0.01, 6000000.0)]
     """
     import polars as pl
 
-    steps = [0] * -(-times_ms[-1] // step_ms)
     # An opportunity at t ms belongs to the millisecond that ends then; one at 0 to the first.
-    for time_ms in times_ms:
-        steps[max(time_ms - 1, 0) // step_ms] += 1
-    rates = [count * OPPORTUNITY_BYTES * 8e3 / step_ms for count in steps]
-    changes = [place for place, rate in enumerate(rates) if place == 0 or rate != rates[place - 1]]
-    return pl.DataFrame(
-        {"time": [place * step_ms / 1e3 for place in changes], "rate": [rates[place] for place in changes]},
-        schema={"time": pl.Float64, "rate": pl.Float64},
-    )
+    packets = Counter(max(time_ms - 1, 0) // step_ms for time_ms in times_ms)
+    rows: list[tuple[float, float]] = []
+    # The rate changes at steps with packets and after them only.
+    for place in sorted({0} | {step for used in packets for step in (used, used + 1)}):
+        length_ms = min(step_ms, times_ms[-1] - place * step_ms)
+        if length_ms > 0:
+            rate = packets[place] * OPPORTUNITY_BYTES * 8e3 / length_ms
+            if not rows or rate != rows[-1][1]:
+                rows.append((place * step_ms / 1e3, rate))
+    return pl.DataFrame(rows, schema={"time": pl.Float64, "rate": pl.Float64}, orient="row")
 
 
 def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:

@@ -8,6 +8,7 @@ import bentpipe as bp
 import polars as pl
 import pytest
 from bentpipe import series
+from bentpipe.measure.fitting import of_series
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,32 @@ def test_what_is_no_series_is_refused(tmp_path: Path, name: str, text: str, word
     (tmp_path / name).write_text(text)
     with pytest.raises(bp.InputError, match=word):
         series.read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("times", "rows"),
+    [
+        # mahimahi's trace of 12 Mbit/s: a packet in each millisecond, for ever.
+        ([1], [(0.0, 12e6)]),
+        ([*range(1, 1006)], [(0.0, 12e6)]),
+        # 4 packets in 10 ms, none in 20 ms, and 3 in the last 6 ms.
+        ([2, 4, 6, 8, 32, 34, 36], [(0.0, 4.8e6), (0.01, 0.0), (0.03, 6e6)]),
+    ],
+)
+def test_a_trace_ends_with_its_last_packet_and_repeats_then(
+    tmp_path: Path, times: list[int], rows: list[tuple[float, float]]
+) -> None:
+    trace, out = tmp_path / "lte.up", tmp_path / "lte.toml"
+    trace.write_text("".join(f"{time}\n" for time in times))
+    assert series.read(trace).rows() == rows
+    of_series(trace, out)
+    assert f'repeat = "{times[-1]} ms"' in out.read_text()
+    # 3 s of datagrams faster than the trace take all that it offers, whose mean is that of one period.
+    flow = {"app": {"kind": "cbr", "rate": "20 Mbit/s", "datagram": "1472 B"}, "transport": "udp"}
+    changed = {"duration": "3 s"} | {f"flow.upload.{key}": value for key, value in flow.items()}
+    run = bp.simulate(out, overrides=changed, out=tmp_path / "run")
+    offered = 3e3 / times[-1] * len(times)
+    assert run.trace("datagram").height == pytest.approx(offered, rel=0.01)
 
 
 def test_a_link_carries_what_the_trace_has_opportunities_for(tmp_path: Path) -> None:
