@@ -30,7 +30,8 @@ OPPORTUNITY_BYTES: Final = 1500
 #: Interval of a delay of LeoReplayer, in milliseconds.
 DELAY_STEP_MS: Final = 10
 
-COLUMNS: Final = ("time", "rate", "delay", "loss")
+#: The columns and their greatest values; the least is 0. A scenario takes the same (crates/models/src/link/series.rs).
+GREATEST: Final = {"time": 3.2e9, "rate": 1e14, "delay": 1e6, "loss": 1.0}
 
 
 def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataFrame:
@@ -44,13 +45,15 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
     file = Path(file)
     if not file.is_file():
         raise InputError(f"{file}: {'is not a file' if file.exists() else 'there is no such file'}")
+    lines: list[int] = []
     try:
         match file.suffix:
             case ".csv":
-                # As texts, so that the error can quote a value that is not a number.
-                frame = pl.read_csv(file, comment_prefix="#", infer_schema=False)
+                frame, lines = _comma_separated(file)
             case ".parquet":
                 frame = pl.read_parquet(file, glob=False)
+                if problem := _no_numbers(frame):
+                    raise InputError(f"{file}: {problem}")
             case _:
                 frame = from_opportunities(_milliseconds(file), step_ms)
                 delays = _delays(file)
@@ -60,21 +63,48 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
             "a line of names, and lines with as many numbers" if file.suffix == ".csv" else "a Parquet table"
         )
         raise InputError(f"{file} is not a table that can be read; allowed: {allowed}") from error
-    frame = frame.rename({name: name.strip() for name in frame.columns})
-    strange = [name for name in frame.columns if name not in COLUMNS and not fade]
+    strange = [name for name in frame.columns if name not in GREATEST and not fade]
     if strange or "time" not in frame.columns or frame.width < 2:
         allowed = "a column for each node" if fade else "rate, delay or loss"
         raise InputError(f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and {allowed}")
-    if file.suffix == ".csv":
-        frame = frame.select(pl.all().str.strip_chars())
     if not len(frame):
         raise InputError(f"{file} has no samples; allowed: at least one")
+    # A scenario has the time first.
+    return _checked(file, frame.select("time", pl.exclude("time")), lines, fade=fade)
+
+
+def _comma_separated(file: Path) -> tuple[pl.DataFrame, list[int]]:
+    """Returns the texts of a table, which an error can quote, and the lines of its rows in the file."""
+    import polars as pl
+
+    lines = enumerate(file.read_text(encoding="utf-8-sig").splitlines(), 1)
+    kept = [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
+    frame = pl.read_csv("\n".join(line for _, line in kept).encode(), infer_schema=False)
+    frame = frame.rename({name: name.strip() for name in frame.columns})
+    return frame.select(pl.all().str.strip_chars()), [number for number, _ in kept[1:]]
+
+
+def _checked(file: Path, frame: pl.DataFrame, lines: list[int], *, fade: bool) -> pl.DataFrame:
+    """Returns the numbers of a table if a scenario takes them. ``lines`` are those of its rows in a file that has any."""
+    import polars as pl
+
     numbers = frame.select(pl.all().cast(pl.Float64, strict=False))
-    for name in numbers.columns:
-        if numbers[name].null_count():
-            row = numbers[name].is_null().arg_true()[0]
+    for name, values in numbers.to_dict().items():
+        if fade and name != "time":
+            wrong, allowed = ~values.is_finite(), "a number"
+        else:
+            most = GREATEST[name]
+            wrong, allowed = ~values.is_between(0, most), f"a number from 0 to {most:g}"
+        rows = wrong.fill_null(True).arg_true()
+        if not len(rows) and name == "time":
+            # The engine counts nanoseconds.
+            rows, allowed = ((1e9 * values).round().diff() <= 0).arg_true(), "later than the sample before"
+        if len(rows):
+            row = rows[0]
+            place = f"{file}:{lines[row]}" if lines else f"{file}"
+            found = frame[name][row]
             raise InputError(
-                f'{file}: {name} of sample {row + 1} is "{frame[name][row] or ""}"; allowed: a number'
+                f'{place}: {name} of sample {row + 1} is "{"" if found is None else found}"; allowed: {allowed}'
             )
     return numbers
 
@@ -103,10 +133,17 @@ def text_of_parquet(file: str | Path) -> str:
         frame = pl.read_parquet(file, glob=False)
     except damaged(OSError) as error:
         raise InputError("is not a Parquet table that can be read") from error
-    strange = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
-    if strange:
-        raise InputError(f'column "{strange[0]}" is of type {frame.schema[strange[0]]}; allowed: numbers')
+    if problem := _no_numbers(frame):
+        raise InputError(problem)
     return frame.write_csv()
+
+
+def _no_numbers(frame: pl.DataFrame) -> str | None:
+    """Returns what is wrong with a table that has a column of anything but numbers."""
+    strange = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
+    return (
+        f'column "{strange[0]}" is of type {frame.schema[strange[0]]}; allowed: numbers' if strange else None
+    )
 
 
 def _milliseconds(file: Path) -> list[int]:
@@ -137,8 +174,11 @@ def _delays(rates: Path) -> list[float]:
             delays.append(float(line) / 1e3)
         except ValueError:
             delays.append(-1.0)
-        if not 0 <= delays[-1] < float("inf"):
-            raise InputError(f'{file}:{number}: "{line[:40]}" is no delay; allowed: milliseconds, from 0 on')
+        if not 0 <= delays[-1] <= GREATEST["delay"]:
+            most = f"{1e3 * GREATEST['delay']:g}"
+            raise InputError(
+                f'{file}:{number}: "{line[:40]}" is no delay; allowed: milliseconds from 0 to {most}'
+            )
     if not delays:
         raise InputError(f"{file} has no delay")
     return delays

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import bentpipe as bp
 import polars as pl
 import pytest
 from bentpipe import series
+from bentpipe.cli import app
 from bentpipe.measure.fitting import of_series
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 
 @given(
@@ -46,6 +49,37 @@ def test_what_is_no_series_is_refused(tmp_path: Path, name: str, text: str, word
     (tmp_path / name).write_text(text)
     with pytest.raises(bp.InputError, match=word):
         series.read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        ("time,rate\n0,1e6\n# later\n\n1,-5\n", 5, 'rate of sample 2 is "-5"; allowed: a number from 0'),
+        ("time,rate\n0,inf\n", 2, 'rate of sample 1 is "inf"'),
+        ("time,rate\n0,1e20\n", 2, 'rate of sample 1 is "1e20"'),
+        ("time,rate\n0,\n", 2, 'rate of sample 1 is ""'),
+        ("time,delay\n0,nan\n", 2, 'delay of sample 1 is "nan"'),
+        ("time,delay\n0,-0.5\n", 2, 'delay of sample 1 is "-0.5"'),
+        ("# losses\ntime,loss\n0,7\n", 3, 'loss of sample 1 is "7"; allowed: a number from 0 to 1$'),
+        ("time,loss\n0,0\n2,0\n1,0\n", 4, 'time of sample 3 is "1"; allowed: later than'),
+        ("time,loss\n0,0\n0,0\n", 3, 'time of sample 2 is "0"; allowed: later than'),
+        ("time,loss\n-1,0\n", 2, 'time of sample 1 is "-1"'),
+    ],
+)
+def test_a_series_that_no_scenario_takes_is_refused_with_its_line(
+    tmp_path: Path, text: str, line: int, word: str
+) -> None:
+    file, scenario = tmp_path / "a.csv", tmp_path / "a.toml"
+    file.write_text("time,rate\n0,1e6\n")
+    of_series(file, scenario)
+    (tmp_path / "a-series.csv").write_text(text)
+    assert {problem["line"] for problem in bp.check(scenario)} == {line}
+    file.write_text(text)
+    for words in (["trace", file, tmp_path / "b.csv"], ["fit", file, "--out", tmp_path / "b.toml"]):
+        answer = CliRunner().invoke(app, [str(one) for one in words])
+        assert answer.exit_code == 2, answer.output
+        assert re.search(f"a.csv:{line}: {word}", answer.stderr.strip()), answer.stderr
+    assert not list(tmp_path.glob("b*"))
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,8 @@ def of_series(trace: Path, out: Path) -> list[Path]:
     period = files.period_ms(trace)
     length = float(frame["time"].to_numpy()[-1]) if period is None else period / 1e3
     repeat = "" if period is None else f', repeat = "{period} ms"'
-    rate = float(frame["rate"].to_numpy().max()) if "rate" in frame.columns else 1e8
+    # A link has 1 bit/s where its series has 0.
+    rate = max(1.0, float(frame["rate"].to_numpy().max())) if "rate" in frame.columns else 1e8
     delay = float(frame["delay"].to_numpy().min()) if "delay" in frame.columns else 0.0
     missing = [name for name in ("rate", "delay", "loss") if name not in frame.columns]
     notes = [f"# Replays {trace.name}, the same in both directions."]
