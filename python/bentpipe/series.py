@@ -30,6 +30,11 @@ OPPORTUNITY_BYTES: Final = 1500
 #: Interval of a delay of LeoReplayer, in milliseconds.
 DELAY_STEP_MS: Final = 10
 
+#: Length of the longest trace of mahimahi, in milliseconds: a day.
+LONGEST_MS: Final = 86_400_000
+#: Most packets of a trace of mahimahi that is written.
+MOST_PACKETS: Final = 10_000_000
+
 #: The columns and their greatest values; the least is 0. A scenario takes the same (crates/models/src/link/series.rs).
 GREATEST: Final = {"time": 3.2e9, "rate": 1e14, "delay": 1e6, "loss": 1.0}
 
@@ -85,7 +90,7 @@ def _comma_separated(file: Path) -> tuple[pl.DataFrame, list[int]]:
 
 
 def _checked(file: Path, frame: pl.DataFrame, lines: list[int], *, fade: bool) -> pl.DataFrame:
-    """Returns the numbers of a table if a scenario takes them. ``lines`` are those of its rows in a file that has any."""
+    """Returns the numbers of a table if a scenario takes them. ``lines`` are those of its rows, of a file of text."""
     import polars as pl
 
     numbers = frame.select(pl.all().cast(pl.Float64, strict=False))
@@ -152,12 +157,14 @@ def _milliseconds(file: Path) -> list[int]:
         text = line.strip()
         if not text or text.startswith("#"):
             continue
-        if not text.isdecimal() or (times and int(text) < times[-1]):
+        # Python refuses to read numbers of thousands of digits.
+        time_ms = int(text) if text.isdecimal() and len(text) < 20 else -1
+        if not (times[-1] if times else 0) <= time_ms <= LONGEST_MS:
             raise InputError(
-                f'{file}:{number}: "{text[:40]}" is not the time of a packet; allowed: whole milliseconds that do '
-                "not decrease (or a file whose name ends in .csv or .parquet)"
+                f'{file}:{number}: "{text[:40]}" is not the time of a packet; allowed: whole milliseconds from 0 to '
+                f"{LONGEST_MS} (a day) that do not decrease (or a file whose name ends in .csv or .parquet)"
             )
-        times.append(int(text))
+        times.append(time_ms)
     if not times or times[-1] == 0:
         raise InputError(f"{file} has no packet after 0 ms, so it is not a mahimahi trace")
     return times
@@ -230,10 +237,20 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
     if "rate" not in frame.columns:
         raise InputError("a mahimahi trace holds rates only, and the series has no rate")
     moments, rates = frame["time"].to_list(), frame["rate"].to_list()
-    edges = [*moments, max(duration_s, moments[-1])]
+    if not 0 < duration_s <= LONGEST_MS / 1e3:
+        raise InputError(
+            f"a mahimahi trace of {duration_s:g} s cannot be written; allowed: up to {LONGEST_MS / 1e3:g} s (a day)"
+        )
+    ends = [min(end, duration_s) for end in [*moments[1:], duration_s]]
+    bits = sum(rate * max(0.0, end - begin) for begin, end, rate in zip(moments, ends, rates, strict=True))
+    if bits / 8 > OPPORTUNITY_BYTES * MOST_PACKETS:
+        raise InputError(
+            f"{bits / 8 / OPPORTUNITY_BYTES:g} packets in {duration_s:g} s are too many for a mahimahi trace; "
+            f"allowed: up to {MOST_PACKETS}"
+        )
     packets, carried = [], 0.0
-    for begin, end, rate in zip(moments, edges[1:], rates, strict=True):
-        for time_ms in range(round(begin * 1e3) + 1, round(min(end, duration_s) * 1e3) + 1):
+    for begin, end, rate in zip(moments, ends, rates, strict=True):
+        for time_ms in range(round(begin * 1e3) + 1, round(end * 1e3) + 1):
             carried += rate / 8e3
             # Sums of fractions of a packet may end just below a whole packet.
             while carried >= OPPORTUNITY_BYTES - 1e-6:

@@ -83,6 +83,42 @@ def test_a_series_that_no_scenario_takes_is_refused_with_its_line(
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "duration", "word"),
+    [
+        (
+            "a.up",
+            "1\n1700000000000\n",
+            "3",
+            r'a.up:2: "1700000000000" is not .* from 0 to 86400000 \(a day\)',
+        ),
+        ("a.up", f"1\n{'9' * 5000}\n", "3", 'a.up:2: "9{40}" is not'),
+        ("a.csv", "time,rate\n0,inf\n", "3", "a.csv:2: rate"),
+        ("a.csv", "time,rate\n0,1e14\n", "3", r"2.5e\+10 packets in 3 s .*; allowed: up to 10000000$"),
+        ("a.csv", "time,rate\n0,1e6\n", "1e12", r"1e\+12 s .*; allowed: up to 86400 s"),
+        ("a.csv", "time,rate\n0,1e6\n", "inf", "inf s .*; allowed: up to 86400 s"),
+        (
+            "a.parquet",
+            [[1.0], [2.0]],
+            "3",
+            r'a.parquet: column "rate" is of type List\(Float64\); allowed: numbers',
+        ),
+    ],
+)
+def test_what_would_take_all_time_or_memory_is_refused(
+    tmp_path: Path, name: str, content: str | list[list[float]], duration: str, word: str
+) -> None:
+    file = tmp_path / name
+    if isinstance(content, str):
+        file.write_text(content)
+    else:
+        pl.DataFrame({"time": [0.0, 1.0], "rate": content}).write_parquet(file)
+    words = ["trace", str(file), str(tmp_path / "b.down"), "--duration", duration]
+    answer = CliRunner().invoke(app, words)
+    assert answer.exit_code == 2, answer.output
+    assert re.search(word, answer.stderr.strip()), answer.stderr
+
+
+@pytest.mark.parametrize(
     ("times", "rows"),
     [
         # mahimahi's trace of 12 Mbit/s: a packet in each millisecond, for ever.
