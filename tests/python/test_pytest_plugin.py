@@ -26,6 +26,17 @@ def test_programs_run_behind_the_link_and_a_change_reaches_them(satellite):
     assert 220 <= rtt() < 240
     satellite.popen("sleep", "1000", host=far)
 
+@pytest.mark.bentpipe("geo-ka")
+def test_a_program_has_its_own_environment_and_that_of_its_host(satellite):
+    given = {"PATH": "/usr/bin:/bin", "FOO": "a 'b' \\"$HOME\\" = \\\\ \\n*", "-u": "", "EMPTY": ""}
+    done = satellite.run("env", "-0", env=given)
+    seen = dict(one.split("=", 1) for one in done.stdout.split("\\0") if one)
+    of_host = {name: seen.pop(name, "") for name in list(seen) if name.startswith("BENTPIPE_")}
+    assert seen == given, done.stderr
+    assert (of_host["BENTPIPE_RUN"], of_host["BENTPIPE_HOST"]) == (satellite.id, satellite.near)
+    assert set(of_host) == {"BENTPIPE_RUN", "BENTPIPE_HOST", "BENTPIPE_HOSTS", "BENTPIPE_TOKEN"}
+    assert satellite.run("env", env={"BENTPIPE_RUN": "x"}).stdout.count("BENTPIPE_RUN=x\\n") == 1
+
 @pytest.mark.bentpipe("geo-ka", overrides={"link.sat.rate": "fast"})
 def test_of_a_wrong_value(satellite):
     pass
@@ -87,7 +98,7 @@ def as_nobody(folder: Path) -> list[str]:
 
 
 def run_inside(folder: Path, before: list[str]) -> None:
-    """One test passes, three fail with a message instead of a traceback, and nothing is left."""
+    """Two tests pass, three fail with a message instead of a traceback, and nothing is left."""
     (folder / "test_one.py").write_text(TESTS)
     state = {"BENTPIPE_STATE": str(folder / "state"), "HOME": str(folder)}
     words = [*before, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_one.py"]
@@ -97,7 +108,7 @@ def run_inside(folder: Path, before: list[str]) -> None:
     done = subprocess.run(words, cwd=folder, env=kept | state, capture_output=True, text=True, check=False)
     if before and "ermission denied" in done.stderr and str(Path(sys.prefix)) in done.stderr:
         pytest.skip("nobody else may run this Python")
-    assert "1 passed, 3 errors" in done.stdout, done.stdout + done.stderr
+    assert "2 passed, 3 errors" in done.stdout, done.stdout + done.stderr
     for message in ("link.sat.rate", "host nobody is unknown; allowed: ", "needs a mark with one scenario"):
         assert message in done.stdout, message
     assert "Traceback" not in done.stdout
