@@ -135,7 +135,9 @@ def _up(scenario: str, overrides: Mapping[str, Any], *, internet: bool) -> dict[
     name = f"pytest-{os.getpid()}-{next(_NUMBERS)}"
     replaced = [word for key, value in overrides.items() for word in ("--set", f"{key}={toml_value(value)}")]
     access = "--internet" if internet else "--no-internet"
-    done = _call("up", scenario, "--name", name, access, "--json", *replaced)
+    # A pytest that is killed takes nothing down: the network ends with it.
+    until = ("--process", str(os.getpid()))
+    done = _call("up", scenario, "--name", name, access, "--json", *until, *replaced)
     if done.returncode not in {0, _BAD_INPUT}:
         pytest.skip(done.stderr.strip())
     _refused(done)

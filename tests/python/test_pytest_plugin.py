@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
-from networks import needs, networks
+from bentpipe.live import processes
+from networks import needs, networks, until
 
 TESTS = """
 import pytest
@@ -50,6 +52,16 @@ def test_without_a_mark(satellite):
 """
 
 
+LONG = """
+import time
+import pytest
+
+@pytest.mark.bentpipe("geo-ka")
+def test_that_does_not_end(satellite):
+    satellite.popen("sh", "-c", "echo $$ >program.new; mv program.new program; exec sleep 1000")
+    time.sleep(1000)
+"""
+
 #: Another user, who has no rights.
 NOBODY = 65534
 
@@ -58,6 +70,25 @@ NOBODY = 65534
 @needs("ping")
 def test_a_pytest_of_its_own_runs_programs_behind_a_preset(tmp_path: Path) -> None:
     run_inside(tmp_path, [])
+
+
+@networks
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_network_ends_with_its_pytest(tmp_path: Path, number: int) -> None:
+    (tmp_path / "test_long.py").write_text(LONG)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_long.py"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=variables(tmp_path), stdout=subprocess.PIPE, text=True
+    ) as run:
+        try:
+            until((tmp_path / "program").exists)
+            program = int((tmp_path / "program").read_text())
+            assert len(networks_in(tmp_path)) == 1 and processes.started(program) is not None
+        finally:
+            run.send_signal(number)
+        run.wait(60)
+    until(lambda: not networks_in(tmp_path))
+    assert processes.started(program) is None
 
 
 @networks
@@ -100,16 +131,27 @@ def as_nobody(folder: Path) -> list[str]:
 def run_inside(folder: Path, before: list[str]) -> None:
     """Two tests pass, three fail with a message instead of a traceback, and nothing is left."""
     (folder / "test_one.py").write_text(TESTS)
-    state = {"BENTPIPE_STATE": str(folder / "state"), "HOME": str(folder)}
     words = [*before, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_one.py"]
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("BENTPIPE_", "PYTEST_"))
-    }
-    done = subprocess.run(words, cwd=folder, env=kept | state, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, cwd=folder, env=variables(folder), capture_output=True, text=True, check=False
+    )
     if before and "ermission denied" in done.stderr and str(Path(sys.prefix)) in done.stderr:
         pytest.skip("nobody else may run this Python")
     assert "2 passed, 3 errors" in done.stdout, done.stdout + done.stderr
     for message in ("link.sat.rate", "host nobody is unknown; allowed: ", "needs a mark with one scenario"):
         assert message in done.stdout, message
     assert "Traceback" not in done.stdout
-    assert [file.name for file in (folder / "state").iterdir() if file.name != "lock"] == []
+    assert networks_in(folder) == []
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """Returns the environment of a pytest whose networks are in this folder."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("BENTPIPE_", "PYTEST_"))
+    }
+    return kept | {"BENTPIPE_STATE": str(folder / "state"), "HOME": str(folder)}
+
+
+def networks_in(folder: Path) -> list[str]:
+    """Returns the names of what is left of networks, and of networks that are up."""
+    return sorted({file.stem for file in (folder / "state").iterdir() if file.name != "lock"})
