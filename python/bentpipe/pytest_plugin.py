@@ -32,6 +32,14 @@ _BENTPIPE: Final = (
     "-c",
     "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()",
 )
+#: The variables that a host gives its programs, which remain in an environment of their own.
+_OF_THE_HOST: Final = ("BENTPIPE_RUN", "BENTPIPE_HOST", "BENTPIPE_HOSTS", "BENTPIPE_TOKEN")
+#: Words of the shell that start a program with no variables but these and those that follow.
+_CLEARED: Final = (
+    *("sh", "-c"),
+    "exec env -i -- " + " ".join(f'{name}="${name}"' for name in _OF_THE_HOST) + ' "$@"',
+    "sh",
+)
 _NUMBERS: Final = itertools.count(1)
 _BAD_INPUT: Final = 2
 
@@ -48,21 +56,38 @@ class Satellite:
         self.hosts = hosts
         self.near = near
 
-    def words(self, *command: str, host: str | None = None) -> list[str]:
-        """Returns the words that run ``command`` in a host, for other functions that start processes."""
+    def words(
+        self, *command: str, host: str | None = None, env: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """Returns the words that run ``command`` in a host, for other functions that start processes. ``env`` is the
+        program's environment, where it is not that of the tests: bentpipe itself needs theirs."""
+        if env is not None:
+            command = (*_CLEARED, *(f"{name}={value}" for name, value in env.items()), *command)
         return [*_BENTPIPE, "exec", self.id, host or self.near, "--", *command]
 
-    def run(self, *command: str, host: str | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+    def run(
+        self,
+        *command: str,
+        host: str | None = None,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> subprocess.CompletedProcess[str]:
         """Runs a program in a host and waits for it. ``options`` are those of :func:`subprocess.run`, which by default
         captures the output as text."""
         return subprocess.run(
-            self.words(*command, host=host),
+            self.words(*command, host=host, env=env),
             **{"capture_output": True, "text": True, "check": False} | options,
         )
 
-    def popen(self, *command: str, host: str | None = None, **options: Any) -> subprocess.Popen[str]:
+    def popen(
+        self,
+        *command: str,
+        host: str | None = None,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> subprocess.Popen[str]:
         """Starts a program in a host. It is ended with the network if it still runs then."""
-        return subprocess.Popen(self.words(*command, host=host), **{"text": True} | options)
+        return subprocess.Popen(self.words(*command, host=host, env=env), **{"text": True} | options)
 
     def set(self, **changes: Any) -> None:
         """Changes parameters of the network as ``bentpipe set`` does: ``set(**{"link.sat.rate": "1 Mbit/s"})``."""
@@ -110,7 +135,9 @@ def _up(scenario: str, overrides: Mapping[str, Any], *, internet: bool) -> dict[
     name = f"pytest-{os.getpid()}-{next(_NUMBERS)}"
     replaced = [word for key, value in overrides.items() for word in ("--set", f"{key}={toml_value(value)}")]
     access = "--internet" if internet else "--no-internet"
-    done = _call("up", scenario, "--name", name, access, "--json", *replaced)
+    # A pytest that is killed takes nothing down: the network ends with it.
+    until = ("--process", str(os.getpid()))
+    done = _call("up", scenario, "--name", name, access, "--json", *until, *replaced)
     if done.returncode not in {0, _BAD_INPUT}:
         pytest.skip(done.stderr.strip())
     _refused(done)

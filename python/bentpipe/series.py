@@ -16,6 +16,7 @@ lines are the one-way delays in milliseconds of intervals of 10 ms.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +30,13 @@ OPPORTUNITY_BYTES: Final = 1500
 #: Interval of a delay of LeoReplayer, in milliseconds.
 DELAY_STEP_MS: Final = 10
 
-COLUMNS: Final = ("time", "rate", "delay", "loss")
+#: Length of the longest trace of mahimahi, in milliseconds: a day.
+LONGEST_MS: Final = 86_400_000
+#: Most packets of a trace of mahimahi that is written.
+MOST_PACKETS: Final = 10_000_000
+
+#: The columns and their greatest values; the least is 0. A scenario takes the same (crates/models/src/link/series.rs).
+GREATEST: Final = {"time": 3.2e9, "rate": 1e14, "delay": 1e6, "loss": 1.0}
 
 
 def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataFrame:
@@ -43,39 +50,80 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
     file = Path(file)
     if not file.is_file():
         raise InputError(f"{file}: {'is not a file' if file.exists() else 'there is no such file'}")
+    lines: list[int] = []
     try:
         match file.suffix:
             case ".csv":
-                # As texts, so that the error can quote a value that is not a number.
-                frame = pl.read_csv(file, comment_prefix="#", infer_schema=False)
+                frame, lines = _comma_separated(file)
             case ".parquet":
                 frame = pl.read_parquet(file, glob=False)
+                if problem := _no_numbers(frame):
+                    raise InputError(f"{file}: {problem}")
             case _:
                 frame = from_opportunities(_milliseconds(file), step_ms)
-                delays = file.with_name(f"delay_{file.name.removeprefix('bw_')}")
-                return _delayed(frame, delays) if file.name.startswith("bw_") and delays.is_file() else frame
+                delays = _delays(file)
+                return _delayed(frame, delays) if delays else frame
     except damaged(UnicodeDecodeError) as error:
         allowed = (
             "a line of names, and lines with as many numbers" if file.suffix == ".csv" else "a Parquet table"
         )
         raise InputError(f"{file} is not a table that can be read; allowed: {allowed}") from error
-    frame = frame.rename({name: name.strip() for name in frame.columns})
-    strange = [name for name in frame.columns if name not in COLUMNS and not fade]
+    strange = [name for name in frame.columns if name not in GREATEST and not fade]
     if strange or "time" not in frame.columns or frame.width < 2:
         allowed = "a column for each node" if fade else "rate, delay or loss"
         raise InputError(f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and {allowed}")
-    if file.suffix == ".csv":
-        frame = frame.select(pl.all().str.strip_chars())
     if not len(frame):
         raise InputError(f"{file} has no samples; allowed: at least one")
+    # A scenario has the time first.
+    return _checked(file, frame.select("time", pl.exclude("time")), lines, fade=fade)
+
+
+def _comma_separated(file: Path) -> tuple[pl.DataFrame, list[int]]:
+    """Returns the texts of a table, which an error can quote, and the lines of its rows in the file."""
+    import polars as pl
+
+    lines = enumerate(file.read_text(encoding="utf-8-sig").splitlines(), 1)
+    kept = [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
+    frame = pl.read_csv("\n".join(line for _, line in kept).encode(), infer_schema=False)
+    frame = frame.rename({name: name.strip() for name in frame.columns})
+    return frame.select(pl.all().str.strip_chars()), [number for number, _ in kept[1:]]
+
+
+def _checked(file: Path, frame: pl.DataFrame, lines: list[int], *, fade: bool) -> pl.DataFrame:
+    """Returns the numbers of a table if a scenario takes them. ``lines`` are those of its rows, of a file of text."""
+    import polars as pl
+
     numbers = frame.select(pl.all().cast(pl.Float64, strict=False))
-    for name in numbers.columns:
-        if numbers[name].null_count():
-            row = numbers[name].is_null().arg_true()[0]
+    for name, values in numbers.to_dict().items():
+        if fade and name != "time":
+            wrong, allowed = ~values.is_finite(), "a number"
+        else:
+            most = GREATEST[name]
+            wrong, allowed = ~values.is_between(0, most), f"a number from 0 to {most:g}"
+        rows = wrong.fill_null(True).arg_true()
+        if not len(rows) and name == "time":
+            # The engine counts nanoseconds.
+            rows, allowed = ((1e9 * values).round().diff() <= 0).arg_true(), "later than the sample before"
+        if len(rows):
+            row = rows[0]
+            place = f"{file}:{lines[row]}" if lines else f"{file}"
+            found = frame[name][row]
             raise InputError(
-                f'{file}: {name} of sample {row + 1} is "{frame[name][row] or ""}"; allowed: a number'
+                f'{place}: {name} of sample {row + 1} is "{"" if found is None else found}"; allowed: {allowed}'
             )
     return numbers
+
+
+def period_ms(file: str | Path) -> int | None:
+    """Returns the length of a mahimahi trace, after which it repeats: the time of its last packet, or the end of
+    LeoReplayer's delays if that is later. None for other series, which do not repeat.
+
+    Raises :class:`bentpipe.InputError` as :func:`read` does.
+    """
+    file = Path(file)
+    if file.suffix in {".csv", ".parquet"}:
+        return None
+    return max(_milliseconds(file)[-1], DELAY_STEP_MS * len(_delays(file)))
 
 
 def text_of_parquet(file: str | Path) -> str:
@@ -90,10 +138,17 @@ def text_of_parquet(file: str | Path) -> str:
         frame = pl.read_parquet(file, glob=False)
     except damaged(OSError) as error:
         raise InputError("is not a Parquet table that can be read") from error
-    strange = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
-    if strange:
-        raise InputError(f'column "{strange[0]}" is of type {frame.schema[strange[0]]}; allowed: numbers')
+    if problem := _no_numbers(frame):
+        raise InputError(problem)
     return frame.write_csv()
+
+
+def _no_numbers(frame: pl.DataFrame) -> str | None:
+    """Returns what is wrong with a table that has a column of anything but numbers."""
+    strange = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
+    return (
+        f'column "{strange[0]}" is of type {frame.schema[strange[0]]}; allowed: numbers' if strange else None
+    )
 
 
 def _milliseconds(file: Path) -> list[int]:
@@ -102,31 +157,44 @@ def _milliseconds(file: Path) -> list[int]:
         text = line.strip()
         if not text or text.startswith("#"):
             continue
-        if not text.isdecimal() or (times and int(text) < times[-1]):
+        # Python refuses to read numbers of thousands of digits.
+        time_ms = int(text) if text.isdecimal() and len(text) < 20 else -1
+        if not (times[-1] if times else 0) <= time_ms <= LONGEST_MS:
             raise InputError(
-                f'{file}:{number}: "{text[:40]}" is not the time of a packet; allowed: whole milliseconds that do '
-                "not decrease (or a file whose name ends in .csv or .parquet)"
+                f'{file}:{number}: "{text[:40]}" is not the time of a packet; allowed: whole milliseconds from 0 to '
+                f"{LONGEST_MS} (a day) that do not decrease (or a file whose name ends in .csv or .parquet)"
             )
-        times.append(int(text))
+        times.append(time_ms)
     if not times or times[-1] == 0:
         raise InputError(f"{file} has no packet after 0 ms, so it is not a mahimahi trace")
     return times
 
 
-def _delayed(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
-    """Returns a series of rates with the delays of a file of LeoReplayer."""
-    import polars as pl
-
+def _delays(rates: Path) -> list[float]:
+    """Returns the delays, in seconds, of the file of LeoReplayer beside its file of rates, if there is one."""
+    file = rates.with_name(f"delay_{rates.name.removeprefix('bw_')}")
+    if not rates.name.startswith("bw_") or not file.is_file():
+        return []
     delays: list[float] = []
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
             delays.append(float(line) / 1e3)
         except ValueError:
             delays.append(-1.0)
-        if not 0 <= delays[-1] < float("inf"):
-            raise InputError(f'{file}:{number}: "{line[:40]}" is no delay; allowed: milliseconds, from 0 on')
+        if not 0 <= delays[-1] <= GREATEST["delay"]:
+            most = f"{1e3 * GREATEST['delay']:g}"
+            raise InputError(
+                f'{file}:{number}: "{line[:40]}" is no delay; allowed: milliseconds from 0 to {most}'
+            )
     if not delays:
         raise InputError(f"{file} has no delay")
+    return delays
+
+
+def _delayed(frame: pl.DataFrame, delays: list[float]) -> pl.DataFrame:
+    """Returns a series of rates with the delays of LeoReplayer."""
+    import polars as pl
+
     place = range(len(delays))
     added = pl.DataFrame({"time": [DELAY_STEP_MS * one / 1e3 for one in place], "delay": delays})
     joined = frame.join(added, on="time", how="full", coalesce=True).sort("time")
@@ -137,21 +205,26 @@ def _delayed(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
 def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:
     """Returns rates per step from the times of packets in milliseconds, with a row for each change of rate.
 
+    The last step ends with the trace, at the time of the last packet.
+
     >>> from_opportunities([0, 1, 2, 3, 40], step_ms=10).rows()
     [(0.0, 4800000.0), (0.01, 0.0), (0.03, 1200000.0)]
+    >>> from_opportunities([5, 10, 12], step_ms=10).rows()
+    [(0.0, 2400000.0), (0.01, 6000000.0)]
     """
     import polars as pl
 
-    steps = [0] * -(-times_ms[-1] // step_ms)
     # An opportunity at t ms belongs to the millisecond that ends then; one at 0 to the first.
-    for time_ms in times_ms:
-        steps[max(time_ms - 1, 0) // step_ms] += 1
-    rates = [count * OPPORTUNITY_BYTES * 8e3 / step_ms for count in steps]
-    changes = [place for place, rate in enumerate(rates) if place == 0 or rate != rates[place - 1]]
-    return pl.DataFrame(
-        {"time": [place * step_ms / 1e3 for place in changes], "rate": [rates[place] for place in changes]},
-        schema={"time": pl.Float64, "rate": pl.Float64},
-    )
+    packets = Counter(max(time_ms - 1, 0) // step_ms for time_ms in times_ms)
+    rows: list[tuple[float, float]] = []
+    # The rate changes at steps with packets and after them only.
+    for place in sorted({0} | {step for used in packets for step in (used, used + 1)}):
+        length_ms = min(step_ms, times_ms[-1] - place * step_ms)
+        if length_ms > 0:
+            rate = packets[place] * OPPORTUNITY_BYTES * 8e3 / length_ms
+            if not rows or rate != rows[-1][1]:
+                rows.append((place * step_ms / 1e3, rate))
+    return pl.DataFrame(rows, schema={"time": pl.Float64, "rate": pl.Float64}, orient="row")
 
 
 def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
@@ -164,10 +237,20 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
     if "rate" not in frame.columns:
         raise InputError("a mahimahi trace holds rates only, and the series has no rate")
     moments, rates = frame["time"].to_list(), frame["rate"].to_list()
-    edges = [*moments, max(duration_s, moments[-1])]
+    if not 0 < duration_s <= LONGEST_MS / 1e3:
+        raise InputError(
+            f"a mahimahi trace of {duration_s:g} s cannot be written; allowed: up to {LONGEST_MS / 1e3:g} s (a day)"
+        )
+    ends = [min(end, duration_s) for end in [*moments[1:], duration_s]]
+    bits = sum(rate * max(0.0, end - begin) for begin, end, rate in zip(moments, ends, rates, strict=True))
+    if bits / 8 > OPPORTUNITY_BYTES * MOST_PACKETS:
+        raise InputError(
+            f"{bits / 8 / OPPORTUNITY_BYTES:g} packets in {duration_s:g} s are too many for a mahimahi trace; "
+            f"allowed: up to {MOST_PACKETS}"
+        )
     packets, carried = [], 0.0
-    for begin, end, rate in zip(moments, edges[1:], rates, strict=True):
-        for time_ms in range(round(begin * 1e3) + 1, round(min(end, duration_s) * 1e3) + 1):
+    for begin, end, rate in zip(moments, ends, rates, strict=True):
+        for time_ms in range(round(begin * 1e3) + 1, round(end * 1e3) + 1):
             carried += rate / 8e3
             # Sums of fractions of a packet may end just below a whole packet.
             while carried >= OPPORTUNITY_BYTES - 1e-6:

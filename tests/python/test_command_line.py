@@ -308,6 +308,24 @@ def test_a_stopped_run_is_readable_and_marked(place: Path, scenario: Path, numbe
     assert json.loads(file.read_text())["status"] == "incomplete"
 
 
+def test_the_results_are_printed_before_the_report_is_drawn(place: Path, scenario: Path) -> None:
+    slow = (
+        "import time, bentpipe.report\n"
+        "def page(*_, **__): print('drawing', flush=True); time.sleep(60)\n"
+        "bentpipe.report.page = page\n"
+    )
+    words = [sys.executable, "-c", slow + START, "simulate", str(scenario), "--out", "drawn"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        said = list(iter(process.stdout.readline, "drawing\n"))
+        process.send_signal(signal.SIGINT)
+        error = process.stderr.read()
+        assert process.wait(60) == 130, error
+    assert any("kbit/s" in line for line in said) and said[-1] == "results  drawn\n", said
+    assert error == "interrupted: the results in drawn are complete, but no report was written\n"
+    assert json.loads((place / "drawn" / "provenance.json").read_text())["status"] == "complete"
+
+
 def test_reproduce_runs_a_study_and_prints_verdicts(place: Path) -> None:
     study = place / "studies" / "small"
     study.mkdir(parents=True)

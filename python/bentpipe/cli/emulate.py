@@ -86,13 +86,8 @@ def emulate(
             clock=clock.value,
             kernel=kernel,
         )
-    variations = combinations([])
-    page = None
-    if report and not stop.wanted:
-        from bentpipe.report import write_report
-
-        page = write_report([run], folder / "report.html", variations)
-    tell([run], variations, folder, page, json=json, all_flows=flows)
+    drawn = report and not stop.wanted
+    tell([run], combinations([]), folder, report=drawn, json=json, all_flows=flows)
     for sentence in command_texts(run):
         typer.echo(f"command  {sentence}", err=json)
     if text := fidelity_text(run):

@@ -60,12 +60,8 @@ def simulate(
             runs = simulate_all(scenario, variations, out=folder, jobs=jobs, progress=bar.advance, **given)
         else:
             runs = [simulate_one(scenario, out=folder, progress=bar.advance, **given)]
-    page = None
-    if report and runs and not stop.wanted:
-        from bentpipe.report import write_report
-
-        page = write_report(runs, folder / "report.html", variations)
-    tell(runs, variations, folder, page, json=json, all_flows=flows)
+    drawn = report and bool(runs) and not stop.wanted
+    tell(runs, variations, folder, report=drawn, json=json, all_flows=flows)
     if stop.wanted:
         typer.echo(f"interrupted: partial results are in {folder} (marked incomplete)", err=True)
         raise typer.Exit(stop.exit_code)
@@ -86,12 +82,13 @@ def tell(
     runs: list[Run],
     variations: list[Variation],
     folder: Path,
-    page: Path | None,
     *,
+    report: bool,
     json: bool,
     all_flows: bool = False,
 ) -> None:
-    """Print the table of flows and groups, and the folder of the results."""
+    """Print the table of flows and groups, and the folder of the results; with ``report``, write the page about them,
+    which may take longer than a run, after the table and before JSON, which names it."""
     from bentpipe.groups import by_group, summarise
     from bentpipe.quantities import listed
     from bentpipe.results import flow_results
@@ -107,6 +104,7 @@ def tell(
     ]
     results = [(run, labels, flow_results(run)) for run, labels in labelled]
     if json:
+        page = _report(runs, variations, folder) if report else None
         documents = [
             {
                 "path": run.path,
@@ -129,5 +127,16 @@ def tell(
         for failure, flows_of in failed.items():
             typer.echo(f"failed   {', '.join([*labels.values(), listed(flows_of)])}: {failure}")
     typer.echo(f"results  {folder}")
-    if page is not None:
-        typer.echo(f"report   {page}")
+    if report:
+        typer.echo(f"report   {_report(runs, variations, folder)}")
+
+
+def _report(runs: list[Run], variations: list[Variation], folder: Path) -> Path:
+    """Writes the page about runs that have ended. Says so where that is interrupted."""
+    from bentpipe.report import write_report
+
+    try:
+        return write_report(runs, folder / "report.html", variations)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: the results in {folder} are complete, but no report was written", err=True)
+        raise

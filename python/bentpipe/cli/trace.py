@@ -79,4 +79,6 @@ def trace(
         outcomes.write(outcomes.read(source), to, runs=runs)
     else:
         series.write(series.read(source, step_ms=step, fade=fade), to, duration_s=duration)
+        if (period := series.period_ms(source)) is not None:
+            typer.echo(f'repeats  with repeat = "{period} ms" beside samples, as the trace does')
     typer.echo(f"written  {to}")

@@ -32,6 +32,7 @@ def up(
         ),
     ] = None,
     mtu: Mtu = 1500,
+    process: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
     overrides: Overrides = None,
     json: Json = False,
 ) -> None:
@@ -39,6 +40,7 @@ def up(
 
     Flows with endpoints = "model" run in it. Run the programs of other flows with `bentpipe exec`.
     """
+    # --process is of pytest's plug-in: the network ends with that process.
     from bentpipe.live import keeper
     from bentpipe.live.surroundings import in_host
     from bentpipe.live.target import elsewhere, target
@@ -47,7 +49,13 @@ def up(
 
     wanted = target(scenario, overrides or [], mtu=mtu)
     outside = in_host() if internet is None else internet
-    record = keeper.start(wanted, name=name, internet=outside, elsewhere=elsewhere(wanted, hosts_at or []))
+    record = keeper.start(
+        wanted,
+        name=name,
+        internet=outside,
+        elsewhere=elsewhere(wanted, hosts_at or []),
+        process=process,
+    )
     if json:
         addresses = {
             host: {"ipv4": about["ipv4"], "ipv6": about["ipv6"]} for host, about in record.hosts.items()

@@ -1,7 +1,7 @@
 """The process that keeps a network of ``bentpipe up``: ``python -P -m bentpipe.live.keeper``.
 
 It reads the description of the network from standard input, reports on standard output that the network is up, and ends
-on SIGTERM.
+on SIGTERM, or with the process for which the network is up, if there is one.
 """
 
 from __future__ import annotations
@@ -30,9 +30,23 @@ _LIMIT_S: Final = 120.0
 _GRACE_S: Final = processes.GRACE_S + 10
 
 
-def start(target: Target, *, name: str | None, internet: bool, elsewhere: dict[str, str]) -> state.Record:
-    """Start a process that keeps a network, and return when the network is up. Raises ``OSError`` if it fails."""
-    question = {"target": asdict(target), "name": name, "internet": internet, "elsewhere": elsewhere}
+def start(
+    target: Target,
+    *,
+    name: str | None,
+    internet: bool,
+    elsewhere: dict[str, str],
+    process: int | None = None,
+) -> state.Record:
+    """Start a process that keeps a network, and return when the network is up. The network ends with ``process``, if
+    that is given. Raises ``OSError`` if it fails."""
+    question = {
+        "target": asdict(target),
+        "name": name,
+        "internet": internet,
+        "elsewhere": elsewhere,
+        "process": process,
+    }
     # -P: do not search modules in the current folder, which is arbitrary.
     keeper = subprocess.Popen(
         [sys.executable, "-P", "-m", "bentpipe.live.keeper"],
@@ -80,7 +94,7 @@ def _end(keeper: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """Keep a network until SIGTERM."""
+    """Keep a network until SIGTERM, or the end of the process for which it is up."""
     from bentpipe.scenarios import Scenario
 
     from .living import Living, acquire
@@ -103,11 +117,29 @@ def main() -> None:
         ) as living:
             _say({"record": asdict(living.record)})
             _detach(living.record)
-            while signal.sigwait(ending) == signal.SIGHUP:
-                pass
+            _wait(ending, question["process"])
     except (InputError, OSError, ValueError) as error:
         _say({"error": str(error), "input": not isinstance(error, OSError)})
         sys.exit(1)
+
+
+def _wait(ending: set[signal.Signals], process: int | None) -> None:
+    """Waits for a signal to end, which SIGHUP is not, or for the end of a process."""
+    if process is None:
+        while signal.sigwait(ending) == signal.SIGHUP:
+            pass
+        return
+    try:
+        file = os.pidfd_open(process)
+    except ProcessLookupError:
+        return
+    try:
+        while not processes.wait(file, 0):
+            said = signal.sigtimedwait(ending, 1)
+            if said is not None and said.si_signo != signal.SIGHUP:
+                return
+    finally:
+        os.close(file)
 
 
 def _say(answer: dict[str, Any]) -> None:

@@ -129,8 +129,11 @@ def of_series(trace: Path, out: Path) -> list[Path]:
     frame = files.read(trace)
     copy = out.with_name(f"{out.stem}-series.csv")
     files.write(frame, copy)
-    last = float(frame["time"].to_numpy()[-1])
-    rate = float(frame["rate"].to_numpy().max()) if "rate" in frame.columns else 1e8
+    period = files.period_ms(trace)
+    length = float(frame["time"].to_numpy()[-1]) if period is None else period / 1e3
+    repeat = "" if period is None else f', repeat = "{period} ms"'
+    # A link has 1 bit/s where its series has 0.
+    rate = max(1.0, float(frame["rate"].to_numpy().max())) if "rate" in frame.columns else 1e8
     delay = float(frame["delay"].to_numpy().min()) if "delay" in frame.columns else 0.0
     missing = [name for name in ("rate", "delay", "loss") if name not in frame.columns]
     notes = [f"# Replays {trace.name}, the same in both directions."]
@@ -140,12 +143,12 @@ def of_series(trace: Path, out: Path) -> list[Path]:
     side = [
         f'rate = "{rate:.0f} bit/s"',
         f'delay = "{1e9 * delay:.0f} ns"',
-        f'trace = {{ samples = {{ file = "{copy.name}" }} }}',
+        f'trace = {{ samples = {{ file = "{copy.name}" }}{repeat} }}',
     ]
     text = [
         *notes,
         f'name = "{trace.stem}"',
-        f'duration = "{max(1.0, last):g} s"',
+        f'duration = "{max(1.0, length):g} s"',
         "",
         "[[link]]",
         'name = "path"',
