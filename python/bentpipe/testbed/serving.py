@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import stat
 import sys
 import threading
 import time
@@ -112,8 +113,10 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
     finally:
         if executor is not None:
             _end(executor)
+        listening.close()
         if address.socket is not None:
-            address.socket.unlink(missing_ok=True)
+            with suppress(InputError):
+                _remove_dead(address.socket)
     return 0
 
 
@@ -133,11 +136,7 @@ class Server(uvicorn.Server):
 def bind(address: Address) -> socket.socket:
     """Returns the listening socket. Raises :class:`bentpipe.InputError` with the remedy if it is taken."""
     if address.socket is not None:
-        address.socket.unlink(missing_ok=True)
-        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        local.bind(str(address.socket))
-        address.socket.chmod(0o660)
-        return local
+        return _bind_local(address.socket)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # With the protocol stated, asyncio turns Nagle's algorithm off; else a body waits for the ACK of its head, 40 ms.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -151,6 +150,48 @@ def bind(address: Address) -> socket.socket:
             f"{address.host}, port {address.port}: {reason}; choose another with --port"
         ) from error
     return found
+
+
+def _bind_local(path: Path) -> socket.socket:
+    local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _remove_dead(path)
+        local.bind(str(path))
+        path.chmod(0o660)
+        # From now on it answers, so that another test bed leaves it alone.
+        local.listen()
+    except OSError as error:
+        local.close()
+        raise InputError(f"--socket {path}: {error.strerror or error}; choose another place") from error
+    except InputError:
+        local.close()
+        raise
+    return local
+
+
+def _remove_dead(path: Path) -> None:
+    """Remove a Unix socket at which nobody listens any more. Raises :class:`bentpipe.InputError` for anything else that
+    is there."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise InputError(
+            f"--socket {path}: something else than a socket is there; allowed: a path at which nothing is, or a "
+            "socket at which nobody listens"
+        )
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(1)
+        try:
+            client.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+            return
+        except OSError:
+            # Of another kind, of another user, or busy: somebody's.
+            pass
+    raise InputError(f"--socket {path}: another program listens there; stop it, or choose another --socket")
 
 
 def _executor(settings: Settings, parent: int) -> None:
