@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 import uvicorn
 
-from bentpipe.errors import InputError
+from bentpipe.errors import InputError, trouble
 
 from . import accounts
 from .api import application
@@ -53,13 +53,11 @@ class Address:
 
 def prepare(settings: Settings) -> str | None:
     """Create the folder and the database, or bring it up to date. Returns the secret of the first administrator's
-    invitation if there is no administrator."""
-    settings.data.mkdir(parents=True, exist_ok=True)
-    if settings.group is None:
-        settings.data.chmod(0o700)
-    else:
-        # The group may write what the other process has made; nobody else may look.
-        os.umask(0o007)
+    invitation if there is no administrator. Raises :class:`bentpipe.InputError` for a folder of something else."""
+    _create(settings)
+    # Nobody else may look, whatever the mode of the folder is. The group may write what the other process has made.
+    os.umask(0o077 if settings.group is None else 0o007)
+    if settings.group is not None:
         about = settings.data.stat()
         if (about.st_gid, about.st_mode & 0o7777) != (
             settings.group,
@@ -70,12 +68,31 @@ def prepare(settings: Settings) -> str | None:
         if not settings.database:
             # SQLite would let the group only read.
             settings.file.touch(mode=0o660)
-    settings.runs.mkdir(exist_ok=True)
     store = Store(settings.url)
     migrate(store)
+    # After the database, so that a folder without one is never left behind.
+    settings.runs.mkdir(exist_ok=True)
     secret = accounts.first_invitation(store)
     store.close()
     return secret
+
+
+def _create(settings: Settings) -> None:
+    """Create the folder, for this user alone. One that is there keeps its mode, and has to be empty or a test bed's."""
+    data = settings.data
+    try:
+        if not data.is_dir():
+            data.mkdir(mode=0o700, parents=True)
+        elif any(data.iterdir()) and not settings.holds_test_bed:
+            raise InputError(
+                f"--data {data} is not empty and holds no test bed's database; allowed: a folder that is new or "
+                "empty, or one of a test bed"
+            )
+    except FileExistsError as error:
+        if not data.is_dir():
+            raise InputError(f"--data {data} is not a folder; choose another place") from error
+    except OSError as error:
+        raise InputError(f"--data {trouble(error)}") from error
 
 
 def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], None]) -> int:

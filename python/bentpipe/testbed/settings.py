@@ -41,6 +41,11 @@ class Settings:
         return self.data / "runs"
 
     @property
+    def holds_test_bed(self) -> bool:
+        """Whether a test bed's data are in the folder: its database, or its runs if the database is elsewhere."""
+        return self.runs.is_dir() if self.database else self.file.is_file()
+
+    @property
     def socket(self) -> Path:
         """The Unix socket at which the executor is told of new work."""
         return self.data / "executor.socket"
