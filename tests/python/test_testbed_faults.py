@@ -29,7 +29,7 @@ from bentpipe.testbed.store import Store, migrate
 from bentpipe.testbed.tables import FINAL, Event, Run, User
 from httpx2 import Client, HTTPError, HTTPTransport
 from sqlalchemy import func, select, update
-from testbeds import BENTPIPE, SMALL, free_port, until
+from testbeds import BENTPIPE, SMALL, free_port, serving, until
 
 
 def states(store: Store) -> dict[str, int]:
@@ -215,6 +215,28 @@ def test_only_one_executor_works_in_a_folder(tmp_path: Path) -> None:
         Executor(Settings(tmp_path / "data"), store)
     first.lock.close()
     store.close()
+
+
+def test_a_test_bed_does_not_serve_without_its_executor(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A second one of the same data is refused, and one whose executor is killed ends with the reason."""
+    with serving(tmp_path / "data") as served:
+        until(lambda: (tmp_path / "data" / "executor.socket").exists())
+        more = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
+        assert "another executor works in" in refused(*more)
+        assert served.process.poll() is None
+        children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+        (executor,) = [
+            int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        os.kill(executor, signal.SIGKILL)
+        assert served.process.wait(60) == 1
+    assert "the executor has ended" in capfd.readouterr().err
+    # The next one takes over what that one has left.
+    with serving(tmp_path / "data") as served:
+        until(lambda: (tmp_path / "data" / "executor.socket").exists())
+        assert served.stop(signal.SIGINT) == 0
 
 
 def test_a_socket_of_another_user_is_refused() -> None:

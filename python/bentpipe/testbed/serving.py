@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import socket
@@ -22,7 +23,7 @@ from bentpipe.errors import InputError, trouble
 
 from . import accounts
 from .api import application
-from .executor import run_executor
+from .executor import alone, run_executor
 from .settings import Settings
 from .store import Store, migrate
 
@@ -32,6 +33,9 @@ Part = Literal["all", "web", "executor"]
 
 #: Mode of a folder of data that a group shares: what is made in it belongs to the group.
 SHARED: Final = 0o2770
+
+#: Exit code for what the caller can change, as of every command.
+REFUSED: Final = 2
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,9 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
     if part == "executor":
         run_executor(settings, ready)
         return 0
+    if part == "all":
+        # Before anything starts: found by the executor, it would end a test bed that has already answered.
+        alone(settings.data).close()
     # Bound before anything starts, so that a port in use is found first.
     listening = bind(address)
     executor = None
@@ -121,6 +128,8 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
             lifespan="on",
         )
         server = Server(config, ready)
+        if executor is not None:
+            threading.Thread(target=server.end_with, args=(executor.sentinel,), daemon=True).start()
         # The server raises the signal that ended it again, which is not to end this process before the executor has
         # ended.
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -134,15 +143,29 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
         if address.socket is not None:
             with suppress(InputError):
                 _remove_dead(address.socket)
-    return 0
+    # One that ended because it was told to, with the test bed or alone, has the code 0.
+    if executor is None or not server.abandoned or executor.exitcode == 0:
+        return 0
+    print(
+        "bentpipe: the executor has ended, and the test bed with it; start it again: runs that wait are still queued",
+        file=sys.stderr,
+    )
+    return REFUSED if executor.exitcode == REFUSED else 1
 
 
 class Server(uvicorn.Server):
-    """The web server, which tells when it is ready."""
+    """The web server, which tells when it is ready. ``abandoned`` is whether it ended because its executor had."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self.ready = ready
+        self.abandoned = False
+
+    def end_with(self, sentinel: int) -> None:
+        """Wait for the end of a process, and end if nothing else has ended the server."""
+        multiprocessing.connection.wait([sentinel])
+        if not self.should_exit:
+            self.abandoned = self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening."""
@@ -225,6 +248,7 @@ def _executor(settings: Settings, parent: int) -> None:
         run_executor(settings)
     except InputError as error:
         print(f"bentpipe: {error}", file=sys.stderr)
+        sys.exit(REFUSED)
 
 
 def _end(process: Any) -> None:
