@@ -129,11 +129,19 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
                 ),
                 {"number": number, "id": f"r{number}", "text": SMALL, "state": state, "now": now},
             )
+        # Of an account that was removed.
+        connection.execute(
+            text(
+                "insert into audit (at, user_id, \"user\", action, what) values (:now, 7, 'eve', 'join', '')"
+            ),
+            {"now": now},
+        )
     store.close()
     bed = Bed(data)
     ada = bed.visitor()
     assert ada.post("/api/session", json={"name": "ada", "password": PASSWORD}).status_code == 200
     assert ada.get("/api/configurations/c").json()["version"] == 3
+    assert bed.join("bob").get("/api/session").json()["id"] == 8
     bed.execute()
     until(lambda: ada.get("/api/runs/r2").json()["state"] == "done")
     # What ran when the older version ended is not done twice.

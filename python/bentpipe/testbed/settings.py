@@ -52,4 +52,8 @@ class Settings:
 
     def folder(self, owner: int, run: str) -> Path:
         """The folder of a run. Both parts were chosen by this program, never by a user."""
-        return self.runs / str(owner) / run
+        return self.folder_of(owner) / run
+
+    def folder_of(self, owner: int) -> Path:
+        """The folder of all runs of an account."""
+        return self.runs / str(owner)
