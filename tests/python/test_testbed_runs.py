@@ -94,6 +94,10 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         assert json.loads(lab("api", "GET", "/audit"))[0]["action"] == "launch"
         assert "allowed: DELETE, GET" in lab("api", "LOOK", "/audit", code=2)
         assert "did you mean" in lab("launch", "smal", code=2)
+        assert "no file nofile.toml" in lab("launch", "nofile.toml", code=2)
+        assert "had ended already: done" in lab("cancel", "1")
+        for words in (("cancel", "7"), ("fetch", "7"), ("cancel", "small one")):
+            assert "there is no" in lab(*words, code=2)
         monkeypatch.setenv("BENTPIPE_TOKEN", "wrong")
         assert "log in first" in lab("runs", code=2)
         # The web process and its executor end together, and leave nothing running.

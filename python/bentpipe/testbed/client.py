@@ -91,9 +91,11 @@ def laboratory(server: str) -> Laboratory:
 
 
 def named(rows: list[dict[str, Any]], name: str, what: str) -> dict[str, Any]:
-    """Returns the row of an id, a name or a number. Raises :class:`bentpipe.InputError`."""
-    for key in ("id", "number", "name"):
+    """Returns the row of an id or a name. Raises :class:`bentpipe.InputError`."""
+    for key in ("id", "name"):
         for row in rows:
-            if str(row.get(key)) == name:
+            if row[key] == name:
                 return row
+    if name.endswith(".toml"):
+        raise InputError(f"there is no file {name}, and no {what} of this name")
     raise unknown(what, name, {str(row["name"]) for row in rows})
