@@ -78,6 +78,9 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         assert done.exit_code == code, done.output
         return done.output
 
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
     with serving(tmp_path / "data") as served:
         client = Client(base_url=served.url, headers={"Origin": served.url}, timeout=60)
         given = {"invitation": served.invitation, "name": "ada", "password": PASSWORD}
@@ -99,6 +102,9 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         assert "did you mean" in lab("launch", "smal", code=2)
         assert "no file nofile.toml" in lab("launch", "nofile.toml", code=2)
         assert "had ended already: done" in lab("cancel", "1")
+        with monkeypatch.context() as interrupted:
+            interrupted.setattr(Laboratory, "wait", interrupt)
+            assert "run 2  small  queued" in lab("launch", "small", "--wait", code=130)
         for words in (("cancel", "7"), ("fetch", "7"), ("cancel", "small one")):
             assert "there is no" in lab(*words, code=2)
         monkeypatch.setenv("BENTPIPE_TOKEN", "wrong")
