@@ -15,9 +15,9 @@ from bentpipe.testbed import accounts
 from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.api.application import openapi
 from bentpipe.testbed.settings import Settings
-from bentpipe.testbed.tables import Attempt, Session
+from bentpipe.testbed.tables import Attempt, Run, Session
 from httpx2 import Response
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 from starlette.testclient import TestClient
 from testbeds import PASSWORD, SMALL, until
 
@@ -108,6 +108,30 @@ def test_03_the_last_administrator_stays(bed: Bed) -> None:
     assert root.delete("/api/accounts/1").status_code == 409
     bed.join("other", "administrator")
     assert root.patch("/api/accounts/1", json={"level": "user"}).status_code == 200
+
+
+def test_nothing_of_a_removed_account_comes_to_the_next_one(bed: Bed) -> None:
+    """Its results are removed, if no run is in progress, and its number and those of its runs are not used again."""
+    root = bed.join("root", "administrator")
+    ada = bed.join("ada")
+    account = ada.get("/api/session").json()["id"]
+    (run,) = launched(ada)
+    folder = bed.settings.folder(account, run["id"])
+    folder.mkdir(parents=True)
+    (folder / "flows.parquet").write_text("results")
+    with bed.store.writing() as rows:
+        rows.execute(update(Run).values(state="running"))
+    assert "in progress" in said(root.delete(f"/api/accounts/{account}"))
+    assert folder.exists()
+    with bed.store.writing() as rows:
+        rows.execute(update(Run).values(state="done"))
+    assert root.delete(f"/api/accounts/{account}").status_code == 204
+    assert list(bed.settings.runs.rglob("*")) == []
+    bob = bed.join("bob")
+    assert bob.get("/api/session").json()["id"] > account
+    assert [line["user"] for line in bob.get("/api/audit").json()] == ["bob"]
+    (other,) = launched(bob)
+    assert other["number"] > run["number"]
 
 
 def test_04_log_ins_end(bed: Bed) -> None:

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import random
 import signal
+import subprocess
 import threading
 import time
 from collections import defaultdict
@@ -22,13 +23,13 @@ pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 from bentpipe.testbed import queue
 from bentpipe.testbed.accounts import hashed, open_session
 from bentpipe.testbed.executor import run_executor
-from bentpipe.testbed.serving import Address, serve
+from bentpipe.testbed.serving import Address, bind, serve
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
 from bentpipe.testbed.tables import FINAL, Event, Run, User
-from httpx2 import Client, HTTPError
+from httpx2 import Client, HTTPError, HTTPTransport
 from sqlalchemy import func, select, update
-from testbeds import SMALL, free_port, until
+from testbeds import BENTPIPE, SMALL, free_port, serving, until
 
 
 def states(store: Store) -> dict[str, int]:
@@ -216,6 +217,28 @@ def test_only_one_executor_works_in_a_folder(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_test_bed_does_not_serve_without_its_executor(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A second one of the same data is refused, and one whose executor is killed ends with the reason."""
+    with serving(tmp_path / "data") as served:
+        until(lambda: (tmp_path / "data" / "executor.socket").exists())
+        more = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
+        assert "another executor works in" in refused(*more)
+        assert served.process.poll() is None
+        children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+        (executor,) = [
+            int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        os.kill(executor, signal.SIGKILL)
+        assert served.process.wait(60) == 1
+    assert "the executor has ended" in capfd.readouterr().err
+    # The next one takes over what that one has left.
+    with serving(tmp_path / "data") as served:
+        until(lambda: (tmp_path / "data" / "executor.socket").exists())
+        assert served.stop(signal.SIGINT) == 0
+
+
 def test_a_socket_of_another_user_is_refused() -> None:
     import socket
 
@@ -234,6 +257,57 @@ def test_a_socket_of_another_user_is_refused() -> None:
         assert not permitted(Foreign())  # type: ignore[arg-type]
     here.close()
     there.close()
+
+
+def refused(*words: str) -> str:
+    """Returns what ``bentpipe serve`` says when it refuses to serve."""
+    done = subprocess.run(
+        [*BENTPIPE, "serve", *words], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_only_a_dead_socket_is_removed(tmp_path: Path) -> None:
+    """What else is at its path stays as it is, and the message names the path."""
+    import socket
+
+    from bentpipe.errors import InputError
+
+    def taken(path: Path) -> None:
+        with pytest.raises(InputError, match=str(path)):
+            bind(Address("", 0, path))
+
+    file, link, path = tmp_path / "thesis.txt", tmp_path / "link", tmp_path / "s"
+    file.write_text("years of work")
+    link.symlink_to(file)
+    taken(file)
+    taken(link)
+    taken(file / "s")
+    taken(tmp_path / ("s" * 200))
+    assert link.read_text() == "years of work"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.bind(str(path))
+        other.listen()
+        taken(path)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.connect(str(path))
+    here = ("--part", "web", "--data", str(tmp_path / "data"), "--socket")
+    assert "/nonexistent/s" in refused(*here, "/nonexistent/s")
+    # The other one's file is still there, but nobody listens any more.
+    process = subprocess.Popen([*BENTPIPE, "serve", *here, str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert f"unix:{path}" in process.stdout.readline()
+        taken(path)
+        with Client(base_url="http://127.0.0.1", transport=HTTPTransport(uds=str(path))) as browser:
+            assert browser.get("/api/session").status_code == 401
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert not path.exists()
 
 
 def kill_web_and_check(data: Path, kills: int, seed: int) -> None:

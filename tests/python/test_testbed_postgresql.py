@@ -79,6 +79,7 @@ def bed(server: str, tmp_path: Path) -> Iterator[Bed]:
     [
         runs.test_a_run_from_its_launch_to_its_results,
         accounts.test_03_the_last_administrator_stays,
+        accounts.test_nothing_of_a_removed_account_comes_to_the_next_one,
         accounts.test_05_guessing_is_limited_and_tells_nothing,
         accounts.test_07_the_first_administrator_comes_by_a_link_that_works_once,
         queue.test_campaigns_and_several_instruments_are_batches,

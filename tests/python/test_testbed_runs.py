@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from beds import Bed, _cheap_passwords, bed, launched, saved
+from bentpipe.errors import InputError
+from bentpipe.testbed.client import Laboratory
 from guests import guests
 from httpx2 import Client
 from testbeds import PASSWORD, SMALL, serving, until
@@ -75,6 +78,9 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         assert done.exit_code == code, done.output
         return done.output
 
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
     with serving(tmp_path / "data") as served:
         client = Client(base_url=served.url, headers={"Origin": served.url}, timeout=60)
         given = {"invitation": served.invitation, "name": "ada", "password": PASSWORD}
@@ -94,6 +100,13 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         assert json.loads(lab("api", "GET", "/audit"))[0]["action"] == "launch"
         assert "allowed: DELETE, GET" in lab("api", "LOOK", "/audit", code=2)
         assert "did you mean" in lab("launch", "smal", code=2)
+        assert "no file nofile.toml" in lab("launch", "nofile.toml", code=2)
+        assert "had ended already: done" in lab("cancel", "1")
+        with monkeypatch.context() as interrupted:
+            interrupted.setattr(Laboratory, "wait", interrupt)
+            assert "run 2  small  queued" in lab("launch", "small", "--wait", code=130)
+        for words in (("cancel", "7"), ("fetch", "7"), ("cancel", "small one")):
+            assert "there is no" in lab(*words, code=2)
         monkeypatch.setenv("BENTPIPE_TOKEN", "wrong")
         assert "log in first" in lab("runs", code=2)
         # The web process and its executor end together, and leave nothing running.
@@ -101,3 +114,33 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
     assert not subprocess.run(
         ["pgrep", "-f", str(tmp_path / "data")], check=False, capture_output=True
     ).stdout
+
+
+def test_a_fetch_that_is_interrupted_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And neither what a killed one has left nor an empty folder hinders the next one."""
+    files = ["scenario.toml", "flows.parquet", "traces/tcp.parquet"]
+    troubles: list[BaseException] = [KeyboardInterrupt(), InputError("the server does not answer")]
+
+    def opened(_lab: Laboratory, _method: str, path: str, _body: Any = None) -> bytes:
+        if path.endswith("/files"):
+            return json.dumps([{"path": file} for file in files]).encode()
+        if path.endswith("tcp.parquet") and troubles:
+            raise troubles.pop(0)
+        return path.encode()
+
+    monkeypatch.setattr(Laboratory, "_open", opened)
+    lab = Laboratory("http://127.0.0.1:9", "token")
+    out = tmp_path / "runs" / "got"
+    for kind in (KeyboardInterrupt, InputError):
+        with pytest.raises(kind):
+            lab.fetch("r1", out)
+        assert list(out.parent.iterdir()) == []
+    (out.parent / ".got-killed").mkdir()
+    (out.parent / ".got-killed" / "flows.parquet").touch()
+    out.mkdir()
+    assert lab.fetch("r1", out) == [out / file for file in files]
+    assert sorted(str(one.relative_to(out)) for one in out.rglob("*") if one.is_file()) == sorted(files)
+    assert (out / "flows.parquet").read_text() == "/runs/r1/files/flows.parquet"
+    assert sorted(one.name for one in out.parent.iterdir()) == [".got-killed", "got"]
+    with pytest.raises(InputError, match="not empty"):
+        lab.fetch("r1", out)

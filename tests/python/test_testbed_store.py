@@ -3,7 +3,9 @@ cases in docs/decisions/0068-abuse.md."""
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ from bentpipe.errors import InputError
 from bentpipe.testbed import store as store_module
 from bentpipe.testbed.store import Store, migrate
 from sqlalchemy import text
-from testbeds import PASSWORD, SMALL, until
+from testbeds import BENTPIPE, PASSWORD, SMALL, until
 
 __all__ = ["_cheap_passwords", "bed"]
 
@@ -127,11 +129,19 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
                 ),
                 {"number": number, "id": f"r{number}", "text": SMALL, "state": state, "now": now},
             )
+        # Of an account that was removed.
+        connection.execute(
+            text(
+                "insert into audit (at, user_id, \"user\", action, what) values (:now, 7, 'eve', 'join', '')"
+            ),
+            {"now": now},
+        )
     store.close()
     bed = Bed(data)
     ada = bed.visitor()
     assert ada.post("/api/session", json={"name": "ada", "password": PASSWORD}).status_code == 200
     assert ada.get("/api/configurations/c").json()["version"] == 3
+    assert bed.join("bob").get("/api/session").json()["id"] == 8
     bed.execute()
     until(lambda: ada.get("/api/runs/r2").json()["state"] == "done")
     # What ran when the older version ended is not done twice.
@@ -142,3 +152,37 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
     }
     bed.stop()
     bed.store.close()
+
+
+def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
+    """Only a folder that the test bed creates gets a mode, and what it writes in any is for its user alone."""
+    from bentpipe.testbed.serving import prepare
+    from bentpipe.testbed.settings import Settings
+
+    home, made, empty = tmp_path / "home", tmp_path / "new" / "data", tmp_path / "empty"
+    home.mkdir(mode=0o755)
+    (home / "thesis.txt").write_text("years of work")
+    done = subprocess.run(
+        [*BENTPIPE, "serve", "--data", str(home)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2 and str(home) in done.stderr and "Traceback" not in done.stderr
+    for file in (home / "thesis.txt", home / "thesis.txt" / "data"):
+        with pytest.raises(InputError, match=str(file)):
+            prepare(Settings(file))
+    assert [one.name for one in home.iterdir()] == ["thesis.txt"]
+    assert stat.S_IMODE(home.stat().st_mode) == 0o755
+    empty.mkdir(mode=0o755)
+    before = os.umask(0o022)
+    try:
+        for folder, mode in ((made, 0o700), (empty, 0o755)):
+            assert prepare(Settings(folder))
+            assert stat.S_IMODE(folder.stat().st_mode) == mode
+            assert {stat.S_IMODE(one.stat().st_mode) & 0o077 for one in folder.iterdir()} == {0}
+            # A test bed's folder goes on working, and so does one whose database is elsewhere.
+            assert prepare(Settings(folder))
+            with pytest.raises(InputError, match="holds no test bed"):
+                (folder / "testbed.sqlite").rename(tmp_path / "elsewhere.sqlite")
+                prepare(Settings(folder))
+            assert prepare(Settings(folder, f"sqlite:///{tmp_path / 'elsewhere.sqlite'}"))
+    finally:
+        os.umask(before)

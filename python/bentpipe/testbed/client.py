@@ -9,7 +9,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -32,18 +34,25 @@ class Laboratory:
         return json.loads(answer) if answer else None
 
     def fetch(self, run: str, out: Path) -> list[Path]:
-        """Save the files of a run in a folder, which is then a run's folder. Returns their paths."""
+        """Save the files of a run in a folder, which is then a run's folder. Returns their paths. The folder is made
+        when all of them are there, so that an interruption leaves no part of a run that passes for a whole one."""
+        out = out.resolve()
         if out.exists() and any(out.iterdir()):
             raise InputError(f"{out} is not empty; choose another folder")
-        saved = []
-        for file in self.request("GET", f"/runs/{quote(run)}/files"):
-            # The server names the files, so a name must not lead out of the folder.
-            place = out / file["path"]
-            if not place.resolve().is_relative_to(out.resolve()):
-                raise InputError(f"the server names a file {file['path']}, which is not in the folder")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(self._open("GET", f"/runs/{quote(run)}/files/{quote(file['path'])}"))
-            saved.append(place)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as unfinished:
+            folder = Path(unfinished) / out.name
+            folder.mkdir()
+            saved = []
+            for file in self.request("GET", f"/runs/{quote(run)}/files"):
+                # The server names the files, so a name must not lead out of the folder.
+                place = folder / file["path"]
+                if not place.resolve().is_relative_to(folder):
+                    raise InputError(f"the server names a file {file['path']}, which is not in the folder")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(self._open("GET", f"/runs/{quote(run)}/files/{quote(file['path'])}"))
+                saved.append(out / file["path"])
+            folder.rename(out)
         return saved
 
     def wait(self, run: str, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -75,7 +84,7 @@ class Laboratory:
             except (ValueError, KeyError, TypeError):
                 reason = f"status {error.code}"
             raise InputError(f"{self.server}: {reason}") from None
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise InputError(f"{self.server} does not answer: {reason}") from None
 
@@ -91,9 +100,11 @@ def laboratory(server: str) -> Laboratory:
 
 
 def named(rows: list[dict[str, Any]], name: str, what: str) -> dict[str, Any]:
-    """Returns the row of an id, a name or a number. Raises :class:`bentpipe.InputError`."""
-    for key in ("id", "number", "name"):
+    """Returns the row of an id or a name. Raises :class:`bentpipe.InputError`."""
+    for key in ("id", "name"):
         for row in rows:
-            if str(row.get(key)) == name:
+            if row[key] == name:
                 return row
+    if name.endswith(".toml"):
+        raise InputError(f"there is no file {name}, and no {what} of this name")
     raise unknown(what, name, {str(row["name"]) for row in rows})

@@ -58,7 +58,7 @@ class Executor:
         self.ending = threading.Event()
         self.busy: dict[int, threading.Thread] = {}
         self.exclusive = False
-        self.lock = _alone(settings.data)
+        self.lock = alone(settings.data)
         self.groups = bounds.parent()
         with store.writing() as rows:
             # No other executor works here, so whatever is marked as active belongs to one that was killed.
@@ -328,7 +328,7 @@ def size(folder: Path) -> int:
     return total
 
 
-def _alone(data: Path) -> Any:
+def alone(data: Path) -> Any:
     """Returns the lock that makes this the only executor of a folder. Raises :class:`bentpipe.InputError`."""
     file = (data / "executor.lock").open("w")
     try:

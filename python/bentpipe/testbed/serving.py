@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import socket
+import stat
 import sys
 import threading
 import time
@@ -17,11 +19,11 @@ from typing import Any, Final, Literal
 
 import uvicorn
 
-from bentpipe.errors import InputError
+from bentpipe.errors import InputError, trouble
 
 from . import accounts
 from .api import application
-from .executor import run_executor
+from .executor import alone, run_executor
 from .settings import Settings
 from .store import Store, migrate
 
@@ -31,6 +33,9 @@ Part = Literal["all", "web", "executor"]
 
 #: Mode of a folder of data that a group shares: what is made in it belongs to the group.
 SHARED: Final = 0o2770
+
+#: Exit code for what the caller can change, as of every command.
+REFUSED: Final = 2
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,11 @@ class Address:
 
 def prepare(settings: Settings) -> str | None:
     """Create the folder and the database, or bring it up to date. Returns the secret of the first administrator's
-    invitation if there is no administrator."""
-    settings.data.mkdir(parents=True, exist_ok=True)
-    if settings.group is None:
-        settings.data.chmod(0o700)
-    else:
-        # The group may write what the other process has made; nobody else may look.
-        os.umask(0o007)
+    invitation if there is no administrator. Raises :class:`bentpipe.InputError` for a folder of something else."""
+    _create(settings)
+    # Nobody else may look, whatever the mode of the folder is. The group may write what the other process has made.
+    os.umask(0o077 if settings.group is None else 0o007)
+    if settings.group is not None:
         about = settings.data.stat()
         if (about.st_gid, about.st_mode & 0o7777) != (
             settings.group,
@@ -69,12 +72,31 @@ def prepare(settings: Settings) -> str | None:
         if not settings.database:
             # SQLite would let the group only read.
             settings.file.touch(mode=0o660)
-    settings.runs.mkdir(exist_ok=True)
     store = Store(settings.url)
     migrate(store)
+    # After the database, so that a folder without one is never left behind.
+    settings.runs.mkdir(exist_ok=True)
     secret = accounts.first_invitation(store)
     store.close()
     return secret
+
+
+def _create(settings: Settings) -> None:
+    """Create the folder, for this user alone. One that is there keeps its mode, and has to be empty or a test bed's."""
+    data = settings.data
+    try:
+        if not data.is_dir():
+            data.mkdir(mode=0o700, parents=True)
+        elif any(data.iterdir()) and not settings.holds_test_bed:
+            raise InputError(
+                f"--data {data} is not empty and holds no test bed's database; allowed: a folder that is new or "
+                "empty, or one of a test bed"
+            )
+    except FileExistsError as error:
+        if not data.is_dir():
+            raise InputError(f"--data {data} is not a folder; choose another place") from error
+    except OSError as error:
+        raise InputError(f"--data {trouble(error)}") from error
 
 
 def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], None]) -> int:
@@ -82,6 +104,9 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
     if part == "executor":
         run_executor(settings, ready)
         return 0
+    if part == "all":
+        # Before anything starts: found by the executor, it would end a test bed that has already answered.
+        alone(settings.data).close()
     # Bound before anything starts, so that a port in use is found first.
     listening = bind(address)
     executor = None
@@ -103,6 +128,8 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
             lifespan="on",
         )
         server = Server(config, ready)
+        if executor is not None:
+            threading.Thread(target=server.end_with, args=(executor.sentinel,), daemon=True).start()
         # The server raises the signal that ended it again, which is not to end this process before the executor has
         # ended.
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -112,17 +139,33 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
     finally:
         if executor is not None:
             _end(executor)
+        listening.close()
         if address.socket is not None:
-            address.socket.unlink(missing_ok=True)
-    return 0
+            with suppress(InputError):
+                _remove_dead(address.socket)
+    # One that ended because it was told to, with the test bed or alone, has the code 0.
+    if executor is None or not server.abandoned or executor.exitcode == 0:
+        return 0
+    print(
+        "bentpipe: the executor has ended, and the test bed with it; start it again: runs that wait are still queued",
+        file=sys.stderr,
+    )
+    return REFUSED if executor.exitcode == REFUSED else 1
 
 
 class Server(uvicorn.Server):
-    """The web server, which tells when it is ready."""
+    """The web server, which tells when it is ready. ``abandoned`` is whether it ended because its executor had."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self.ready = ready
+        self.abandoned = False
+
+    def end_with(self, sentinel: int) -> None:
+        """Wait for the end of a process, and end if nothing else has ended the server."""
+        multiprocessing.connection.wait([sentinel])
+        if not self.should_exit:
+            self.abandoned = self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening."""
@@ -133,11 +176,7 @@ class Server(uvicorn.Server):
 def bind(address: Address) -> socket.socket:
     """Returns the listening socket. Raises :class:`bentpipe.InputError` with the remedy if it is taken."""
     if address.socket is not None:
-        address.socket.unlink(missing_ok=True)
-        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        local.bind(str(address.socket))
-        address.socket.chmod(0o660)
-        return local
+        return _bind_local(address.socket)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # With the protocol stated, asyncio turns Nagle's algorithm off; else a body waits for the ACK of its head, 40 ms.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -151,6 +190,48 @@ def bind(address: Address) -> socket.socket:
             f"{address.host}, port {address.port}: {reason}; choose another with --port"
         ) from error
     return found
+
+
+def _bind_local(path: Path) -> socket.socket:
+    local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _remove_dead(path)
+        local.bind(str(path))
+        path.chmod(0o660)
+        # From now on it answers, so that another test bed leaves it alone.
+        local.listen()
+    except OSError as error:
+        local.close()
+        raise InputError(f"--socket {path}: {error.strerror or error}; choose another place") from error
+    except InputError:
+        local.close()
+        raise
+    return local
+
+
+def _remove_dead(path: Path) -> None:
+    """Remove a Unix socket at which nobody listens any more. Raises :class:`bentpipe.InputError` for anything else that
+    is there."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise InputError(
+            f"--socket {path}: something else than a socket is there; allowed: a path at which nothing is, or a "
+            "socket at which nobody listens"
+        )
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(1)
+        try:
+            client.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+            return
+        except OSError:
+            # Of another kind, of another user, or busy: somebody's.
+            pass
+    raise InputError(f"--socket {path}: another program listens there; stop it, or choose another --socket")
 
 
 def _executor(settings: Settings, parent: int) -> None:
@@ -167,6 +248,7 @@ def _executor(settings: Settings, parent: int) -> None:
         run_executor(settings)
     except InputError as error:
         print(f"bentpipe: {error}", file=sys.stderr)
+        sys.exit(REFUSED)
 
 
 def _end(process: Any) -> None:

@@ -41,10 +41,19 @@ class Settings:
         return self.data / "runs"
 
     @property
+    def holds_test_bed(self) -> bool:
+        """Whether a test bed's data are in the folder: its database, or its runs if the database is elsewhere."""
+        return self.runs.is_dir() if self.database else self.file.is_file()
+
+    @property
     def socket(self) -> Path:
         """The Unix socket at which the executor is told of new work."""
         return self.data / "executor.socket"
 
     def folder(self, owner: int, run: str) -> Path:
         """The folder of a run. Both parts were chosen by this program, never by a user."""
-        return self.runs / str(owner) / run
+        return self.folder_of(owner) / run
+
+    def folder_of(self, owner: int) -> Path:
+        """The folder of all runs of an account."""
+        return self.runs / str(owner)

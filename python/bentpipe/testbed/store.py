@@ -11,7 +11,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
@@ -86,7 +86,7 @@ def migrate(store: Store) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     script = ScriptDirectory.from_config(config)
     try:
-        with store.engine.begin() as connection:
+        with _changing(store.engine) as connection:
             there = MigrationContext.configure(connection).get_current_revision()
             if there is not None and there not in {one.revision for one in script.walk_revisions()}:
                 raise InputError(
@@ -98,3 +98,21 @@ def migrate(store: Store) -> None:
             command.upgrade(config, "head")
     except OperationalError as error:
         raise InputError(f"the database cannot be opened: {error.orig}") from error
+
+
+@contextmanager
+def _changing(engine: Engine) -> Iterator[Connection]:
+    """Yields a connection in a transaction that may make tables anew. SQLite would remove the rows that refer to those
+    of the old table, and can be told not to only before the transaction."""
+    with engine.connect() as connection:
+        if engine.dialect.name != "sqlite":
+            with connection.begin():
+                yield connection
+            return
+        driver: Any = connection.connection.driver_connection
+        driver.execute("PRAGMA foreign_keys=OFF")
+        try:
+            with connection.begin():
+                yield connection
+        finally:
+            driver.execute("PRAGMA foreign_keys=ON")

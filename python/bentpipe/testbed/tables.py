@@ -17,6 +17,9 @@ STATES: Final = ("queued", "leased", "running", "done", "failed", "cancelled", "
 FINAL: Final = STATES[3:]
 ACTIVE: Final = STATES[1:3]
 
+#: SQLite uses the highest number again after its row was removed, unless it is told not to.
+NEVER_AGAIN: Final = {"sqlite_autoincrement": True}
+
 
 def identifier() -> str:
     """Returns a name for a row that cannot be guessed."""
@@ -33,6 +36,7 @@ class User(Base):
     """An account."""
 
     __tablename__ = "account"
+    __table_args__ = NEVER_AGAIN
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
     name: Mapped[str] = mapped_column(String(64), unique=True)
     password: Mapped[str] = mapped_column(String(200))
@@ -102,6 +106,7 @@ class Run(Base):
         Index("run_of_owner", "owner_id", "number"),
         Index("run_turn", "owner_id", "started"),
         Index("run_rate", "instrument", "state", "number"),
+        NEVER_AGAIN,
     )
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
     id: Mapped[str] = mapped_column(String(32), unique=True, default=identifier)

@@ -9,9 +9,17 @@ from .common import HERE, RunName, Server, run_id
 
 def cancel(run: RunName, server: Server = HERE) -> None:
     """Cancel a run that waits or runs."""
+    from urllib.parse import quote
+
     from bentpipe.testbed.client import laboratory
 
-    found = laboratory(server).request("POST", f"/runs/{run_id(server, run)}/cancel", {})
+    lab = laboratory(server)
+    path = f"/runs/{quote(run_id(server, run))}"
+    before = lab.request("GET", path)
+    if before["ended"]:
+        typer.echo(f"run {before['number']}  {before['name']}  had ended already: {before['state']}")
+        return
+    found = lab.request("POST", f"{path}/cancel", {})
     typer.echo(
-        f"run {found['number']}  {found['name']}  {'cancelled' if found['ended'] else 'is being cancelled'}"
+        f"run {found['number']}  {found['name']}  {found['state'] if found['ended'] else 'is being cancelled'}"
     )

@@ -16,10 +16,15 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="The number or id of
 
 
 def run_id(server: str, name: str) -> str:
-    """Returns the id of a run, which may be given by its number."""
-    from bentpipe.testbed.client import laboratory, named
+    """Returns the id of a run, which may be given by its number. Raises :class:`bentpipe.InputError`."""
+    from bentpipe.errors import InputError
+    from bentpipe.testbed.client import laboratory
 
-    if not name.isdigit():
+    if not name.isdecimal():
         return name
     rows = laboratory(server).request("GET", f"/runs?limit=1&before={int(name) + 1}")
-    return str(named(rows, name, "run")["id"])
+    if not rows or rows[0]["number"] != int(name):
+        raise InputError(
+            f"there is no run {name}; allowed: a number or id, `bentpipe lab runs` lists the newest"
+        )
+    return str(rows[0]["id"])

@@ -46,13 +46,22 @@ def launch(
     else:
         body["configuration"] = named(lab.request("GET", "/configurations"), scenario, "configuration")["id"]
     made = lab.request("POST", "/runs", body)
+    if wait:
+        # So that who ends the wait knows what is in the queue.
+        for one in made:
+            typer.echo(line(one), err=True)
     ended = [lab.wait(one["id"], lambda _: None) for one in made] if wait else made
     if json:
         print_json(ended)
     else:
         for one in ended:
-            label = f" ({one['label']})" if one["label"] else ""
-            reason = f": {one['reason']}" if one["reason"] else ""
-            typer.echo(f"run {one['number']}  {one['name']}{label}  {one['state']}{reason}")
+            typer.echo(line(one))
     if wait and any(one["state"] != "done" for one in ended):
         raise typer.Exit(TROUBLE)
+
+
+def line(run: dict[str, Any]) -> str:
+    """Returns number, name and state of a run."""
+    label = f" ({run['label']})" if run["label"] else ""
+    reason = f": {run['reason']}" if run["reason"] else ""
+    return f"run {run['number']}  {run['name']}{label}  {run['state']}{reason}"

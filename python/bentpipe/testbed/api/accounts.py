@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -10,9 +11,9 @@ from sqlalchemy import select
 
 from bentpipe.testbed import accounts
 from bentpipe.testbed.accounts import Refused
-from bentpipe.testbed.tables import Audit, User
+from bentpipe.testbed.tables import ACTIVE, Audit, Run, User
 
-from .callers import Administrator, Anyone, Database, Number
+from .callers import Administrator, Anyone, Database, Given, Number
 from .sessions import Strict
 
 router = APIRouter(tags=["accounts"])
@@ -71,15 +72,19 @@ def change(account: Number, given: OfLevel, who: Administrator, store: Database)
 
 
 @router.delete("/accounts/{account}", status_code=204)
-def remove(account: Number, who: Administrator, store: Database) -> None:
+def remove(account: Number, who: Administrator, store: Database, settings: Given) -> None:
     """Remove an account with everything that it owns."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
         if user.id == who.id:
             raise Refused(409, "you cannot remove your own account")
+        if rows.scalar(select(Run.number).where(Run.owner_id == user.id, Run.state.in_(ACTIVE)).limit(1)):
+            raise Refused(409, "a run of this account is in progress; cancel it first")
         accounts.change_level(rows, user, "guest")
+        folder = settings.folder_of(user.id)
         rows.delete(user)
         accounts.note(rows, who, "remove account", user.name)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @router.post("/invitations", status_code=201)
