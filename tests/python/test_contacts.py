@@ -96,6 +96,19 @@ def test_contacts_by_geometry_are_a_plan(tmp_path: Path) -> None:
     assert "is not on a globe" in text
 
 
+def test_dates_beyond_the_ephemeris_are_refused() -> None:
+    pytest.importorskip("skyfield_data", reason="the extra space is not installed")
+    ends = ("--body", "mars", "--station", "a=40,2", "--site", "b=1,2")
+    for day, hours in (("2200-01-01", 1), ("1899-01-01", 1), ("2053-10-07", 25)):
+        text = " ".join(call("contacts", "geometry", *ends, "--start", day, "--hours", hours, code=2).split())
+        assert f"--start {day} with {hours} hours is not within the ephemeris" in text
+        assert "allowed: 1899-07-30 to 2053-10-08" in text
+    # The last whole day, after which light still travels.
+    call("contacts", "geometry", *ends, "--start", "2053-10-07", "--hours", 24)
+    with pytest.raises(InputError, match="allowed: 1899-07-30 to 2053-10-08"):
+        ephemeris.light_time("mars", datetime(2060, 1, 1))
+
+
 def test_moon_and_mars_stand_as_they_do() -> None:
     pytest.importorskip("skyfield_data", reason="the extra space is not installed")
     import numpy as np

@@ -84,6 +84,7 @@ def geometry(
     ends: list[Place | Orbiter] = [*stations, *sites, *orbiters]
     if len(ends) < 2:
         raise InputError("a plan needs two nodes: give --station, --site or --orbiter at least twice")
+    ephemeris.check_dates(start, hours * 3600, "--start")
     terrestrial = {one.name for one in stations}
     found = [
         sight
