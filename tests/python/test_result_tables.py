@@ -78,6 +78,22 @@ def test_groups_of_calls_have_opinion_scores(tmp_path: Path) -> None:
     assert found["mouth to ear, ms"] == pytest.approx(1e3 * float(np.mean(flows["voice_delay"].to_numpy())))
 
 
+def test_groups_and_reports_have_the_packets_that_were_too_late(tmp_path: Path) -> None:
+    """The network drops nothing of calls that ask for more than the link carries: what is bad about them is late."""
+    file = written(tmp_path, CALL | {"count": 3})
+    narrow = ("--set", "link.sat.rate=60 kbit/s", "--set", "duration=10 s")
+    shown = commands.call("simulate", file, *narrow, "--out", tmp_path / "run").output
+    run = bp.open_run(tmp_path / "run")
+    calls = run.flows.filter(run.flows["group"] == "call")
+    mean = float(np.mean(calls["voice_loss"].to_numpy()))
+    assert mean > 10 and not run.summary["drops"]
+    rows = [line.split() for line in shown.splitlines() if "lost or late, %" in line]
+    assert rows[0][:5] == ["lost", "or", "late,", "%", number(mean)]
+    assert "<th>lost or late<br>%</th>" in page(
+        [run]
+    ) and f"<td>{number(calls['voice_loss'][0])}</td>" in page([run])
+
+
 def test_a_table_that_is_too_wide_omits_columns_without_numbers(tmp_path: Path) -> None:
     name = "measurements-of-a-rover"
     cbr = {"kind": "cbr", "rate": "8 kbit/s", "datagram": "100 B"}

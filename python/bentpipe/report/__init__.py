@@ -50,6 +50,7 @@ _COLUMNS: Final = (
     _Column("transaction", "mean, ms", _of("transaction_mean", 1e3)),
     _Column("95\u00a0%", "ms", _of("transaction_p95", 1e3)),
     _Column("MOS", "", _of("voice_mos")),
+    _Column("lost or late", "%", _of("voice_loss")),
     _Column("mouth to ear", "ms", _of("voice_delay", 1e3)),
     _Column("RTT mean", "ms", _of("rtt_mean", 1e3)),
     _Column("RTT 95\u00a0%", "ms", _of("rtt_p95", 1e3)),
