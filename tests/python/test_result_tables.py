@@ -69,6 +69,32 @@ def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Pa
     assert compared["transfer"] == compared["predicted_transfer"] == ("s", 1.0) and "dscp" not in compared
 
 
+def test_datagrams_and_bundles_are_shown_with_what_was_lost(tmp_path: Path) -> None:
+    """A flow of twice the rate of its link loses half; a node whose storage is full refuses every bundle."""
+    cbr = {"kind": "cbr", "rate": "4 Mbit/s", "datagram": "1000 B"}
+    flow = {"name": "flood", "from": "a", "to": "b", "app": cbr, "transport": "udp"}
+    short = ("--set", "link.sat.queue={ packets = 10 }")
+    shown = commands.call("simulate", written(tmp_path, flow), *short, "--out", tmp_path / "run").output
+    run = bp.open_run(tmp_path / "run")
+    (flood,) = flow_results(run)
+    # Each datagram has 28 B of headers on a link of 2 Mbit/s.
+    assert flood.loss is not None and flood.delay_mean is not None
+    assert flood.loss == pytest.approx(1 - 2 / (4 * 1.028), abs=0.01)
+    rows = [line.split() for line in shown.splitlines()]
+    lost = number(100 * flood.loss)
+    assert [lost, number(1e3 * flood.delay_mean)] in [row[1:3] for row in rows if row[:1] == ["flood"]]
+    assert "<th>loss<br>%</th>" in page([run]) and f"<td>{lost}</td>" in page([run])
+    assert all(len(line) <= 80 for line in shown.splitlines() if str(tmp_path) not in line)
+    full = ("--set", "network.space.storage=10 kB", "--no-report", "--out", tmp_path / "full")
+    shown = commands.call("simulate", "examples/mars-orbiter.toml", *full).output
+    refused = bp.open_run(tmp_path / "full")
+    assert {drop["reason"] for drop in refused.summary["drops"]} == {"bundle storage full"}
+    bundles = flow_results(refused)[0]
+    assert bundles.loss is not None and bundles.loss > 0.9
+    rows = [line.split() for line in shown.splitlines()]
+    assert [bundles.flow, number(100 * bundles.loss)] in [row[:2] for row in rows]
+
+
 def test_groups_of_calls_have_opinion_scores(tmp_path: Path) -> None:
     run = bp.simulate(written(tmp_path, CALL | {"count": 3}), out=tmp_path / "run")
     table = group_table(run)

@@ -45,6 +45,7 @@ def _of(key: str, factor: float = 1.0) -> Callable[[FlowResult], str]:
 _COLUMNS: Final = (
     _Column("goodput", "kbit/s", _of("goodput", 1e-3)),
     _Column("predicted", "kbit/s", _of("predicted_goodput", 1e-3), soft=True),
+    _Column("loss", "%", _of("loss", 100)),
     _Column("transfer", "s", _of("transfer")),
     _Column("predicted", "s", _of("predicted_transfer"), soft=True),
     _Column("transaction", "mean, ms", _of("transaction_mean", 1e3)),
