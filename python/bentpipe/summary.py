@@ -27,14 +27,19 @@ UNLOADED: Final = 0.05
 
 @dataclass
 class Row:
-    """A part of paths, that is one direction of a link or network, in numbers; ``rtts_s`` are those of the paths of
-    flows over it."""
+    """A part of paths, that is one direction of a link or network, in numbers, for the largest packets that pass it;
+    ``hops`` are those of such packets, and ``rtts_s`` are those of the paths of flows over it."""
 
     part: str
-    hop: Hop
+    hops: list[Hop]
     packet_bytes: int
     rtts_s: list[float] = field(default_factory=list)
     acms: list[Acm] = field(default_factory=list)
+
+    @property
+    def hop(self) -> Hop:
+        """The first hop over it."""
+        return self.hops[0]
 
     @property
     def rtt_s(self) -> float:
@@ -59,8 +64,8 @@ class Row:
         held = self.queue_bytes
         full = math.isinf(held) or rate <= 0
         return [
-            _course(self.hop["rate_bit_s"], rate_text),
-            _course(self.hop["delay_s"], span_text),
+            _course(_over([hop["rate_bit_s"] for hop in self.hops]), rate_text),
+            _course(_over([hop["delay_s"] for hop in self.hops]), span_text),
             span_text(self.rtt_s),
             size_text(self.product_bytes),
             "no limit" if math.isinf(held) else size_text(held),
@@ -142,16 +147,21 @@ def _short(congestion: str | None) -> str | None:
 
 
 def parts(known: Facts) -> list[Row]:
-    """Returns the parts of all paths of data and answers, in the order of the flows."""
+    """Returns the parts of all paths of data and answers, in the order of the flows; without directions that carry
+    nothing."""
     rows: dict[str, Row] = {}
     for flow in known["flows"]:
         there, back = flow["there"] or [], flow["back"] or []
         rtt = sum(hop["delay_s"]["mean"] for hop in (*there, *back))
         sizes = ((hop, flow["packet_bytes"]) for hop in there), ((hop, flow["answer_bytes"]) for hop in back)
         for hop, size in (pair for direction in sizes for pair in direction):
-            row = rows.setdefault(hop["part"], Row(hop["part"], hop, max(size, 1)))
+            if size == 0:
+                continue
+            row = rows.setdefault(hop["part"], Row(hop["part"], [], size))
             if size > row.packet_bytes:
-                row.hop, row.packet_bytes = hop, size
+                row.hops, row.packet_bytes = [], size
+            if size == row.packet_bytes:
+                row.hops.append(hop)
             row.rtts_s.append(rtt)
             if hop["acm"] is not None:
                 row.acms.append(hop["acm"])
@@ -312,6 +322,12 @@ def _hop(hop: Hop) -> str:
         parts.append(f"shared by {hop['flows']} flows")
     changes = [f"{change['what']} at {span_text(change['at_s'])}" for change in hop["changes"]]
     return ", ".join([*parts, *hop["notes"], *hop["queue"]["notes"], *changes])
+
+
+def _over(courses: Sequence[Course]) -> Course:
+    """The first of courses with the range of all."""
+    least, greatest = min(one["least"] for one in courses), max(one["greatest"] for one in courses)
+    return {**courses[0], "least": least, "greatest": greatest}
 
 
 def _course(course: Course, shown: Callable[[float], str]) -> str:
