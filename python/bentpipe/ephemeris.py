@@ -30,6 +30,9 @@ Array = NDArray[np.float64]
 #: Speed of light in km/s.
 LIGHT: Final = 299_792.458
 
+#: The days that DE421 has whole, and the light times after them.
+DATES: Final = datetime(1899, 7, 30, tzinfo=UTC), datetime(2053, 10, 8, tzinfo=UTC)
+
 
 @dataclass(frozen=True)
 class Body:
@@ -113,9 +116,21 @@ class Sight:
 def light_time(body: str, day: datetime) -> float:
     """Returns the seconds that light takes from the centre of a body to that of the Earth, where it arrives at ``day``
     (TDB)."""
+    check_dates(day, 0)
     kernel, scale = _kernel()
     when = scale.tdb(day.year, day.month, day.day, day.hour, day.minute, day.second)
     return float(kernel["earth"].at(when).observe(kernel[_body(body).target]).light_time) * 86_400
+
+
+def check_dates(start: datetime, seconds: float, name: str = "start") -> None:
+    """Refuses seconds from a start of which DE421 does not have all. Raises :class:`bentpipe.InputError`."""
+    first, last = DATES
+    begin = _utc(start)
+    if not (first <= begin and seconds <= (last - begin).total_seconds()):
+        raise InputError(
+            f"{name} {start:%Y-%m-%d} with {seconds / 3600:g} hours is not within the ephemeris; "
+            f"allowed: {first:%Y-%m-%d} to {last:%Y-%m-%d}"
+        )
 
 
 def sights(
@@ -135,6 +150,7 @@ def sights(
     names = [end.name for end in ends]
     if len(set(names)) != len(names):
         raise InputError(f"names are not distinct: {', '.join(names)}")
+    check_dates(start, seconds)
     sky = _Sky(start)
     found: list[Sight] = []
     for source in ends:
@@ -184,8 +200,7 @@ class _Sky:
 
     def __init__(self, start: datetime) -> None:
         self.kernel, self.scale = _kernel()
-        utc = start.replace(tzinfo=UTC) if start.tzinfo is None else start
-        self.start = self.scale.from_datetime(utc)
+        self.start = self.scale.from_datetime(_utc(start))
 
     def time(self, seconds: Array) -> Any:
         return self.scale.tt_jd(self.start.tt + seconds / 86_400)
@@ -294,6 +309,10 @@ def _clearance(begin: Array, end: Array, centre: Array) -> Array:
     share = np.clip(np.sum((centre - begin) * line, axis=0) / np.sum(line * line, axis=0), 0, 1)
     distances: Array = np.linalg.norm(begin + share * line - centre, axis=0)
     return distances
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _body(name: str) -> Body:

@@ -52,6 +52,7 @@ QUANTITIES: Final = (
     Quantity("goodput", "goodput", "bit/s", more_is_better=True),
     Quantity("loss", "loss", "1"),
     Quantity("MOS", "voice_mos", "1", more_is_better=True),
+    Quantity("lost or late", "voice_loss", "%"),
     Quantity("mouth to ear", "voice_delay", "s"),
     Quantity("delay mean", "delay_mean", "s"),
     Quantity("delay 95 %", "delay_p95", "s"),

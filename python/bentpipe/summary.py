@@ -27,14 +27,19 @@ UNLOADED: Final = 0.05
 
 @dataclass
 class Row:
-    """A part of paths, that is one direction of a link or network, in numbers; ``rtts_s`` are those of the paths of
-    flows over it."""
+    """A part of paths, that is one direction of a link or network, in numbers, for the largest packets that pass it;
+    ``hops`` are those of such packets, and ``rtts_s`` are those of the paths of flows over it."""
 
     part: str
-    hop: Hop
+    hops: list[Hop]
     packet_bytes: int
     rtts_s: list[float] = field(default_factory=list)
     acms: list[Acm] = field(default_factory=list)
+
+    @property
+    def hop(self) -> Hop:
+        """The first hop over it."""
+        return self.hops[0]
 
     @property
     def rtt_s(self) -> float:
@@ -59,8 +64,8 @@ class Row:
         held = self.queue_bytes
         full = math.isinf(held) or rate <= 0
         return [
-            _course(self.hop["rate_bit_s"], rate_text),
-            _course(self.hop["delay_s"], span_text),
+            _course(_over([hop["rate_bit_s"] for hop in self.hops]), rate_text),
+            _course(_over([hop["delay_s"] for hop in self.hops]), span_text),
             span_text(self.rtt_s),
             size_text(self.product_bytes),
             "no limit" if math.isinf(held) else size_text(held),
@@ -142,16 +147,21 @@ def _short(congestion: str | None) -> str | None:
 
 
 def parts(known: Facts) -> list[Row]:
-    """Returns the parts of all paths of data and answers, in the order of the flows."""
+    """Returns the parts of all paths of data and answers, in the order of the flows; without directions that carry
+    nothing."""
     rows: dict[str, Row] = {}
     for flow in known["flows"]:
         there, back = flow["there"] or [], flow["back"] or []
         rtt = sum(hop["delay_s"]["mean"] for hop in (*there, *back))
         sizes = ((hop, flow["packet_bytes"]) for hop in there), ((hop, flow["answer_bytes"]) for hop in back)
         for hop, size in (pair for direction in sizes for pair in direction):
-            row = rows.setdefault(hop["part"], Row(hop["part"], hop, max(size, 1)))
+            if size == 0:
+                continue
+            row = rows.setdefault(hop["part"], Row(hop["part"], [], size))
             if size > row.packet_bytes:
-                row.hop, row.packet_bytes = hop, size
+                row.hops, row.packet_bytes = [], size
+            if size == row.packet_bytes:
+                row.hops.append(hop)
             row.rtts_s.append(rtt)
             if hop["acm"] is not None:
                 row.acms.append(hop["acm"])
@@ -252,32 +262,77 @@ def _window(transport: Mapping[str, Any]) -> tuple[float, str]:
     return min(given, default=(math.inf, ""))
 
 
+@dataclass
+class _Load:
+    """What flows ask of a part of a network, or of a medium that its parts share: the sum of the demands that are
+    known, and that of their fractions of the rate."""
+
+    network: str
+    asked: float = 0.0
+    share: float = 0.0
+    flows: list[str] = field(default_factory=list)
+    #: A flow takes as much as it gets, or nobody knows how much.
+    open: bool = False
+
+
 def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
-    """Networks and links that flows hardly use, if the flows of the scenario have known demands."""
+    """Networks and links that flows hardly use, and parts that carry less than flows ask for, if the flows of the
+    scenario have known demands."""
     if not known["flows"]:
         return
-    asked: dict[str, float] = {}
-    rates: dict[str, float] = {}
-    for flow in known["flows"]:
-        for hop in flow["there"] or []:
-            wanted = math.inf if flow["demand_bit_s"] is None else flow["demand_bit_s"]
-            asked[hop["network"]] = asked.get(hop["network"], 0.0) + wanted
-            rates[hop["network"]] = max(rates.get(hop["network"], 0.0), hop["rate_bit_s"]["mean"])
-        for hop in flow["back"] or []:
-            if flow["answers"] != "nothing" and not flow["demand_bit_s"]:
-                # How much that is in the long run is not known.
-                asked[hop["network"]] = math.inf
-            elif flow["answer_bytes"]:
-                asked.setdefault(hop["network"], math.inf)
-    there = [*(link["name"] for link in scenario.links), *scenario.attached]
+    loads: dict[str, _Load] = {}
+    used: set[str] = set()
+    for table, flow in zip(scenario.flows, known["flows"], strict=True):
+        name = table.get("group") or flow["name"]
+        there = [(hop, flow["demand_bit_s"]) for hop in flow["there"] or []]
+        used |= {hop["network"] for hop, _ in there}
+        back: list[tuple[Hop, float | None]] = []
+        if flow["answers"] != "nothing" or flow["answer_bytes"]:
+            used |= {hop["network"] for hop in flow["back"] or []}
+        if flow["answers"] != "nothing" and not flow["demand_bit_s"]:
+            # How much that is in the long run is not known.
+            back = [(hop, None) for hop in flow["back"] or []]
+        # Each part once: bundles pass the same one from contact to contact.
+        for key, (network, rate, wanted) in {
+            key: (hop["network"], rate, wanted)
+            for hop, wanted in (*there, *back)
+            for key, rate in {hop["part"]: hop["rate_bit_s"]["mean"], **dict(hop["shared"])}.items()
+        }.items():
+            load = loads.setdefault(key, _Load(network))
+            if wanted is None or rate <= 0:
+                load.open = True
+            elif wanted:
+                load.asked += wanted
+                load.share += wanted / rate
+                load.flows.append(name)
+    present = [*(link["name"] for link in scenario.links), *scenario.attached]
     accesses = {name for access in scenario.data.get("access", []) for name in access["links"]}
-    idle = [name for name in there if name not in asked and name not in accesses]
+    idle = [name for name in present if name not in used and name not in accesses]
     if idle:
         yield f"{ranges(idle)}: no flow uses this part of the network"
-    for name, wanted in asked.items():
-        if wanted < UNLOADED * rates.get(name, 0.0):
-            share = number(100 * wanted / rates[name], 2)
-            yield f"{name}: all flows over it ask for {rate_text(wanted)}, {share} % of its rate: it is unloaded"
+    yield from _overloaded(loads)
+    for network in dict.fromkeys(load.network for load in loads.values()):
+        of_it = {part: load for part, load in loads.items() if load.network == network}
+        part, most = max(of_it.items(), key=lambda one: one[1].share)
+        if most.share < UNLOADED and not any(load.open for load in of_it.values()):
+            where = "it" if part == network else part
+            asked, share = rate_text(most.asked), number(100 * most.share, 2)
+            yield f"{network}: all flows over {where} ask for {asked}, {share} % of its rate: it is unloaded"
+
+
+def _overloaded(loads: Mapping[str, _Load]) -> Iterator[str]:
+    """Parts that carry less than flows ask for; of those of the same flows the one that carries least."""
+    worst: dict[tuple[str, ...], tuple[str, _Load]] = {}
+    for part, load in loads.items():
+        # Beyond what rounding does.
+        if load.share > 1 + 1e-6:
+            _, before = worst.get(flows := tuple(load.flows), (part, None))
+            if before is None or load.share > before.share:
+                worst[flows] = part, load
+    for flows, (part, load) in worst.items():
+        names = ranges(list(dict.fromkeys(flows)))
+        carried = rate_text(load.asked / load.share)
+        yield f"{part}: flows ask for {rate_text(load.asked)} ({names}), more than the {carried} that it carries"
 
 
 def _memory(need: dict[str, Any]) -> str:
@@ -312,6 +367,12 @@ def _hop(hop: Hop) -> str:
         parts.append(f"shared by {hop['flows']} flows")
     changes = [f"{change['what']} at {span_text(change['at_s'])}" for change in hop["changes"]]
     return ", ".join([*parts, *hop["notes"], *hop["queue"]["notes"], *changes])
+
+
+def _over(courses: Sequence[Course]) -> Course:
+    """The first of courses with the range of all."""
+    least, greatest = min(one["least"] for one in courses), max(one["greatest"] for one in courses)
+    return {**courses[0], "least": least, "greatest": greatest}
 
 
 def _course(course: Course, shown: Callable[[float], str]) -> str:

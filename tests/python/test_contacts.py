@@ -85,7 +85,10 @@ def test_contacts_by_geometry_are_a_plan(tmp_path: Path) -> None:
     plan = tmp_path / "mars.csv"
     ends = ("--station", "madrid=40.43,-4.25", "--site", "rover=18.44,77.45", "--orbiter", "mro=300,93")
     start = ("--body", "mars", "--start", "2024-01-01", "--hours", "3")
-    call("contacts", "geometry", *start, *ends, "-o", plan)
+    said = call("contacts", "geometry", *start, *ends, "-o", plan)
+    # Mars rises 7 hours later at Madrid.
+    assert "no contact in 3 hours: madrid\n" in said
+    assert json.loads(call("contacts", "geometry", *start, *ends, "--json"))["without_contact"] == ["madrid"]
     found = contacts.read_plan(plan).contacts
     passes = [one for one in found if {one.src, one.dst} == {"rover", "mro"}]
     # The orbiter is 300 km and more away, seen for some minutes from the rover, and the same both ways.
@@ -94,6 +97,24 @@ def test_contacts_by_geometry_are_a_plan(tmp_path: Path) -> None:
     assert all(abs(a - b) < 0.2 for ones in zip(*both, strict=True) for a, b in zip(*ones, strict=True))
     text = call("contacts", "geometry", *start, "--station", "madrid=91,0", "--site", "a=0,0", code=2)
     assert "is not on a globe" in text
+    later = (*start[:-1], "12")
+    assert "no contact" not in call("contacts", "geometry", *later, *ends, "-o", plan)
+    assert {("mro", "madrid"), ("rover", "madrid")} <= {
+        (one.src, one.dst) for one in contacts.read_plan(plan).contacts
+    }
+
+
+def test_dates_beyond_the_ephemeris_are_refused() -> None:
+    pytest.importorskip("skyfield_data", reason="the extra space is not installed")
+    ends = ("--body", "mars", "--station", "a=40,2", "--site", "b=1,2")
+    for day, hours in (("2200-01-01", 1), ("1899-01-01", 1), ("2053-10-07", 25)):
+        text = " ".join(call("contacts", "geometry", *ends, "--start", day, "--hours", hours, code=2).split())
+        assert f"--start {day} with {hours} hours is not within the ephemeris" in text
+        assert "allowed: 1899-07-30 to 2053-10-08" in text
+    # The last whole day, after which light still travels.
+    call("contacts", "geometry", *ends, "--start", "2053-10-07", "--hours", 24)
+    with pytest.raises(InputError, match="allowed: 1899-07-30 to 2053-10-08"):
+        ephemeris.light_time("mars", datetime(2060, 1, 1))
 
 
 def test_moon_and_mars_stand_as_they_do() -> None:

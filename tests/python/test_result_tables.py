@@ -69,6 +69,32 @@ def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Pa
     assert compared["transfer"] == compared["predicted_transfer"] == ("s", 1.0) and "dscp" not in compared
 
 
+def test_datagrams_and_bundles_are_shown_with_what_was_lost(tmp_path: Path) -> None:
+    """A flow of twice the rate of its link loses half; a node whose storage is full refuses every bundle."""
+    cbr = {"kind": "cbr", "rate": "4 Mbit/s", "datagram": "1000 B"}
+    flow = {"name": "flood", "from": "a", "to": "b", "app": cbr, "transport": "udp"}
+    short = ("--set", "link.sat.queue={ packets = 10 }")
+    shown = commands.call("simulate", written(tmp_path, flow), *short, "--out", tmp_path / "run").output
+    run = bp.open_run(tmp_path / "run")
+    (flood,) = flow_results(run)
+    # Each datagram has 28 B of headers on a link of 2 Mbit/s.
+    assert flood.loss is not None and flood.delay_mean is not None
+    assert flood.loss == pytest.approx(1 - 2 / (4 * 1.028), abs=0.01)
+    rows = [line.split() for line in shown.splitlines()]
+    lost = number(100 * flood.loss)
+    assert [lost, number(1e3 * flood.delay_mean)] in [row[1:3] for row in rows if row[:1] == ["flood"]]
+    assert "<th>loss<br>%</th>" in page([run]) and f"<td>{lost}</td>" in page([run])
+    assert all(len(line) <= 80 for line in shown.splitlines() if str(tmp_path) not in line)
+    full = ("--set", "network.space.storage=10 kB", "--no-report", "--out", tmp_path / "full")
+    shown = commands.call("simulate", "examples/mars-orbiter.toml", *full).output
+    refused = bp.open_run(tmp_path / "full")
+    assert {drop["reason"] for drop in refused.summary["drops"]} == {"bundle storage full"}
+    bundles = flow_results(refused)[0]
+    assert bundles.loss is not None and bundles.loss > 0.9
+    rows = [line.split() for line in shown.splitlines()]
+    assert [bundles.flow, number(100 * bundles.loss)] in [row[:2] for row in rows]
+
+
 def test_groups_of_calls_have_opinion_scores(tmp_path: Path) -> None:
     run = bp.simulate(written(tmp_path, CALL | {"count": 3}), out=tmp_path / "run")
     table = group_table(run)
@@ -76,6 +102,22 @@ def test_groups_of_calls_have_opinion_scores(tmp_path: Path) -> None:
     flows = run.flows.filter(run.flows["group"] == "call")
     assert found["MOS"] == pytest.approx(float(np.mean(flows["voice_mos"].to_numpy())))
     assert found["mouth to ear, ms"] == pytest.approx(1e3 * float(np.mean(flows["voice_delay"].to_numpy())))
+
+
+def test_groups_and_reports_have_the_packets_that_were_too_late(tmp_path: Path) -> None:
+    """The network drops nothing of calls that ask for more than the link carries: what is bad about them is late."""
+    file = written(tmp_path, CALL | {"count": 3})
+    narrow = ("--set", "link.sat.rate=60 kbit/s", "--set", "duration=10 s")
+    shown = commands.call("simulate", file, *narrow, "--out", tmp_path / "run").output
+    run = bp.open_run(tmp_path / "run")
+    calls = run.flows.filter(run.flows["group"] == "call")
+    mean = float(np.mean(calls["voice_loss"].to_numpy()))
+    assert mean > 10 and not run.summary["drops"]
+    rows = [line.split() for line in shown.splitlines() if "lost or late, %" in line]
+    assert rows[0][:5] == ["lost", "or", "late,", "%", number(mean)]
+    assert "<th>lost or late<br>%</th>" in page(
+        [run]
+    ) and f"<td>{number(calls['voice_loss'][0])}</td>" in page([run])
 
 
 def test_a_table_that_is_too_wide_omits_columns_without_numbers(tmp_path: Path) -> None:

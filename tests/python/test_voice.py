@@ -8,6 +8,7 @@ import subprocess
 import tomllib
 import wave
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import bentpipe as bp
@@ -256,3 +257,41 @@ def test_what_was_heard_is_scored_beside_the_e_model(tmp_path: Path) -> None:
     assert rated[1].emodel_listening < rated[0].emodel_listening - 0.5
     # The stream from the bridge is whole; what the bridge did not hear is missing in the mix.
     assert rated[2].loss == 0 and rated[2].pesq is not None and rated[2].pesq < rated[0].pesq - 0.5, rated[2]
+
+
+def test_a_long_call_is_rated_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P.862 is for 8 to some 30 s, and its code breaks down over more than 50 utterances: 12 s have at most 40."""
+    np, pesq = pytest.importorskip("numpy"), pytest.importorskip("pesq")
+    visqol = pytest.importorskip("visqol")
+    lengths = []
+
+    def rated(_api: object, reference: Any, degraded: Any, rate: int) -> Any:
+        assert len(reference) == len(degraded)
+        lengths.append(len(reference) / rate)
+        return SimpleNamespace(moslqo=4.0)
+
+    # By itself it takes longer than the call.
+    monkeypatch.setattr(visqol.VisqolApi, "create", lambda *_, **__: None)
+    monkeypatch.setattr(visqol.VisqolApi, "measure_from_arrays", rated)
+    # Spurts and pauses of 0.2 s for 36 s, the shortest that are utterances of their own, then silence for 24 s.
+    time = np.arange(60 * listening.RATE) / listening.RATE
+    noise = np.random.default_rng(1).normal(0, 0.1, len(time))
+    spoken = noise * ((time < 36) & (time % 0.4 < 0.2))
+    run = call(tmp_path / "call", "G.711u", loss=0.03, seconds=120)
+    done: list[float] = []
+    scores = listening.scores(run, "call", spoken, done.append)
+    # Two times 36 s of speech in ten pieces of 12 s.
+    assert scores.pieces == len(lengths) == len(done) == 6 and done[-1] == 1
+    assert all(11 < length <= 12 for length in lengths)
+    assert scores.visqol == scores.visqol_least == 4.0
+    reference, heard = listening.heard(run, "call", spoken)
+    size = len(reference) / 10
+    alone = [
+        pesq.pesq(
+            listening.RATE,
+            *(coded.whole(one[int(k * size) : int((k + 1) * size)]) for one in (reference, heard)),
+            "nb",
+        )
+        for k in (0, 1, 2, 5, 6, 7)
+    ]
+    assert scores.pesq == pytest.approx(sum(alone) / 6) and scores.pesq_least == pytest.approx(min(alone))

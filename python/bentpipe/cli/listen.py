@@ -53,8 +53,9 @@ def listen(
     That is real speech through the call's codec, with the run's losses and late packets. The recording is repeated if
     the call is longer. In a conference the callee is the bridge, and NAME.reverse is what a party heard: the mix of all
     others. With --score, PESQ and ViSQOL rate each run's file beside the E-model, whose first score counts
-    the delay as a conversation does, and whose second does not. Codecs and scores need the extra `voice`: pip install
-    'bentpipe[voice]'.
+    the delay as a conversation does, and whose second does not. A call of more than 12 s is rated in equal pieces of
+    12 s at most; shown are the mean and, below it, the least. ViSQOL takes about as long as the call. Codecs and scores
+    need the extra `voice`: pip install 'bentpipe[voice]'.
     """
     from dataclasses import asdict
 
@@ -63,6 +64,8 @@ def listen(
     from bentpipe.runs import open_run
 
     from .output import print_json, print_table
+    from .progress import Bar
+    from .stopping import Stop
 
     if not speech:
         raise InputError("nothing is spoken: give a recording with --speech FILE.wav")
@@ -83,7 +86,8 @@ def listen(
     for folder in runs:
         run = open_run(folder)
         if score:
-            rows.append(ear.scores(run, call, spoken))
+            with Bar(f"rating {run.name}", Stop()) as bar:
+                rows.append(ear.scores(run, call, spoken, bar.advance))
             continue
         name = call or next(iter(ear.calls(run)), "call")
         target = out or folder / f"heard-{name.replace('/', '-')}.wav"
@@ -101,9 +105,17 @@ def listen(
                 f"{row.loss:.2f}",
                 f"{row.emodel:.2f}",
                 f"{row.emodel_listening:.2f}",
-                *("-" if value is None else f"{value:.2f}" for value in (row.pesq, row.visqol)),
+                _score(row.pesq, row.pesq_least, row.pieces),
+                _score(row.visqol, row.visqol_least, row.pieces),
             )
             for folder, row in zip(runs, rows, strict=True)
         ]
         heads = ("Run", "Call", "Codec", "Loss\n%", "E-model", "E-model\nno delay", "PESQ", "ViSQOL")
         print_table(heads, table, text_columns=3, title="Scores of what was heard")
+
+
+def _score(mean: float | None, least: float | None, pieces: int) -> str:
+    """The score of a call, and below it that of its worst piece if there are several."""
+    if mean is None or least is None:
+        return "-"
+    return f"{mean:.2f}" if pieces == 1 else f"{mean:.2f}\n({least:.2f})"

@@ -39,11 +39,21 @@ def _quality(flow: FlowResult) -> list[str]:
     return [number(flow.voice_mos), number(flow.voice_loss), _scaled(flow.voice_delay, 1e3)]
 
 
-#: What matters to the users of flows: how long transfers, and pages, files or messages, took, and the quality of calls.
+def _datagrams(flow: FlowResult) -> list[str]:
+    """What the network lost of datagrams or bundles, and the delay of the others. A call has numbers of its own, and a
+    transport that retransmits has a round-trip time."""
+    if flow.rtt_mean is not None or flow.voice_mos is not None or not (flow.loss or flow.delay_mean):
+        return ["-"] * 3
+    return [_scaled(flow.loss, 100), _scaled(flow.delay_mean, 1e3), _scaled(flow.delay_p95, 1e3)]
+
+
+#: What matters to the users of flows: how long transfers, and pages, files or messages, took, what became of datagrams,
+#: and the quality of calls.
 #: The columns of each table, and their texts for a flow; a flow without the first number is not in the table.
 _OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str]]]]] = (
     (("transfer\ns", "predicted\ns"), _transfer),
     (("transaction\nmean, ms", "95 %\nms"), _transactions),
+    (("loss\n%", "delay\nmean, ms", "95 %\nms"), _datagrams),
     (("MOS", "lost or late\n%", "mouth to ear\nms"), _quality),
 )
 

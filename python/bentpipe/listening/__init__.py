@@ -12,9 +12,10 @@ PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip insta
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 
 #: The sampling rate at which ViSQOL rates speech.
 VISQOL_RATE: Final = 16000
+#: Calls are rated in equal pieces of at most so many samples, 12 s: P.862 is for recordings of 8 to some 30 s. Its code
+#: has room for 50 utterances and does not look whether there are more; it makes none shorter than 300 ms with its
+#: pauses, so that a piece has 40 at most.
+PIECE: Final = 12 * RATE
+#: A piece with fewer samples of speech, 0.5 s, is left out.
+LEAST_SPEECH: Final = RATE // 2
 
 
 @dataclass(frozen=True)
@@ -51,10 +58,16 @@ class Scores:
     emodel: float
     #: The same without the delay, as the other two hear it.
     emodel_listening: float
-    #: PESQ, narrow band (P.862 mapped by P.862.1), or None if the library cannot rate the file.
+    #: PESQ, narrow band (P.862 mapped by P.862.1): mean over the pieces, or None if the library can rate none.
     pesq: float | None
-    #: ViSQOL in speech mode, or None if the library cannot rate the file.
+    #: The least of the pieces.
+    pesq_least: float | None
+    #: ViSQOL in speech mode: mean over the pieces, or None if the library can rate none.
     visqol: float | None
+    #: The least of the pieces.
+    visqol_least: float | None
+    #: Number of pieces with speech.
+    pieces: int
 
 
 def calls(run: Run) -> list[str]:
@@ -141,24 +154,72 @@ def write_wav(path: Path, samples: Samples, rate: int = RATE) -> None:
         file.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
 
 
-def scores(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> Scores:
-    """Rates what was heard by PESQ and ViSQOL, beside the E-model's scores of the run.
+def scores(
+    run: Run,
+    call: str | None,
+    speech: Samples | Sequence[Samples],
+    progress: Callable[[float], object] | None = None,
+) -> Scores:
+    """Rates what was heard by PESQ and ViSQOL, piece by piece, beside the E-model's scores of the run.
 
-    Raises :class:`bentpipe.InputError`.
+    A piece with less than 0.5 s of speech is left out; one of which nothing was heard has the score 1. ``progress`` is
+    called with the fraction done. Raises :class:`bentpipe.InputError`.
     """
-    from scipy.signal import resample_poly
-
     from bentpipe.voice import emodel
+
+    rates = _listeners()
+    name, app = _call(run, call)
+    spoken = _with_speech(*heard(run, name, speech))
+    loss, burst_ratio, conversation = _quality(run, name, app)
+    rated: list[list[float]] = [[] for _ in rates]
+    for done, (reference, degraded) in enumerate(spoken, 1):
+        for rate, found in zip(rates, rated, strict=True):
+            score = rate(reference, degraded) if degraded.any() else 1.0
+            if score is not None:
+                found.append(score)
+        if progress is not None:
+            progress(done / len(spoken))
+    still = emodel.rate(str(app["codec"]), Ppl=loss, BurstR=burst_ratio)
+    means = [sum(found) / len(found) if found else None for found in rated]
+    least = [min(found, default=None) for found in rated]
+    return Scores(
+        name,
+        str(app["codec"]),
+        loss,
+        conversation,
+        still.MOS,
+        means[0],
+        least[0],
+        means[1],
+        least[1],
+        len(spoken),
+    )
+
+
+def _with_speech(reference: Samples, degraded: Samples) -> list[tuple[Samples, Samples]]:
+    """The pieces of a call in which something is said: what was spoken, and what was heard at the same places."""
+    import numpy as np
+
+    spoken = np.zeros(len(reference), bool)
+    for begin, end in activity(reference):
+        spoken[round(begin * RATE) : round(end * RATE)] = True
+    bounds = np.linspace(0, len(reference), math.ceil(len(reference) / PIECE) + 1).astype(int)
+    return [
+        (reference[begin:end], degraded[begin:end])
+        for begin, end in itertools.pairwise(bounds)
+        if spoken[begin:end].sum() >= LEAST_SPEECH
+    ]
+
+
+def _listeners() -> tuple[Callable[[Samples, Samples], float | None], ...]:
+    """PESQ and ViSQOL: functions of what was spoken and what was heard, which return None if they cannot rate it."""
+    from scipy.signal import resample_poly
 
     try:
         import pesq
         import visqol
     except ImportError as error:
         raise coded.missing(error) from None
-    name, app = _call(run, call)
-    reference, degraded = heard(run, name, speech)
-    loss, burst_ratio, conversation = _quality(run, name, app)
-    rated: list[float | None] = []
     api = visqol.VisqolApi()
     # Otherwise the model's runtime tells every user which processor it uses.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
@@ -167,21 +228,21 @@ def scores(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> S
         api.create(mode="speech", use_lattice_model=True)
     except ImportError as error:
         raise coded.missing(error) from None
-    wide = [resample_poly(signal, VISQOL_RATE // RATE, 1) for signal in (reference, degraded)]
 
-    def by_pesq() -> float:
-        return float(pesq.pesq(RATE, coded.whole(reference), coded.whole(degraded), "nb"))
-
-    def by_visqol() -> float:
-        return float(api.measure_from_arrays(*wide, VISQOL_RATE).moslqo)
-
-    for rate in (by_pesq, by_visqol):
+    def by_pesq(reference: Samples, degraded: Samples) -> float | None:
         try:
-            rated.append(rate())
-        except (pesq.PesqError, ValueError, RuntimeError):
-            rated.append(None)
-    still = emodel.rate(str(app["codec"]), Ppl=loss, BurstR=burst_ratio)
-    return Scores(name, str(app["codec"]), loss, conversation, still.MOS, rated[0], rated[1])
+            return float(pesq.pesq(RATE, coded.whole(reference), coded.whole(degraded), "nb"))
+        except (pesq.PesqError, ValueError):
+            return None
+
+    def by_visqol(reference: Samples, degraded: Samples) -> float | None:
+        wide = [resample_poly(signal, VISQOL_RATE // RATE, 1) for signal in (reference, degraded)]
+        try:
+            return float(api.measure_from_arrays(*wide, VISQOL_RATE).moslqo)
+        except (ValueError, RuntimeError):
+            return None
+
+    return by_pesq, by_visqol
 
 
 def _quality(run: Run, name: str, app: dict[str, Any]) -> tuple[float, float, float]:

@@ -45,11 +45,13 @@ def _of(key: str, factor: float = 1.0) -> Callable[[FlowResult], str]:
 _COLUMNS: Final = (
     _Column("goodput", "kbit/s", _of("goodput", 1e-3)),
     _Column("predicted", "kbit/s", _of("predicted_goodput", 1e-3), soft=True),
+    _Column("loss", "%", _of("loss", 100)),
     _Column("transfer", "s", _of("transfer")),
     _Column("predicted", "s", _of("predicted_transfer"), soft=True),
     _Column("transaction", "mean, ms", _of("transaction_mean", 1e3)),
     _Column("95\u00a0%", "ms", _of("transaction_p95", 1e3)),
     _Column("MOS", "", _of("voice_mos")),
+    _Column("lost or late", "%", _of("voice_loss")),
     _Column("mouth to ear", "ms", _of("voice_delay", 1e3)),
     _Column("RTT mean", "ms", _of("rtt_mean", 1e3)),
     _Column("RTT 95\u00a0%", "ms", _of("rtt_p95", 1e3)),

@@ -84,6 +84,7 @@ def geometry(
     ends: list[Place | Orbiter] = [*stations, *sites, *orbiters]
     if len(ends) < 2:
         raise InputError("a plan needs two nodes: give --station, --site or --orbiter at least twice")
+    ephemeris.check_dates(start, hours * 3600, "--start")
     terrestrial = {one.name for one in stations}
     found = [
         sight
@@ -96,17 +97,23 @@ def geometry(
     for number, sight in enumerate(found, 1):
         far = sight.src in terrestrial or sight.dst in terrestrial
         rows.append({"id": number, **asdict(sight), "rate_bps": rate if far else near_rate})
+    met = {name for sight in found for name in (sight.src, sight.dst)}
+    without = [one.name for one in ends if one.name not in met]
+    alone = f"no contact in {hours:g} hours: {', '.join(without)}"
     lines = [
         f"# {body}, {start:%Y-%m-%d %H:%M} UTC and {hours:g} h, elevations from {mask:g} deg; DE421",
+        *([f"# {alone}"] if without else []),
         _HEAD,
         *(",".join(f"{row[name]}" for name in _HEAD.split(",")) for row in rows),
     ]
     if out is not None:
         out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     if json:
-        print_json({"contacts": rows, "plan": out})
+        print_json({"contacts": rows, "without_contact": without, "plan": out})
     elif out is not None:
         typer.echo(f"written  {out}, {len(rows)} contacts")
+        if without:
+            typer.echo(alone)
     else:
         typer.echo("\n".join(lines))
 
