@@ -3062,7 +3062,8 @@ class AtmLeg(TypedDict):
     """Time-division access to the line. If unset, cells are sent at any time."""
 
 
-#: Service category of an ATM connection, by which its cells are treated.
+#: Service category of an ATM connection, by which its cells are policed. The cells of all categories wait in
+#: one buffer, in order of arrival: none has a guarantee beside connections that fill it.
 AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr"]'
 
 #: What a policer does to a cell that exceeds the contract.
@@ -3124,8 +3125,8 @@ class ArfRateAdaptation(TypedDict):
     """Number of frames in a row that must be acknowledged before a step up; 10 by default (Kamerman and
     Monteban 1997)."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes in any case, 15 by default; it stands for the
-    paper's timer."""
+    """Number of transmissions after which a step up comes even without them, unless a step down comes first;
+    15 by default. It stands for the paper's timer."""
 
 
 class AarfRateAdaptation(TypedDict):
@@ -3143,8 +3144,8 @@ class AarfRateAdaptation(TypedDict):
     """Number of frames in a row that must be acknowledged before a step up, at first and after a step down;
     10 by default (Lacage 2004)."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes in any case, at first and after a step down; 15 by
-    default (ns-3)."""
+    """Number of transmissions after which a step up comes even without them, unless a step down comes first,
+    at first and after a step down; 15 by default (ns-3)."""
 
 
 class LdArfRateAdaptation(TypedDict):
@@ -3158,7 +3159,8 @@ class LdArfRateAdaptation(TypedDict):
     successes: NotRequired[int]
     """Number of frames in a row that must be acknowledged before a step up; 10 by default, as in ARF."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes in any case; 15 by default, as in ARF."""
+    """Number of transmissions after which a step up comes even without them, unless a step down comes first;
+    15 by default, as in ARF."""
 
 
 class OnoeRateAdaptation(TypedDict):
@@ -3186,7 +3188,8 @@ class CaraRateAdaptation(TypedDict):
     successes: NotRequired[int]
     """Number of frames in a row that must be acknowledged before a step up; 10 by default (Kim 2006)."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes in any case; 15 by default (ns-3)."""
+    """Number of transmissions after which a step up comes even without them, unless a step down comes first;
+    15 by default (ns-3)."""
 
 
 class MinstrelRateAdaptation(TypedDict):
