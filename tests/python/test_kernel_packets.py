@@ -46,3 +46,32 @@ def test_all_packets_of_an_answering_application_are_those_of_linux(case: str, t
     compared = compare_packets(tmp_path / "simulated", tmp_path / "kernel").connections
     assert len(compared) == connections
     assert all(one.agree == one.a.packets == one.b.packets > 20 for one in compared), compared
+
+
+#: The link, further settings of TCP, and the number of transfers that share the link.
+BULK = {
+    "geo": ("10 Mbit/s", "250 ms", "", "", 1),
+    "leo": ("20 Mbit/s", "20 ms", "", "", 1),
+    "losses": ("10 Mbit/s", "25 ms", LOSS, "", 1),
+    "ecn": ("10 Mbit/s", "50 ms", 'queue = { kind = "red", ecn = true }\n', ", ecn = true", 1),
+    "codel": ("10 Mbit/s", "50 ms", 'queue = "codel"\n', "", 1),
+    "two": ("10 Mbit/s", "50 ms", "", "", 2),
+}
+
+
+@pytest.mark.parametrize("case", BULK)
+def test_all_packets_of_transfers_with_reno_are_those_of_linux(case: str, tmp_path: Path) -> None:
+    """docs/decisions/0158-memory-of-divided-bursts.md."""
+    rate, delay, more, settings, count = BULK[case]
+    link = pieces.PAIR.replace("5 Mbit/s", rate).replace("10 ms", delay) + more
+    transport = f'{{ kind = "tcp", congestion = "reno"{settings} }}'
+    flows = "".join(
+        pieces.flow(f"f{number}", "a", "b", '"bulk"', transport, f'start = "{number} s"')
+        for number in range(count)
+    )
+    scenario = tomllib.loads(f'name = "{case}"\nduration = "20 s"\n[record]\ncapture = ["b"]\n{link}{flows}')
+    bp.simulate(scenario, out=tmp_path / "simulated")
+    bp.emulate(scenario, out=tmp_path / "kernel", clock="kernel")
+    compared = compare_packets(tmp_path / "simulated", tmp_path / "kernel").connections
+    assert len(compared) == count
+    assert all(one.agree == one.a.packets == one.b.packets > 1000 for one in compared), compared
