@@ -19,6 +19,7 @@ from bentpipe.errors import InputError
 from bentpipe.measure import bulk, folder
 from bentpipe.measure.channel import MAGIC, Channel, ChannelError
 from bentpipe.measure.datagrams import ARRIVED, Datagram
+from bentpipe.measure.flows import flow
 from bentpipe.measure.inload import Loaded
 from bentpipe.measure.load import Item, Load, schedule
 from bentpipe.measure.loading import Outcome
@@ -465,6 +466,13 @@ def test_a_transfer_is_on_the_path_until_its_last_packet_can_have_left_the_queue
     assert _at_rest(time, np.full(7, 0.4), [one]).tolist() == [True, False, False, False, False, False, True]
     outcome.tcp = outcome.tcp[:0]
     assert one.drained == 4.6
+
+
+def test_a_load_that_began_before_the_first_probe_begins_with_the_run() -> None:
+    """A busy machine may send the first probe late; scenarios have no time before zero."""
+    outcome = Outcome(Item("udp-up-1", 0.0, Load("udp", rate=1e6, duration=1.0)))
+    found = flow(Loaded(outcome, -0.023, 1.0, 0, *[np.empty(0)] * 6), ["cubic"])
+    assert found is not None and found["start"] == "0.000 s"
 
 
 @pytest.mark.parametrize("step_s", [0.012, -0.012])

@@ -262,7 +262,9 @@ def flow(one: Loaded, known: list[str], window_start: int | None = None) -> dict
     load = item.load
     if load.kind in ("survey", "transports") or (load.kind == "call" and not one.outcome.is_up):
         return None
-    found = {"name": one.name, "from": source, "to": destination, "start": f"{one.begin:.3f} s"}
+    # A busy machine may send the first probe, at time zero, after a load has begun.
+    begin = max(0.0, one.begin)
+    found = {"name": one.name, "from": source, "to": destination, "start": f"{begin:.3f} s"}
     if load.kind == "call":
         voice = {"kind": "voice", "codec": load.codec, "silence_suppression": False, "rtcp": "0 s"}
         voice["length"] = f"{load.duration:g} s"

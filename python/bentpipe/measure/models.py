@@ -370,7 +370,7 @@ def _as_sent(document: dict[str, Any], run: Run) -> tuple[dict[str, Any], dict[s
         parts[name] = [f"{name}-{number}" for number in range(1, len(begins) + 1)]
         once = flow["app"] | {"off": "7 d"}
         flows += [
-            flow | {"name": part, "start": f"{1e9 * begin:.0f} ns", "app": once}
+            flow | {"name": part, "start": f"{1e9 * max(0.0, begin):.0f} ns", "app": once}
             for part, begin in zip(parts[name], begins, strict=True)
         ]
     return document | {"flow": flows}, parts
