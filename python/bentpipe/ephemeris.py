@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 #: Speed of light in km/s.
 LIGHT: Final = 299_792.458
 
-#: The days that DE421 has whole, and the light times after them.
+#: The first and last day of a plan. DE421 covers a day more at each end, for light times.
 DATES: Final = datetime(1899, 7, 30, tzinfo=UTC), datetime(2053, 10, 8, tzinfo=UTC)
 
 

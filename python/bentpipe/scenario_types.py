@@ -3125,8 +3125,8 @@ class ArfRateAdaptation(TypedDict):
     """Number of frames in a row that must be acknowledged before a step up; 10 by default (Kamerman and
     Monteban 1997)."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes even without them, unless a step down comes first;
-    15 by default. It stands for the paper's timer."""
+    """Number of transmissions after which a step up comes even without `successes` in a row, unless a step
+    down comes first; 15 by default. It stands for the timer of the paper (Kamerman and Monteban 1997)."""
 
 
 class AarfRateAdaptation(TypedDict):
@@ -3144,8 +3144,9 @@ class AarfRateAdaptation(TypedDict):
     """Number of frames in a row that must be acknowledged before a step up, at first and after a step down;
     10 by default (Lacage 2004)."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes even without them, unless a step down comes first,
-    at first and after a step down; 15 by default (ns-3)."""
+    """Number of transmissions after which a step up comes even without `successes` in a row, unless a step
+    down comes first; 15 by default (ns-3). `factor` lengthens it when a probe is lost, and a step down sets
+    it back."""
 
 
 class LdArfRateAdaptation(TypedDict):
@@ -3159,8 +3160,8 @@ class LdArfRateAdaptation(TypedDict):
     successes: NotRequired[int]
     """Number of frames in a row that must be acknowledged before a step up; 10 by default, as in ARF."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes even without them, unless a step down comes first;
-    15 by default, as in ARF."""
+    """Number of transmissions after which a step up comes even without `successes` in a row, unless a step
+    down comes first; 15 by default, as in ARF."""
 
 
 class OnoeRateAdaptation(TypedDict):
@@ -3188,8 +3189,8 @@ class CaraRateAdaptation(TypedDict):
     successes: NotRequired[int]
     """Number of frames in a row that must be acknowledged before a step up; 10 by default (Kim 2006)."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes even without them, unless a step down comes first;
-    15 by default (ns-3)."""
+    """Number of transmissions after which a step up comes even without `successes` in a row, unless a step
+    down comes first; 15 by default (ns-3)."""
 
 
 class MinstrelRateAdaptation(TypedDict):

@@ -4,7 +4,8 @@
 use crate::run::{results, scenario, Results};
 use bentpipe_models::Held;
 
-/// Each flow has a link of its own: what becomes of acknowledgments changes when TCP sends.
+/// Each flow has its own link, because a lost acknowledgment changes the times at which TCP sends, and over a shared link the
+/// delays of the datagrams with them.
 fn run(error: &str) -> Results {
     results(&scenario(&format!(
         r#"

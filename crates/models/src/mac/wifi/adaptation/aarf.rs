@@ -26,8 +26,8 @@ pub struct Config {
     pub most_successes: Count<1, 10_000>,
     /// The factor by which that number and `timer` grow when a probe is lost; 2 by default (Lacage 2004).
     pub factor: Count<1, 10>,
-    /// Number of transmissions after which a step up comes even without them, unless a step down comes first, at first and after a step down; 15
-    /// by default (ns-3).
+    /// Number of transmissions after which a step up comes even without `successes` in a row, unless a step down comes first;
+    /// 15 by default (ns-3). `factor` lengthens it when a probe is lost, and a step down sets it back.
     pub timer: Count<1, 10_000>,
     /// Number of transmissions in a row that must fail before a step down; 2 by default.
     pub failures: Count<1, 1000>,

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Number of frames in a row that must be acknowledged before a step up; 10 by default (Kamerman and Monteban 1997).
     pub successes: Count<1, 10_000>,
-    /// Number of transmissions after which a step up comes even without them, unless a step down comes first; 15 by default. It stands for the
-    /// paper's timer.
+    /// Number of transmissions after which a step up comes even without `successes` in a row, unless a step down comes first;
+    /// 15 by default. It stands for the timer of the paper (Kamerman and Monteban 1997).
     pub timer: Count<1, 10_000>,
     /// Number of transmissions in a row that must fail before a step down; 2 by default (Kamerman and Monteban 1997).
     pub failures: Count<1, 1000>,

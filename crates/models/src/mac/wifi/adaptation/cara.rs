@@ -26,7 +26,7 @@ pub struct Config {
     pub failures: Count<1, 1000>,
     /// Number of frames in a row that must be acknowledged before a step up; 10 by default (Kim 2006).
     pub successes: Count<1, 10_000>,
-    /// Number of transmissions after which a step up comes even without them, unless a step down comes first; 15 by default (ns-3).
+    /// Number of transmissions after which a step up comes even without `successes` in a row, unless a step down comes first; 15 by default (ns-3).
     pub timer: Count<1, 10_000>,
 }
 

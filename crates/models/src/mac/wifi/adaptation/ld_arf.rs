@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Number of frames in a row that must be acknowledged before a step up; 10 by default, as in ARF.
     pub successes: Count<1, 10_000>,
-    /// Number of transmissions after which a step up comes even without them, unless a step down comes first; 15 by default, as in ARF.
+    /// Number of transmissions after which a step up comes even without `successes` in a row, unless a step down comes first; 15 by default, as in ARF.
     pub timer: Count<1, 10_000>,
     /// Number of transmissions in a row that the channel must corrupt before a step down; 2 by default, as in ARF.
     pub failures: Count<1, 1000>,

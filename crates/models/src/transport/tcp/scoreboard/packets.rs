@@ -16,7 +16,7 @@ const JOINED: u64 = 8 * 65_535;
 /// The packets of what is outstanding.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Packets {
-    /// Number of packets.
+    /// Number of packets that the outstanding segments are kept in.
     pub count: u32,
     /// Where the payload of the first of them begins: a part of that packet may have been acknowledged.
     pub from: u64,
