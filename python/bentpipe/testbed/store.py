@@ -102,8 +102,9 @@ def migrate(store: Store) -> None:
 
 @contextmanager
 def _changing(engine: Engine) -> Iterator[Connection]:
-    """Yields a connection in a transaction in which a migration may rebuild a table. When the old table is dropped, SQLite
-    deletes the rows of other tables that refer to it, unless foreign keys are off before the transaction begins."""
+    """Yields a connection in a transaction in which a migration may rebuild a table. When the old table is dropped,
+    SQLite deletes the rows of other tables that refer to it, unless foreign keys are off before the transaction
+    begins."""
     with engine.connect() as connection:
         if engine.dialect.name != "sqlite":
             with connection.begin():
