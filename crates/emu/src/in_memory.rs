@@ -210,7 +210,7 @@ fn bytes(packet: &Packet, number: u32) -> Vec<u8> {
     let plan = Plan::default();
     let mut bytes = vec![0; HEAD.max(packet.size as usize)];
     let ends = (plan.ipv4(packet.source), plan.ipv4(packet.destination));
-    let class = packet.dscp << 2 | packet.ecn as u8;
+    let class = packet.traffic_class();
     let protocol = packet.body.payload().map_or(UDP, |payload| payload.protocol());
     let header = write::ipv4(ends, class, 0, protocol, bytes.len() as u16);
     bytes[..20].copy_from_slice(&header);

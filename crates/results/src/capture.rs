@@ -158,8 +158,7 @@ impl Writer {
                 (Body::Frame(bytes), None) => {
                     out.extend_from_slice(&bytes[..packet.size as usize]);
                     // What the network has marked is not in the bytes before they leave.
-                    let class = packet.dscp << 2 | packet.ecn as u8;
-                    bentpipe_wire::set_traffic_class(&mut out[begin..], class);
+                    bentpipe_wire::set_traffic_class(&mut out[begin..], packet.traffic_class());
                     packet.size
                 }
                 (_, None) => unreachable!("all but frames have a payload"),

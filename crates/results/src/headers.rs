@@ -33,7 +33,7 @@ pub(crate) fn append(packet: &Packet, payload: &dyn Payload, notes: &mut [u32; 2
     let length = (out.len() - begin + data).min(usize::from(u16::MAX)) as u16;
 
     let ends = (ipv4(packet.source), ipv4(packet.destination));
-    let class = packet.dscp << 2 | packet.ecn as u8;
+    let class = packet.traffic_class();
     let (ip, transport) = out[begin..].split_at_mut(IP_HEADER);
     ip.copy_from_slice(&write::ipv4(ends, class, packet.number as u16, protocol, length));
     if protocol == UDP || protocol == TCP {

@@ -56,6 +56,12 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// The octet of its DSCP and ECN field in an IP header (RFC 2474, section 3; RFC 3168, section 5).
+    #[inline]
+    pub fn traffic_class(&self) -> u8 {
+        self.dscp << 2 | self.ecn as u8
+    }
+
     /// The Quick-Start request that it carries, if any.
     #[inline]
     pub fn quick_start(&self) -> Option<QuickStart> {
