@@ -211,6 +211,9 @@ fn tshark_reads_the_fields_that_models_wrote() {
         syn,
         "198.18.0.4 198.18.1.45 49152 0x0000 7 1460\n198.18.1.45 198.18.0.4 49152 0xfffe 3 1460\n"
     );
+    // The bytes of a frame that is on its way are those that its host sent; the marks are the network's.
+    let frame = fields("icmp", &["ip.dsfield.dscp", "ip.dsfield.ecn"]);
+    assert_eq!(frame.as_deref(), Some("10 2\n"));
     let data = fields(
         "tcp.stream == 0 && tcp.len > 0 && tcp.seq_raw == 1000",
         &["ip.len", "tcp.window_size_value", "tcp.window_size", "ip.dsfield.dscp", "ip.dsfield.ecn"],
