@@ -91,6 +91,12 @@ enum tcp_ca_event {
 #include "home/engine.h"
 #endif
 
+/* The present time in jiffies, in which Linux' congestion controls count, modulo 2^32. */
+static inline u32 bp_jiffies(const struct bp_tcp *tp)
+{
+	return (u32)(tp->tcp_mstamp / bp_jiffy_us(tp));
+}
+
 static inline u32 bp_min(u32 a, u32 b)
 {
 	return a < b ? a : b;

@@ -14,25 +14,27 @@
  *                      ssthresh = beta cwnd; W_max = cwnd, or with fast convergence, when cwnd < W_max,
  *                      cwnd (1 + beta) / 2 (sections 4.6, 4.7)
  *             After a time-out, and after a slow start that HyStart ended, W_max = cwnd_epoch and K = 0 (4.8, 4.10).
- *             A spurious reduction is undone along with W_max, K, W_est and the epoch (4.9).
  *             Slow start: hystart.h (HyStart, or HyStart++ of RFC 9406).
  * Constants:  C 0.4, beta 0.7 (section 5); HyStart's in hystart.h.
- * Deviations: those of Linux.
+ * Deviations: those of Linux 6.12, found by comparing packets (docs/decisions/0159-cubic-in-jiffies.md).
  *             - All windows are whole segments: W_cubic(t) is rounded towards W_max, W_max, W_est and ssthresh down. Growth is
  *               "one segment for so many that are acknowledged" (cnt), a whole number that is recomputed when cwnd has
- *               changed or a 32nd of a second has passed (seen in Linux 6.1). Over short paths with much loss, where windows
- *               are a dozen segments, that makes some percent.
+ *               changed or a 32nd of a second has passed. Over short paths with much loss, where windows are a dozen
+ *               segments, that makes some percent.
+ *             - Time is in jiffies, and W_cubic(t) is computed at most once in each; W_est with every acknowledgment.
+ *             - RTT of t + RTT is the smallest of the connection (dMin), not the smoothed one, in jiffies, rounded up. What
+ *               is measured in the first second of a stage does not count.
+ *             - t and K are in 1024ths of a second; C and beta are rounded to 1024ths: 410 and 717.
  *             - Where the target is not above cwnd, it grows by 1 % a round trip (100 cwnd in Algorithm 1).
- *             - RTT of t + RTT is the smallest of the connection (dMin), not the smoothed one.
  *             - While nothing was ever lost, or since a time-out, cwnd grows by at least 5 % a round trip (as ns-3's
  *               manual has it, TcpCubic's attribute CntClamp, 20).
  *             - ssthresh is beta times cwnd, not FlightSize.
- *             - The time in which cwnd is not what limits sending does not count for t (section 5.8), from
- *               acknowledgment to acknowledgment.
+ *             - Only time in which nothing was in flight does not count for t, from the last transmission on (section 5.8).
+ *             - A spurious reduction is undone, but not what it did to W_max, K, W_est and the epoch (section 4.9).
  *             - HyStart is the default, as in Linux; RFC 9438 recommends HyStart++ (hystart = 2).
  *             - Linux' estimate of Reno is that of RFC 8312, whose alpha does not become 1, so that is the default; RFC 9438
  *               says that it SHOULD (fast_reno = 1).
- *             Times are in milliseconds: K is right to 1 ms.
+ *             The cubic root of equation (2) is exact here; Linux' differs by up to 0.2 %.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -45,9 +47,9 @@
 
 #include "hystart.h"
 
-#define CUBIC_MOST_MS 1000000u      /* t - K at most, so that its cube fits */
+#define CUBIC_SHIFT 10              /* fractions are 1024ths */
+#define CUBIC_MOST_DISTANCE (1u << 20) /* of t from K, so that its cube fits */
 #define CUBIC_MOST_WINDOW 10000000u
-#define CUBIC_PAUSE_MS 31           /* between computations while cwnd stays */
 #define CUBIC_STILL 100             /* round trips for a segment where the target is not above cwnd */
 #define CUBIC_FIRST_GROWTH 20       /* segments acknowledged for one more, while W_max is not known */
 #define CUBIC_FASTEST 2             /* the target is at most 1.5 cwnd */
@@ -56,44 +58,54 @@ struct cubic {
 	u32 w_max;       /* [W_last_max] 0: not known */
 	u32 origin;      /* [origin_point] W_max of equation (1) */
 	u32 w_est;       /* [W_tcp] */
-	u32 k;           /* milliseconds */
-	u32 epoch;       /* start of the stage, milliseconds; 0: it has not started */
+	u32 k;           /* 1024ths of a second */
+	u32 epoch;       /* start of the stage, jiffies; 0: it has not started */
 	u32 count;       /* [cnt] segments acknowledged for one more */
 	u32 acked;       /* [ack_cnt] acknowledged and not yet in w_est */
-	u32 computed;    /* when `count` was found, milliseconds, and for which window */
+	u32 computed;    /* when `count` was found, jiffies, and for which window */
 	u32 computed_for;
-	u32 least_rtt;   /* [dMin] milliseconds; 0: not known */
-	u32 last;        /* last acknowledgment, milliseconds */
+	u32 least_rtt;   /* [dMin] microseconds; 0: not known */
 	u32 cwnd_prior;  /* before the last reduction */
-	u32 undo_w_max;
-	u32 undo_origin;
-	u32 undo_w_est;
-	u32 undo_k;
-	u32 undo_epoch;
 	struct bp_hystart hystart;
 };
 BP_PRIVATE(struct cubic)
 
+/* The present jiffy, which is never 0. */
 static inline u32 cubic_now(const struct bp_tcp *tp)
 {
-	return bp_max((u32)(tp->tcp_mstamp / 1000), 1);
+	return bp_max(bp_jiffies(tp), 1);
 }
 
-/* Equation (1), `elapsed` milliseconds after the start of the stage. */
+/* Jiffies in a second. */
+static inline u32 cubic_second(const struct bp_tcp *tp)
+{
+	return bp_divide(1000000, bp_jiffy_us(tp));
+}
+
+/* A parameter in thousandths, in 1024ths. */
+static inline u64 cubic_fraction(u32 thousandths)
+{
+	return (((u64)thousandths << CUBIC_SHIFT) + 500) / 1000;
+}
+
+/* Equation (1), `elapsed` jiffies after the start of the stage. */
 static inline u32 cubic_window(const struct bp_tcp *tp, const struct cubic *cubic, u32 elapsed)
 {
-	bool before = elapsed < cubic->k;
-	u64 distance = bp_min(before ? cubic->k - elapsed : elapsed - cubic->k, CUBIC_MOST_MS);
-	/* C in thousandths and milliseconds cubed: 10^12. */
-	u32 difference = bp_min(distance * distance * distance / 1000000 * c(tp) / 1000000, CUBIC_MOST_WINDOW);
+	u64 t = ((u64)elapsed * bp_jiffy_us(tp) << CUBIC_SHIFT) / 1000000;
+	u64 distance = bp_min(t < cubic->k ? cubic->k - t : t - cubic->k, CUBIC_MOST_DISTANCE);
+	u64 cube = distance * distance * distance;
+	/* C distance^3, 4 * CUBIC_SHIFT binary places, in two parts that fit. */
+	u64 high = (cube >> 2 * CUBIC_SHIFT) * cubic_fraction(c(tp));
+	u64 low = (cube & ((1u << 2 * CUBIC_SHIFT) - 1)) * cubic_fraction(c(tp));
+	u32 difference = bp_min((high + (low >> 2 * CUBIC_SHIFT)) >> 2 * CUBIC_SHIFT, CUBIC_MOST_WINDOW);
 
-	if (!before)
+	if (t >= cubic->k)
 		return cubic->origin + difference;
 	return cubic->origin > difference ? cubic->origin - difference : 0;
 }
 
 /* Starts a congestion avoidance stage. */
-static inline void cubic_begin(struct cubic *cubic, u32 now, u32 cwnd, u32 acked, u32 c)
+static inline void cubic_begin(struct bp_tcp *tp, struct cubic *cubic, u32 now, u32 cwnd, u32 acked)
 {
 	cubic->epoch = now;
 	cubic->acked = acked;
@@ -102,7 +114,7 @@ static inline void cubic_begin(struct cubic *cubic, u32 now, u32 cwnd, u32 acked
 	if (!cubic->w_max)
 		cubic->cwnd_prior = cwnd;
 	/* Equation (2). */
-	cubic->k = bp_cube_root(bp_divide((u64)(cubic->origin - cwnd) * 1000000000000ull, c));
+	cubic->k = bp_cube_root(bp_divide(1ull << 4 * CUBIC_SHIFT, cubic_fraction(c(tp))) * (cubic->origin - cwnd));
 }
 
 /* Equation (4). */
@@ -125,32 +137,26 @@ static inline void cubic_update(struct bp_tcp *tp, struct cubic *cubic, u32 acke
 {
 	u32 cwnd = bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW);
 	u32 now = cubic_now(tp);
-	u32 target;
 
 	cubic->acked += acked;
-	if (cubic->computed_for == cwnd && now - cubic->computed <= CUBIC_PAUSE_MS)
+	if (cubic->computed_for == cwnd && now - cubic->computed <= cubic_second(tp) / 32)
 		return;
-	cubic->computed_for = cwnd;
-	cubic->computed = now;
-	if (!cubic->epoch)
-		cubic_begin(cubic, now, cwnd, acked, c(tp));
-	target = cubic_window(tp, cubic, now - cubic->epoch + cubic->least_rtt);
-	cubic->count = target > cwnd ? bp_divide(cwnd, target - cwnd) : CUBIC_STILL * cwnd;
-	if (!cubic->w_max)
-		cubic->count = bp_min(cubic->count, CUBIC_FIRST_GROWTH);
+	if (!cubic->epoch || cubic->computed != now) {
+		u32 rtt = bp_divide(cubic->least_rtt + bp_jiffy_us(tp) - 1, bp_jiffy_us(tp));
+		u32 target;
+
+		cubic->computed_for = cwnd;
+		cubic->computed = now;
+		if (!cubic->epoch)
+			cubic_begin(tp, cubic, now, cwnd, acked);
+		target = cubic_window(tp, cubic, now - cubic->epoch + rtt);
+		cubic->count = target > cwnd ? bp_divide(cwnd, target - cwnd) : CUBIC_STILL * cwnd;
+		if (!cubic->w_max)
+			cubic->count = bp_min(cubic->count, CUBIC_FIRST_GROWTH);
+	}
 	if (reno_friendly(tp))
 		cubic_reno(tp, cubic, cwnd);
 	cubic->count = bp_max(cubic->count, CUBIC_FASTEST);
-}
-
-/* The time since the last acknowledgment does not count: the window was not what limited. */
-static inline void cubic_pause(struct bp_tcp *tp, struct cubic *cubic)
-{
-	u32 now = cubic_now(tp);
-
-	if (cubic->epoch)
-		cubic->epoch = bp_max(cubic->epoch + (now - cubic->last), 1);
-	cubic->last = now;
 }
 
 BP_OP(void, init, struct bp_tcp *tp)
@@ -162,11 +168,8 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 {
 	struct cubic *cubic = bp_private(tp);
 
-	if (!bp_is_cwnd_limited(tp)) {
-		cubic_pause(tp, cubic);
+	if (!bp_is_cwnd_limited(tp))
 		return;
-	}
-	cubic->last = cubic_now(tp);
 	if (bp_in_slow_start(tp)) {
 		acked = bp_hystart_slow_start(tp, &cubic->hystart, hystart(tp), acked);
 		if (!acked)
@@ -180,30 +183,19 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	struct cubic *cubic = bp_private(tp);
 	u32 cwnd = bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW);
+	u64 fraction = cubic_fraction(beta(tp));
 	u32 w_max = cwnd;
 
-	cubic->undo_w_max = cubic->w_max;
-	cubic->undo_origin = cubic->origin;
-	cubic->undo_w_est = cubic->w_est;
-	cubic->undo_k = cubic->k;
-	cubic->undo_epoch = cubic->epoch;
 	if (fast_convergence(tp) && w_max < cubic->w_max)
-		w_max = (u64)w_max * (1000 + beta(tp)) / 2000;
+		w_max = w_max * ((1u << CUBIC_SHIFT) + fraction) >> (CUBIC_SHIFT + 1);
 	cubic->w_max = w_max;
 	cubic->cwnd_prior = cwnd;
 	cubic->epoch = 0;
-	return bp_max((u32)((u64)tp->snd_cwnd * beta(tp) / 1000), BP_RENO_LEAST_SSTHRESH);
+	return bp_max((u32)(tp->snd_cwnd * fraction >> CUBIC_SHIFT), BP_RENO_LEAST_SSTHRESH);
 }
 
 BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 {
-	struct cubic *cubic = bp_private(tp);
-
-	cubic->w_max = cubic->undo_w_max;
-	cubic->origin = cubic->undo_origin;
-	cubic->w_est = cubic->undo_w_est;
-	cubic->k = cubic->undo_k;
-	cubic->epoch = cubic->undo_epoch;
 	return bp_reno_undo_cwnd(tp);
 }
 
@@ -220,21 +212,26 @@ BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 	}
 }
 
+/* The time in which nothing was in flight does not count. */
 BP_OP(void, cwnd_event, struct bp_tcp *tp, enum tcp_ca_event event)
 {
-	if (event == CA_EVENT_TX_START)
-		cubic_pause(tp, bp_private(tp));
+	struct cubic *cubic = bp_private(tp);
+
+	if (event == CA_EVENT_TX_START && cubic->epoch)
+		cubic->epoch = bp_min(cubic->epoch + bp_jiffies_idle(tp), cubic_now(tp));
 }
 
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 {
 	struct cubic *cubic = bp_private(tp);
-	u32 rtt = bp_max((u32)sample->rtt_us / 1000, 1);
+	u32 rtt = (u32)sample->rtt_us;
 
 	if (sample->rtt_us <= 0)
 		return;
+	if (cubic->epoch && cubic_now(tp) - cubic->epoch < cubic_second(tp))
+		return;
 	cubic->least_rtt = cubic->least_rtt ? bp_min(cubic->least_rtt, rtt) : rtt;
-	bp_hystart_take(tp, &cubic->hystart, hystart(tp), (u32)sample->rtt_us);
+	bp_hystart_take(tp, &cubic->hystart, hystart(tp), rtt);
 }
 
 BP_VARIANT(cubic, "Grows by a cubic function of the time since the last loss; Linux' default", "RFC 9438, CUBIC, 2023",

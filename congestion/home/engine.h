@@ -32,7 +32,9 @@ struct bp_tcp {
 	u32 app_limited;
 	u32 rcv_tsval;
 	u32 rcv_tsecr;
+	u32 jiffy_us;
 	u64 tcp_mstamp;
+	u64 lsndtime;
 	u64 sk_pacing_rate;
 	u64 sk_max_pacing_rate;
 	u32 sk_pacing_status;
@@ -87,6 +89,18 @@ static inline u32 bp_rcv_tsval(const struct bp_tcp *tp)
 static inline u32 bp_rcv_tsecr(const struct bp_tcp *tp)
 {
 	return tp->rcv_tsecr;
+}
+
+/* The period of the host's clock of jiffies, microseconds; one that counts none has milliseconds. */
+static inline u32 bp_jiffy_us(const struct bp_tcp *tp)
+{
+	return tp->jiffy_us ? tp->jiffy_us : 1000;
+}
+
+/* Jiffies since data was last sent. */
+static inline u32 bp_jiffies_idle(const struct bp_tcp *tp)
+{
+	return (u32)(tp->tcp_mstamp / bp_jiffy_us(tp) - tp->lsndtime / bp_jiffy_us(tp));
 }
 
 static inline u64 bp_pacing_rate(const struct bp_tcp *tp)

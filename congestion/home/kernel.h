@@ -86,6 +86,7 @@ struct tcp_sock {
 	u32 mdev_us;
 	u32 app_limited;
 	u64 tcp_mstamp;
+	u64 delivered_mstamp;
 	struct minmax rtt_min;
 	struct tcp_options_received rx_opt;
 	u8 is_cwnd_limited : 1;
@@ -158,6 +159,18 @@ static inline u32 bp_rcv_tsval(const struct bp_tcp *tp)
 static inline u32 bp_rcv_tsecr(const struct bp_tcp *tp)
 {
 	return tp->rx_opt.rcv_tsecr;
+}
+
+/* The kernel's types do not say how long its jiffies are: milliseconds. */
+static inline u32 bp_jiffy_us(const struct bp_tcp *tp)
+{
+	return 1000;
+}
+
+/* Its time of last sending is in its jiffies; when nothing is in flight, the last delivery was soon after that. */
+static inline u32 bp_jiffies_idle(const struct bp_tcp *tp)
+{
+	return (u32)((tp->tcp_mstamp - tp->delivered_mstamp) / bp_jiffy_us(tp));
 }
 
 static inline u64 bp_pacing_rate(const struct bp_tcp *tp)

@@ -147,7 +147,8 @@ fn after_a_time_out_the_window_grows_from_where_slow_start_ends_and_by_a_twentie
 }
 
 #[test]
-fn a_reduction_that_is_taken_back_leaves_the_curve_as_it_was() {
+fn a_reduction_that_is_taken_back_begins_a_new_curve_at_the_window_before_it() {
+    // Linux, not section 4.9 of RFC 9438: docs/decisions/0159-cubic-in-jiffies.md.
     let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
     lose(control.as_mut(), &mut state, 100);
     control.cong_avoid(&mut state, 0, 1);
@@ -157,28 +158,48 @@ fn a_reduction_that_is_taken_back_leaves_the_curve_as_it_was() {
     lose(control.as_mut(), &mut state, before);
     state.snd_cwnd = control.undo_cwnd(&mut state);
     assert_eq!(state.snd_cwnd, before);
-    wait(&mut state, 2.217 + 1.0);
+    control.cong_avoid(&mut state, 0, 1);
+    wait(&mut state, 4.0);
     settle(control.as_mut(), &mut state);
-    // One second after K: 0.4 segments above 100.
-    assert!((100..=101).contains(&state.snd_cwnd), "{}", state.snd_cwnd);
+    // K = 0: four seconds make 0.4 * 4 * 4 * 4 = 25.6 segments.
+    assert!((before + 24..=before + 26).contains(&state.snd_cwnd), "{} after {before}", state.snd_cwnd);
 }
 
 #[test]
-fn time_in_which_the_window_does_not_limit_does_not_count() {
-    let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
-    lose(control.as_mut(), &mut state, 100);
-    control.cong_avoid(&mut state, 0, 1);
-    state.is_cwnd_limited = 0;
-    for _ in 0..100 {
-        wait(&mut state, 0.1);
+fn time_in_which_nothing_is_in_flight_does_not_count() {
+    for (sent_again, expected) in [(true, 86..=87), (false, 115..=250)] {
+        let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
+        lose(control.as_mut(), &mut state, 100);
         control.cong_avoid(&mut state, 0, 1);
+        state.lsndtime = state.tcp_mstamp;
+        wait(&mut state, 10.0);
+        if sent_again {
+            control.cwnd_event(&mut state, Event::TxStart);
+        }
+        wait(&mut state, 1.0);
+        settle(control.as_mut(), &mut state);
+        // W_cubic(1 s) of the reference rows is 86.68.
+        assert!(expected.contains(&state.snd_cwnd), "{}", state.snd_cwnd);
     }
-    control.cwnd_event(&mut state, Event::TxStart);
-    state.is_cwnd_limited = 1;
-    wait(&mut state, 1.0);
-    settle(control.as_mut(), &mut state);
-    // W_cubic(1 s) of the reference rows is 86.68.
-    assert!((86..=87).contains(&state.snd_cwnd), "{}", state.snd_cwnd);
+}
+
+#[test]
+fn time_is_that_of_the_last_jiffy_and_the_round_trip_time_is_rounded_up_to_jiffies() {
+    // In jiffies of 10 ms, W_cubic(t + RTT) is the same for all times in a jiffy and all round-trip times up to one.
+    let window = |start: u64, rtt_us: i32| {
+        let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
+        (state.jiffy_us, state.tcp_mstamp) = (10_000, 1_000_000_000);
+        let sample = AckSample { pkts_acked: 1, rtt_us, in_flight: 1 };
+        control.pkts_acked(&mut state, &sample);
+        lose(control.as_mut(), &mut state, 10_000);
+        control.cong_avoid(&mut state, 0, 1);
+        state.tcp_mstamp += 5_000_000 + start;
+        settle(control.as_mut(), &mut state);
+        state.snd_cwnd
+    };
+    let first = window(0, 10_000);
+    assert!(window(9_999, 1) == first && window(5_000, 9_000) == first);
+    assert!(window(10_000, 1) > first && window(0, 10_001) > first);
 }
 
 /// Slow start, a round trip at a time: `rtt` gives the round-trip time, in microseconds, of each of a round's samples;

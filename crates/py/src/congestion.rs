@@ -140,7 +140,9 @@ fields! {
     read is_cwnd_limited: u32;
     read rcv_tsval: u32;
     read rcv_tsecr: u32;
+    read jiffy_us: u32;
     read tcp_mstamp: u64;
+    read lsndtime: u64;
     read sk_max_pacing_rate: u64;
     read random: u32;
     write snd_cwnd set_snd_cwnd: u32;

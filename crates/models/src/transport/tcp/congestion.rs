@@ -64,8 +64,12 @@ pub struct State {
     pub rcv_tsval: u32,
     /// Our timestamp that it echoes (TSecr), milliseconds of our clock; 0 if none.
     pub rcv_tsecr: u32,
+    /// The period of the host's clock of jiffies, microseconds; 0 if it counts none.
+    pub jiffy_us: u32,
     /// The present time, microseconds.
     pub tcp_mstamp: u64,
+    /// When data was last sent, microseconds. (Linux has it in jiffies.)
+    pub lsndtime: u64,
     /// Pacing rate, bytes per second; `u64::MAX` for none.
     pub sk_pacing_rate: u64,
     /// Upper bound of the pacing rate, bytes per second.

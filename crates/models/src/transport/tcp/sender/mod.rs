@@ -179,6 +179,7 @@ impl Sender {
             rtt_min_us: u32::MAX,
             sk_pacing_rate: u64::MAX,
             sk_max_pacing_rate: u64::MAX,
+            jiffy_us: config.jiffy.as_micros() as u32,
             ..State::default()
         };
         if config.pacing {

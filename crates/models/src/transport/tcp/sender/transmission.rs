@@ -252,6 +252,7 @@ impl Sender {
     fn leaves(&mut self, now: Time, start: u64, payload: u32, fresh: bool) {
         let continues = self.bursts.sent(now, start, payload, fresh);
         self.pacing.sent(now, payload, continues, &self.state);
+        self.state.lsndtime = now.as_nanos() / 1_000;
     }
 
     /// Whether a segment from `start` ends a burst of several segments. Since version 4.20 Linux sends such a segment with PSH, and
