@@ -3,7 +3,7 @@
 //! - In-order data is delivered at once; out-of-order data is held as ranges and delivered when the hole is
 //!   filled. The FIN counts as one position after the last byte, so it may arrive out of order too.
 //! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two full
-//!   segments, counted as in Linux (more than one largest segment's bytes not acknowledged), or after a
+//!   segments, counted as in Linux (more than the bytes of one [full segment](segments) not acknowledged), or after a
 //!   time-out ([`super::delayed_ack`]); at once for data that is out of order, duplicate, or fills a hole,
 //!   and for a FIN.
 //! - An acknowledgment that data makes due at once leaves before the application learns of the data, so it does not travel with the
@@ -31,6 +31,7 @@
 //! that has reopened if it was at most half of the whole and has at least doubled, as in Linux.
 
 mod holes;
+mod segments;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -41,6 +42,7 @@ use super::right_sizing::RightSizing;
 use super::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
 use bentpipe_core::{Span, Time};
+use segments::Segments;
 
 /// The kind of acknowledgment that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -101,8 +103,8 @@ pub struct Receiver {
     shift: u8,
     /// Round-trip time by the latest segment's timestamp, for the window's growth.
     echoed: Option<Span>,
-    /// Largest payload seen, for counting full segments.
-    largest: u64,
+    /// How long full segments are.
+    segments: Segments,
     /// Maximum payload that counts as one segment: a packet may hold several.
     segment_size: u64,
     /// Full segments that need no acknowledgment while the delay lasts.
@@ -153,7 +155,7 @@ impl Receiver {
                 .map(|start| RightSizing::new(config, start.bytes(), config.window())),
             shift: 0,
             echoed: None,
-            largest: 1,
+            segments: Segments::new(config.ack_pushed, config.segment_size.value()),
             segment_size: config.segment_size.value(),
             unacknowledged: config.ack_every.value() - 1,
             due: Due::Nothing,
@@ -240,13 +242,16 @@ impl Receiver {
         if fin {
             self.fin = Some(start + payload);
         }
-        self.largest = self.largest.max(payload.min(self.segment_size));
         let in_order = start <= self.next;
         let end = (start + payload + u64::from(fin)).min(self.edge + u64::from(fin));
         let new = end > self.next;
+        let mut pushed = pushed;
+        if in_order && new && payload > 0 {
+            pushed = self.segments.take(payload.min(self.segment_size), pushed);
+        }
         let grows = new && self.widen(payload, in_order);
         if in_order && new && payload > 0 {
-            self.delayed.arrived(now, path, self.window / self.largest);
+            self.delayed.arrived(now, path, self.window / self.segments.size());
         }
         if grows {
             self.delayed.window_grew();
@@ -297,12 +302,12 @@ impl Receiver {
 
     /// Makes the next acknowledgments quick, also of an interactive connection.
     pub fn hurry(&mut self) {
-        self.delayed.repair(self.window / self.largest, u32::MAX);
+        self.delayed.repair(self.window / self.segments.size(), u32::MAX);
     }
 
     /// Makes the next two acknowledgments quick, as the sender's window may become as small as that (Linux since 4.18).
     pub fn hurry_for_congestion(&mut self) {
-        self.delayed.repair(self.window / self.largest, 2);
+        self.delayed.repair(self.window / self.segments.size(), 2);
     }
 
     /// Makes an acknowledgment due before anything else is done, as for a segment whose sender has reduced its window (Linux).
@@ -393,7 +398,7 @@ impl Receiver {
     fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool, fin: bool) {
         // With a FIN the application is expected to answer, by its own.
         if (!fin && (self.delayed.is_quick() || (pushed && self.delayed.hears_push())))
-            || self.next - self.acknowledged > self.largest * self.unacknowledged
+            || self.next - self.acknowledged > self.segments.size() * self.unacknowledged
         {
             self.due = self.due.max(Due::First);
         } else if self.due == Due::Nothing {

@@ -30,10 +30,11 @@ impl Receiver {
             return grows;
         }
         let held = self.held.bytes() + if in_order { payload } else { 0 };
-        let growth = self.closed.saturating_sub(held).min(2 * payload);
+        let widest = self.segments.widest(payload.min(self.segment_size), self.whole, self.segment_size);
+        let growth = self.closed.saturating_sub(held).min(2 * payload).min(widest.saturating_sub(self.window));
         self.closed -= growth;
         self.window += growth;
-        if self.closed <= payload {
+        if growth > 0 && self.closed <= payload {
             self.window = self.whole >> self.shift << self.shift;
         }
         growth > 0
@@ -107,7 +108,7 @@ impl Receiver {
 
     /// Whether the right edge may move by as much as is worth a segment.
     fn opens(&self) -> bool {
-        self.reachable().saturating_sub(self.edge) >= self.largest.min(self.window / 2).max(1)
+        self.reachable().saturating_sub(self.edge) >= self.segments.size().min(self.window / 2).max(1)
     }
 
     /// The window of a reader whose room has a limit, a multiple of the unit that the field has.

@@ -1,0 +1,107 @@
+//! How long the other end's full segments are, of which two are acknowledged together.
+//!
+//! RFC 5681, section 4.2, leaves the estimate open. It is the longest payload so far, or with `ack_pushed` what Linux holds for it (seen
+//! in 6.12, with an application that writes 1000 bytes at a time):
+//!
+//! - A segment that is at least as long as the estimate becomes the estimate.
+//! - Two shorter segments in succession that are equally long do, too, if they have as much payload as the smallest maximum that every
+//!   host must accept (536 bytes with the TCP options), or are longer than the smallest segment and without PSH and FIN.
+//! - Since 6.6 Linux measures by the last segment by which the estimate grew how much payload its memory holds, and a window of
+//!   at least half the memory grows only by segments that are as long, up to what is held in such segments.
+//! - A segment is taken as the end of what an application has written if it has PSH, or is shorter than the estimate, but not when it
+//!   has just made the estimate smaller.
+
+/// Linux' TCP_MSS_DEFAULT, RFC 9293's default of the option (section 3.7.1), and the smallest maximum that Linux accepts.
+const DEFAULT: u64 = 536;
+const SMALLEST: u64 = 88;
+/// TCP options of 12 bytes (timestamps), which count as payload in both.
+const OPTIONS: u64 = 12;
+
+/// The estimate of one connection.
+#[derive(Debug)]
+pub(super) struct Segments {
+    size: u64,
+    /// Payload of the segment before if the estimate may follow it; otherwise 0.
+    before: u64,
+    /// Payload from which a segment lets the window grow.
+    efficient: u64,
+    adapts: bool,
+}
+
+impl Segments {
+    /// `longest`: maximum payload of a segment.
+    pub fn new(adapts: bool, longest: u64) -> Segments {
+        let size = if adapts { DEFAULT.min(longest) } else { 1 };
+        Segments { size, before: 0, efficient: size, adapts }
+    }
+
+    /// Bytes of payload in a full segment.
+    #[inline]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Up to where a segment lets a window grow that ends at `whole` with segments of `longest` bytes.
+    #[inline]
+    pub fn widest(&self, payload: u64, whole: u64, longest: u64) -> u64 {
+        match self.adapts {
+            true if payload < self.efficient => 0,
+            true if self.efficient < longest => whole / longest * self.efficient,
+            _ => whole,
+        }
+    }
+
+    /// Handles a segment in order, and whether it has PSH. Returns whether it is taken as the end of what an application has written.
+    #[inline]
+    pub fn take(&mut self, payload: u64, pushed: bool) -> bool {
+        let before = std::mem::take(&mut self.before);
+        if payload >= self.size {
+            if payload > self.size {
+                self.efficient = payload;
+            }
+            self.size = payload;
+            return pushed;
+        }
+        if !self.adapts {
+            return pushed;
+        }
+        if payload + OPTIONS >= DEFAULT || (payload + OPTIONS >= SMALLEST && !pushed) {
+            self.before = payload;
+            if payload == before {
+                self.size = payload;
+                return false;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_follows_two_equal_segments_and_only_the_second_is_no_end() {
+        let mut segments = Segments::new(true, 1460);
+        assert!(!segments.take(1448, false) && segments.take(1448, true));
+        let ends = [180, 1000, 1000, 1000, 1000].map(|payload| segments.take(payload, true));
+        assert_eq!((ends, segments.size()), ([true, true, false, true, true], 1000));
+        // Others between them, and short ones with PSH, are no sign of another size.
+        let ends = [600, 700, 600, 100, 100, 100].map(|payload| segments.take(payload, true));
+        assert_eq!((ends, segments.size()), ([true; 6], 1000));
+        // Short ones without PSH are.
+        let ends = [100, 100, 100].map(|payload| segments.take(payload, false));
+        assert_eq!((ends, segments.size()), ([true, false, false], 100));
+        assert_eq!([1000, 1448, 1460].map(|payload| segments.widest(payload, 14_600, 1460)), [0, 14_480, 14_480]);
+        assert_eq!((segments.take(1200, false), segments.size()), (false, 1200));
+        assert_eq!([1199, 1200].map(|payload| segments.widest(payload, 14_600, 1460)), [0, 12_000]);
+    }
+
+    #[test]
+    fn without_adaptation_it_is_the_longest() {
+        let mut segments = Segments::new(false, 1460);
+        let ends = [1000, 1000, 1448, 1000, 1000].map(|payload| segments.take(payload, false));
+        assert_eq!((ends, segments.size()), ([false; 5], 1448));
+        assert_eq!(segments.widest(200, 14_600, 1460), 14_600);
+    }
+}
