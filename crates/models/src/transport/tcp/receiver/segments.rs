@@ -41,13 +41,13 @@ impl Segments {
         self.size
     }
 
-    /// Up to where a segment lets a window grow that ends at `whole` with segments of `longest` bytes.
+    /// Up to where a segment lets a window grow whose memory holds `whole` in segments of `longest` bytes.
     #[inline]
     pub fn widest(&self, payload: u64, whole: u64, longest: u64) -> u64 {
         match self.adapts {
             true if payload < self.efficient => 0,
             true if self.efficient < longest => whole / longest * self.efficient,
-            _ => whole,
+            _ => u64::MAX,
         }
     }
 
@@ -92,7 +92,10 @@ mod tests {
         // Short ones without PSH are.
         let ends = [100, 100, 100].map(|payload| segments.take(payload, false));
         assert_eq!((ends, segments.size()), ([true, false, false], 100));
-        assert_eq!([1000, 1448, 1460].map(|payload| segments.widest(payload, 14_600, 1460)), [0, 14_480, 14_480]);
+        assert_eq!(
+            [1000, 1448, 1460].map(|payload| segments.widest(payload, 14_600, 1460)),
+            [0, 14_480, 14_480]
+        );
         assert_eq!((segments.take(1200, false), segments.size()), (false, 1200));
         assert_eq!([1199, 1200].map(|payload| segments.widest(payload, 14_600, 1460)), [0, 12_000]);
     }
@@ -102,6 +105,6 @@ mod tests {
         let mut segments = Segments::new(false, 1460);
         let ends = [1000, 1000, 1448, 1000, 1000].map(|payload| segments.take(payload, false));
         assert_eq!((ends, segments.size()), ([false; 5], 1448));
-        assert_eq!(segments.widest(200, 14_600, 1460), 14_600);
+        assert_eq!(segments.widest(200, 14_600, 1460), u64::MAX);
     }
 }

@@ -168,7 +168,11 @@ fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
 /// after its 40 ms, what shares an acknowledgment by then is sent.
 #[test]
 fn the_timer_of_data_in_order_ends_the_delay_behind_a_hole() {
-    let config = Config { quick_acks: bentpipe_core::Count::new(0), ..Profile::Linux612.config() };
+    let config = Config {
+        segment_size: bentpipe_core::Count::new(100),
+        quick_acks: bentpipe_core::Count::new(0),
+        ..Profile::Linux612.config()
+    };
     let mut receiver = receiver(config);
     let mut path = path();
     path.sample(Span::from_millis(40), &mut crate::transport::tcp::congestion::State::default());

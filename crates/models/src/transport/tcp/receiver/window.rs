@@ -31,7 +31,8 @@ impl Receiver {
         }
         let held = self.held.bytes() + if in_order { payload } else { 0 };
         let widest = self.segments.widest(payload.min(self.segment_size), self.whole, self.segment_size);
-        let growth = self.closed.saturating_sub(held).min(2 * payload).min(widest.saturating_sub(self.window));
+        let growth =
+            self.closed.saturating_sub(held).min(2 * payload).min(widest.saturating_sub(self.window));
         self.closed -= growth;
         self.window += growth;
         if growth > 0 && self.closed <= payload {
