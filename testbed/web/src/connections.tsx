@@ -61,7 +61,7 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
     const value: Table = { from, to, app: { kind: app, ...begun, ...BEGUN[app] }, transport: carrier(app) };
     if (group) Object.assign(value, { count: 5, starts: { kind: "poisson", mean: "1 s" } });
     const made: Change[] = [{ path, value }];
-    void edit?.(made).then(() => choose(path));
+    void edit?.(made).then((done) => done && choose(path));
   };
   return (
     <div className="columns">
@@ -123,7 +123,7 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
               <h2>flow {name}</h2>
               <span className="grow" />
               {edit && (
-                <button onClick={() => void edit([{ path: ["flow", name], value: null }]).then(() => choose([]))} aria-label={`Remove flow ${name}`}>
+                <button onClick={() => void edit([{ path: ["flow", name], value: null }]).then((done) => done && choose([]))} aria-label={`Remove flow ${name}`}>
                   Remove
                 </button>
               )}

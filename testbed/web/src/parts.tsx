@@ -1,11 +1,12 @@
 // Small parts that several views use.
 
+import { Wrong } from "./problems";
 import { useEffect, useId, useRef, type ReactNode } from "react";
 
-export function Notice({ text, kind = "error" }: { text: string; kind?: "error" | "good" | "plain" }) {
+export function Notice({ text, kind = "error", id }: { text: string; kind?: "error" | "good" | "plain"; id?: string }) {
   if (!text) return null;
   return (
-    <p className={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
+    <p id={id} className={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
       {text}
     </p>
   );
@@ -15,16 +16,20 @@ export function Field({
   label,
   children,
   help,
+  problem = "",
 }: {
   label: string;
   help?: string;
+  /** What is wrong with the value. */
+  problem?: string;
   children: (id: string, described: string | undefined) => ReactNode;
 }) {
   const id = useId();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children(id, help ? `${id}-help` : undefined)}
+      {children(id, [problem && `${id}-wrong`, help && `${id}-help`].filter(Boolean).join(" ") || undefined)}
+      <Wrong id={`${id}-wrong`} text={problem} />
       {help && (
         <p className="help" id={`${id}-help`}>
           {help}

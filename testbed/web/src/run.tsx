@@ -3,6 +3,7 @@
 import { useEffect, useState } from "react";
 import { api } from "./api";
 import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario, Series } from "./api.gen";
+import { useReturns } from "./connection";
 import { MadeList } from "./controls";
 import { Live } from "./live";
 import { csv, Notice, rounded, save, scaled, Title, when } from "./parts";
@@ -15,6 +16,7 @@ const TABS = ["report", "plots", "files", "scenario"] as const;
 export function RunView({ id }: { id: string }) {
   const loaded = useLoaded<Scenario>(`/runs/${id}`);
   const [trouble, setTrouble] = useState("");
+  const [told, setTold] = useState("");
   const { path } = usePlace();
   const tab = path[2] ?? "report";
   useEvents((event) => {
@@ -25,10 +27,28 @@ export function RunView({ id }: { id: string }) {
     if (loaded.value) setLast(loaded.value);
   }, [loaded.value]);
   const run = loaded.value ?? last;
-  if (loaded.error) return <Notice text={loaded.error} />;
+  // What is shown stays when it cannot be loaded again: the connection may be away.
+  if (loaded.error && !run) {
+    return (
+      <>
+        <Title>Run</Title>
+        <Notice text={loaded.error} />
+      </>
+    );
+  }
   if (!run) return <p aria-busy="true">Loading…</p>;
   const ended = FINAL.includes(run.state);
-  const act = (work: Promise<unknown>) => work.then(loaded.again, (error: unknown) => setTrouble(message(error)));
+  const act = (work: Promise<unknown>, said = "") => {
+    setTrouble("");
+    setTold("");
+    return work.then(
+      () => {
+        setTold(said);
+        loaded.again();
+      },
+      (error: unknown) => setTrouble(message(error)),
+    );
+  };
   return (
     <>
       <div className="heading">
@@ -43,7 +63,7 @@ export function RunView({ id }: { id: string }) {
             <button onClick={() => void act(api.patch(`/runs/${id}`, { baseline: !run.baseline }))}>
               {run.baseline ? "Unpin baseline" : "Pin as baseline"}
             </button>
-            <button onClick={() => void act(api.patch(`/runs/${id}`, { shared: !run.shared }))}>{run.shared ? "Stop sharing" : "Share"}</button>
+            <button onClick={() => void act(api.patch(`/runs/${id}`, { shared: !run.shared }), run.shared ? "Not shared any more: only you and administrators can open it." : "Shared: everyone with an account here can open it by this page's address.")}>{run.shared ? "Stop sharing" : "Share"}</button>
             <a className="button" href={link(["compare"], { run: id })}>
               Compare
             </a>
@@ -51,6 +71,7 @@ export function RunView({ id }: { id: string }) {
         )}
       </div>
       <Notice text={trouble} />
+      <Notice text={told} kind="good" />
       <p role="status">
         {run.label && <>{run.label}. </>}
         {run.instrument} by {run.owner}, launched {when(run.queued)}:{" "}
@@ -224,6 +245,7 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
   const [trouble, setTrouble] = useState("");
   const key = runs.map((one) => one.id).join(",");
+  const returns = useReturns();
   useEffect(() => {
     let current = true;
     setTrouble("");
@@ -235,7 +257,7 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
       current = false;
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [key, quantity]);
+  }, [key, quantity, returns]);
   return (
     <section>
       <div className="heading">

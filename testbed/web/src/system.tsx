@@ -47,7 +47,7 @@ export function System({
   const hasSatellites = !stale && Object.values((view?.resolved.network ?? {}) as Table).some((one) => (one as Table).kind === "constellation");
   const addLink = (from: string, to: string) => {
     const name = unused("link", entities.map((one) => one.path[1] ?? ""));
-    void edit?.([{ path: ["link", name], value: { from, to, rate: "10 Mbit/s", delay: "10 ms" } }]).then(() => choose(["link", name]));
+    void edit?.([{ path: ["link", name], value: { from, to, rate: "10 Mbit/s", delay: "10 ms" } }]).then((done) => done && choose(["link", name]));
   };
   return (
     <div className="columns">
@@ -93,8 +93,7 @@ export function System({
           {path.length > 0 && edit && path[0] !== "node" && (
             <button
               onClick={() => {
-                void edit([{ path, value: null }]);
-                choose([]);
+                void edit([{ path, value: null }]).then((done) => done && choose([]));
               }}
             >
               Remove
