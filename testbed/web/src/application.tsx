@@ -9,7 +9,7 @@ import { Configurations } from "./configurations";
 import { useLost, useReturns } from "./connection";
 import { Editor } from "./editor";
 import { Join, LogIn, LogInAgain } from "./entrance";
-import { Notice } from "./parts";
+import { Notice, Title } from "./parts";
 import { RunView } from "./run";
 import { QueueView, Runs } from "./runs";
 import { renewed, useEnded } from "./session";
@@ -48,9 +48,6 @@ export function Application() {
     }
   };
   const [first = "", second] = place.path;
-  useEffect(() => {
-    document.title = first ? `${first} – bentpipe test bed` : "bentpipe test bed";
-  }, [first]);
   if (who === undefined) return <main className="narrow" aria-busy="true" />;
   if (who === null || first === "join") {
     return (
@@ -146,7 +143,7 @@ function View({ who, left }: { who: Who; left: () => void }) {
     default:
       return (
         <>
-          <h1>There is no such page</h1>
+          <Title>There is no such page</Title>
           <p>
             <a href="#/">To the configurations</a>
           </p>

@@ -66,7 +66,7 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
   return (
     <div className="columns">
       <section className="left" aria-label="Connections">
-        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <div className="wide" role="region" aria-label="Flows" tabIndex={0}>
           <table>
             <thead>
               <tr>

@@ -155,7 +155,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
   return (
     <>
       <div className="heading">
-        <Title>{applied.name}</Title>
+        <Title part={STEPS.find(([name]) => name === step)?.[1]}>{applied.name}</Title>
         {!applied.mine && <span className="badge">shared by {applied.owner}</span>}
         {dirty && (
           <span className="badge warn" role="status">

@@ -87,7 +87,7 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
             About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario{runs > 1 && `, in each of ${runs} runs`}.
           </p>
           {view.predictions.length > 0 && (
-            <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+            <div className="wide" role="region" aria-label="Predictions" tabIndex={0}>
               <table>
                 <caption>Predicted by the equations</caption>
                 <thead>

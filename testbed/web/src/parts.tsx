@@ -39,12 +39,21 @@ export function Field({
   );
 }
 
-/** A heading that gets the focus when a view opens, so that a screen reader says where one is. */
-export function Title({ children, focus = true }: { children: ReactNode; focus?: boolean }) {
+const PAGE = "bentpipe test bed";
+
+/** A heading that gets the focus when a view opens, so that a screen reader says where one is. It is the page's title too, with
+ * the part of the view that is open. */
+export function Title({ children, part = "" }: { children: ReactNode; part?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (focus && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
-  }, [focus]);
+    const has = document.activeElement;
+    // A form of the view may have taken it.
+    if (has === document.body || has?.closest("header")) heading.current?.focus({ preventScroll: true });
+  }, []);
+  useEffect(() => {
+    const about = heading.current?.textContent ?? "";
+    document.title = [part, about === PAGE ? "" : about, PAGE].filter(Boolean).join(" – ");
+  });
   return (
     <h1 tabIndex={-1} ref={heading}>
       {children}

@@ -10,6 +10,7 @@ import { csv, Notice, rounded, save, scaled, Title, when } from "./parts";
 import { Plot } from "./plot";
 import { FINAL, State } from "./runs";
 import { go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
+import { TimeShown, useTime } from "./time";
 
 const TABS = ["report", "plots", "files", "scenario"] as const;
 
@@ -52,7 +53,7 @@ export function RunView({ id }: { id: string }) {
   return (
     <>
       <div className="heading">
-        <Title>
+        <Title part={ended ? tab : run.state}>
           Run {run.number}: {run.name}
         </Title>
         {run.baseline && <span className="badge">baseline</span>}
@@ -113,7 +114,7 @@ function Report({ id, state, flows }: { id: string; state: string; flows: boolea
         <Group key={one.name} group={one} />
       ))}
       {flows && (
-        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <div className="wide" role="region" aria-label="Flows" tabIndex={0}>
         <table>
           <caption>Flows{value.flows.length > MOST_FLOWS && `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}</caption>
           <thead>
@@ -229,6 +230,7 @@ function Plots({ id }: { id: string }) {
           ))}
         </fieldset>
       </details>
+      {shown.length > 0 && <TimeShown />}
       {shown.map((one) => (
         <Quantity key={one} runs={[{ id, name: "" }]} quantity={one} regions={regions} />
       ))}
@@ -239,9 +241,7 @@ function Plots({ id }: { id: string }) {
 
 /** One quantity of several runs in one plot. */
 export function Quantity({ runs, quantity, regions }: { runs: { id: string; name: string }[]; quantity: string; regions?: Region[] }) {
-  const [time, setTime] = useValue("time");
-  const [from, to] = time.split("-").map(Number);
-  const part: [number, number] | undefined = from !== undefined && to !== undefined && from < to ? [from, to] : undefined;
+  const [part, choose] = useTime();
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
   const [trouble, setTrouble] = useState("");
   const key = runs.map((one) => one.id).join(",");
@@ -263,7 +263,7 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
       <div className="heading">
         <h2>{quantity}</h2>
         {part && (
-          <button onClick={() => setTime("")} aria-label={`All of ${quantity}`}>
+          <button onClick={() => choose(undefined)} aria-label={`All of ${quantity}`}>
             Whole time
           </button>
         )}
@@ -280,7 +280,7 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
           title={quantity}
           regions={regions}
           part={part}
-          choose={(next) => setTime(next ? next.map((one) => Math.max(0, one).toPrecision(6)).join("-") : "")}
+          choose={choose}
         />
       )}
     </section>

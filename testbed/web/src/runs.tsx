@@ -90,7 +90,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
         {rows && (rows.length === 0 ? `There are none${search || state ? " like that" : " yet"}.` : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
       </p>
       {rows && rows.length > 0 && (
-        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <div className="wide" role="region" aria-label="Runs" tabIndex={0}>
           <table>
             <thead>
               <tr>
@@ -189,7 +189,7 @@ export function QueueView() {
             {value.real_time ? "Emulations in real time have it for themselves." : "Emulation in real time is off."}
           </p>
           {value.entries.length > 0 && (
-            <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+            <div className="wide" role="region" aria-label="Runs in the queue" tabIndex={0}>
               <table>
                 <thead>
                   <tr>
