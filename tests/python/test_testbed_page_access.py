@@ -91,7 +91,9 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
     for _ in range(6):
         page.keyboard.press("Tab")
         # Chromium leaves to its own bar, never to the page below.
-        assert page.evaluate("document.activeElement === document.body || !!document.activeElement.closest('dialog')")
+        assert page.evaluate(
+            "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
+        )
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     expect(field).to_be_focused()
@@ -256,7 +258,9 @@ def test_the_focus_is_never_lost(bed: Served, ada: Page) -> None:
 
     def focused() -> str:
         one = "document.activeElement"
-        return str(page.evaluate(f"{one}.tagName + ' ' + ({one}.getAttribute('aria-label') ?? {one}.textContent)"))
+        return str(
+            page.evaluate(f"{one}.tagName + ' ' + ({one}.getAttribute('aria-label') ?? {one}.textContent)")
+        )
 
     page.goto(f"{at}/system")
     page.get_by_label("Scenario", exact=True).fill(SMALL + LINK + "# changed\n")

@@ -172,8 +172,9 @@ def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = N
         raise Refused(403, f"your level may not {instrument}")
     if wanted.events > limits.events:
         raise Refused(
-            422, f"the run would take about {wanted.events:.2g} events; your level allows {limits.events:.2g}:"
-            " shorten its duration, lower its rates, or ask an administrator for another level"
+            422,
+            f"the run would take about {wanted.events:.2g} events; your level allows {limits.events:.2g}:"
+            " shorten its duration, lower its rates, or ask an administrator for another level",
         )
     if instrument == "emulate":
         pace = 1.0

@@ -99,8 +99,8 @@ function Connection() {
     return () => clearTimeout(timer);
   }, [returns]);
   return (
-    <div role="status">
-      {lost && <p className="notice error banner">The test bed does not answer. Runs continue on it; what you typed stays here. This page tries again until it answers.</p>}
+    <div role="status" className="said">
+      {lost && <p className="notice error banner">The test bed does not answer. Check your network; what you typed stays here, and this page tries again until it answers.</p>}
       {!lost && back && <p className="notice good banner">The test bed answers again.</p>}
     </div>
   );

@@ -9,7 +9,7 @@ import type { View } from "./draft";
 import { Launch } from "./launch";
 import { Notice, Title } from "./parts";
 import type { Positions } from "./picture";
-import { ProblemsOf } from "./problems";
+import { ProblemsOf, sentence } from "./problems";
 import { RunList } from "./runs";
 import type { Change } from "./schema";
 import { go, link, message, useLoaded, usePlace } from "./state";
@@ -239,16 +239,8 @@ function Problems({ view, id }: { view: View | null; id: string }) {
           <li key={place}>
             {one.line !== null && <>line {one.line}{one.path && ", "}</>}
             {one.path && <KeyLink path={one.path} id={id} />}
-            {one.value !== null && (
-              <>
-                {" = "}
-                <code>{one.value}</code>
-              </>
-            )}
             {(one.path || one.line !== null) && ": "}
-            {one.message}
-            {one.nearest && <> – did you mean {one.nearest}?</>}
-            {one.allowed.length > 0 && <> Allowed: {one.allowed.join(", ")}</>}
+            {sentence(one)}
           </li>
         ))}
       </ul>

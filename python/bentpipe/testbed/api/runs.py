@@ -234,8 +234,8 @@ def room(rows: Transaction, who: Caller, more: int) -> None:
     if waiting + more > limits.queued:
         raise Refused(
             409,
-            f"{waiting} of your runs wait already, and {more} more would exceed the {limits.queued} that your level allows;"
-            " launch again when some have ended, or cancel some",
+            f"{waiting} of your runs wait already, and {more} more would exceed the {limits.queued} that your level"
+            " allows; launch again when some have ended, or cancel some",
         )
     kept = rows.scalar(count) or 0
     if kept + more > limits.runs:
