@@ -19,8 +19,10 @@ function place(part: Element): HTMLElement | null {
 }
 
 function restore(): void {
-  if (document.activeElement !== document.body || around.length === 0) return;
+  if (around.length === 0) return;
   const [had, ...outer] = around;
+  // What is disabled has it until some later frame.
+  if (document.activeElement !== document.body && document.activeElement !== had) return;
   const gone = !had!.isConnected || had!.matches(":disabled");
   // Otherwise the user has left it.
   if (!gone) return;
@@ -39,10 +41,7 @@ new MutationObserver(() => {
   if (due) return;
   due = true;
   requestAnimationFrame(() => {
-    // A disabled element loses the focus when the frame is drawn.
-    setTimeout(() => {
-      due = false;
-      restore();
-    });
+    due = false;
+    restore();
   });
 }).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
