@@ -172,14 +172,17 @@ def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = N
         raise Refused(403, f"your level may not {instrument}")
     if wanted.events > limits.events:
         raise Refused(
-            422, f"the run would take about {wanted.events:.2g} events; your level allows {limits.events:.2g}"
+            422,
+            f"the run would take about {wanted.events:.2g} events; your level allows {limits.events:.2g}:"
+            " shorten its duration, lower its rates, or ask an administrator for another level",
         )
     if instrument == "emulate":
         pace = 1.0
     if pace is not None and wanted.seconds / pace > limits.seconds:
         raise Refused(
             422,
-            f"the run takes {wanted.seconds / pace:g} s in real time; your level allows {limits.seconds:g} s",
+            f"the run takes {wanted.seconds / pace:g} s in real time; your level allows {limits.seconds:g} s:"
+            " shorten its duration, or ask an administrator for another level",
         )
 
 

@@ -4,6 +4,7 @@ import { useState, type FormEvent } from "react";
 import { api } from "./api";
 import type { Account, Invitation, AuditLine, Token, Who } from "./api.gen";
 import { Field, Notice, Title, when } from "./parts";
+import { Secret } from "./secret";
 import { message, useLoaded } from "./state";
 
 export function AccountView({ who, left }: { who: Who; left: () => void }) {
@@ -78,6 +79,7 @@ function Tokens() {
     event.preventDefault();
     api.post<Token>("/tokens", { name, scope }).then(
       (token) => {
+        setTrouble("");
         setMade(token);
         setName("");
         again();
@@ -102,9 +104,9 @@ function Tokens() {
         ))}
       </ul>
       {made?.secret && (
-        <p className="notice good" role="status">
-          Copy it now, it is shown once: <code className="secret">{made.secret}</code>
-        </p>
+        <div className="notice good" role="status">
+          <Secret label="The new token: copy it now, it is shown once" text={made.secret} />
+        </div>
       )}
       <form className="row" onSubmit={submit}>
         <Field label="Name of a new token">{(id) => <input id={id} value={name} maxLength={64} required onChange={(event) => setName(event.target.value)} />}</Field>
@@ -128,7 +130,7 @@ function Audit() {
   return (
     <section>
       <h2>Audit log</h2>
-      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+      <div className="wide" role="region" aria-label="Audit log" tabIndex={0}>
         <table>
           <thead>
             <tr>
@@ -161,11 +163,23 @@ export function People() {
   const [level, setLevel] = useState("user");
   const [invitation, setInvitation] = useState<Invitation | null>(null);
   const [trouble, setTrouble] = useState("");
-  const act = (work: Promise<unknown>) => work.then(again, (refused: unknown) => setTrouble(message(refused)));
+  const [told, setTold] = useState("");
+  const act = (work: Promise<unknown>, said: string) => {
+    setTrouble("");
+    setTold("");
+    return work.then(
+      () => {
+        setTold(said);
+        again();
+      },
+      (refused: unknown) => setTrouble(message(refused)),
+    );
+  };
   return (
     <>
       <Title>People</Title>
       <Notice text={error || trouble} />
+      <Notice text={told} kind="good" />
       <section className="panel" aria-labelledby="invite">
         <h2 id="invite">Invite someone</h2>
         <div className="row">
@@ -186,12 +200,15 @@ export function People() {
           </button>
         </div>
         {invitation && (
-          <p className="notice good" role="status">
-            It creates one account of the level {invitation.level}, within a week: <code className="secret">{location.origin + invitation.link}</code>
-          </p>
+          <div className="notice good" role="status">
+            <p>
+              Give this link to one person: it creates one account of the level {invitation.level}, within a week.
+            </p>
+            <Secret label="Link" text={location.origin + invitation.link} />
+          </div>
         )}
       </section>
-      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+      <div className="wide" role="region" aria-label="Accounts" tabIndex={0}>
         <table>
           <thead>
             <tr>
@@ -208,17 +225,13 @@ export function People() {
               <tr key={one.id}>
                 <th scope="row">{one.name}</th>
                 <td>
-                  <select aria-label={`Level of ${one.name}`} value={one.level} onChange={(event) => void act(api.patch(`/accounts/${one.id}`, { level: event.target.value }))}>
-                    {LEVELS.map((each) => (
-                      <option key={each}>{each}</option>
-                    ))}
-                  </select>
+                  <Level key={one.level} of={one} set={(next) => void act(api.patch(`/accounts/${one.id}`, { level: next }), `${one.name} has the level ${next} now.`)} />
                 </td>
                 <td>{when(one.created)}</td>
                 <td className="actions">
                   <button
                     aria-label={`Remove ${one.name}`}
-                    onClick={() => confirm(`Remove ${one.name} with all configurations and runs?`) && void act(api.remove(`/accounts/${one.id}`))}
+                    onClick={() => confirm(`Remove ${one.name} with all configurations and runs?`) && void act(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)}
                   >
                     Remove
                   </button>
@@ -228,6 +241,23 @@ export function People() {
           </tbody>
         </table>
       </div>
+    </>
+  );
+}
+
+/** The level of an account, set by a button: the arrow keys go through the levels, each of which would be given for a moment. */
+function Level({ of, set }: { of: Account; set: (level: string) => void }) {
+  const [level, setLevel] = useState<string>(of.level);
+  return (
+    <>
+      <select aria-label={`Level of ${of.name}`} value={level} onChange={(event) => setLevel(event.target.value)}>
+        {LEVELS.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>{" "}
+      <button disabled={level === of.level} onClick={() => set(level)} aria-label={`Set the level of ${of.name}`}>
+        Set
+      </button>
     </>
   );
 }

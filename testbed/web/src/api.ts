@@ -1,6 +1,9 @@
 // Requests to the REST interface, whose document is /api/openapi.json.
 
-/** An answer other than success: its status, and a text for the user. */
+import { isAway, missed, returned } from "./connection";
+import { ended } from "./session";
+
+/** An answer other than success: its status (0: no answer), and a text for the user. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -10,36 +13,53 @@ export class Refusal extends Error {
   }
 }
 
-/** Called when the log-in has ended. */
-let loggedOut: () => void = () => undefined;
-export function onLogOut(call: () => void): void {
-  loggedOut = call;
-}
+const AWAY = "The test bed does not answer, so this was not done. What you typed is still here: try again when the connection is back.";
 
 async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   let answer: Response;
+  let text: string;
   try {
     answer = await fetch(`/api${path}`, {
       method,
       headers: body === undefined ? {} : { "Content-Type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
+    text = answer.status === 204 ? "" : await answer.text();
   } catch {
-    throw new Refusal(0, "the test bed does not answer");
+    missed();
+    throw new Refusal(0, AWAY);
   }
   if (answer.status === 204) return undefined as T;
-  const text = await answer.text();
   let told: { detail?: string };
   try {
     told = JSON.parse(text) as { detail?: string };
   } catch {
-    throw new Refusal(answer.status, `the test bed failed (${answer.status})`);
+    if (isAway(answer.status)) {
+      missed();
+      throw new Refusal(0, AWAY);
+    }
+    throw new Refusal(answer.status, `The test bed failed (${answer.status}). Try again; if it fails again, tell your administrator.`);
   }
   if (!answer.ok) {
-    if (answer.status === 401 && path !== "/session") loggedOut();
-    throw new Refusal(answer.status, told.detail ?? `the test bed failed (${answer.status})`);
+    if (answer.status === 401 && path !== "/session") {
+      await ended();
+      return request<T>(method, path, body);
+    }
+    throw new Refusal(answer.status, told.detail ?? `The test bed failed (${answer.status}). Try again; if it fails again, tell your administrator.`);
   }
   return told as T;
+}
+
+/** A request that changes nothing on the test bed, so that it can be made again when the connection is back. */
+async function computed<T>(path: string, body: unknown): Promise<T> {
+  for (;;) {
+    try {
+      return await request<T>("POST", path, body);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 0) throw error;
+      await returned();
+    }
+  }
 }
 
 export const api = {
@@ -48,4 +68,5 @@ export const api = {
   put: <T>(path: string, body: unknown) => request<T>("PUT", path, body),
   patch: <T>(path: string, body: unknown) => request<T>("PATCH", path, body),
   remove: (path: string) => request<void>("DELETE", path),
+  computed,
 };

@@ -2,15 +2,17 @@
 
 import { useEffect, useState } from "react";
 import { AccountView, People } from "./account";
-import { api, onLogOut, Refusal } from "./api";
+import { api, Refusal } from "./api";
 import type { Who } from "./api.gen";
 import { Comparison } from "./comparison";
 import { Configurations } from "./configurations";
+import { useLost, useReturns } from "./connection";
 import { Editor } from "./editor";
-import { Join, LogIn } from "./entrance";
-import { Notice } from "./parts";
+import { Join, LogIn, LogInAgain } from "./entrance";
+import { Notice, Title } from "./parts";
 import { RunView } from "./run";
 import { QueueView, Runs } from "./runs";
+import { renewed, useEnded } from "./session";
 import { link, usePlace } from "./state";
 import { Studies } from "./studies";
 
@@ -18,23 +20,41 @@ export function Application() {
   const [who, setWho] = useState<Who | null | undefined>();
   const [trouble, setTrouble] = useState("");
   const place = usePlace();
+  const expired = useEnded();
+  const returns = useReturns();
+  const unknown = who === undefined || who === null;
   useEffect(() => {
-    onLogOut(() => setWho(null));
-    api.get<Who>("/session").then(setWho, (error: unknown) => {
-      setWho(null);
-      if (error instanceof Refusal && error.status !== 401) setTrouble(error.message);
-    });
-  }, []);
+    if (!unknown) return;
+    api.get<Who>("/session").then(
+      (found) => {
+        setTrouble("");
+        setWho(found);
+      },
+      (error: unknown) => {
+        setWho(null);
+        // That it does not answer is said below.
+        setTrouble(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
+      },
+    );
+    // Only at the beginning, and when the test bed is there again.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [returns]);
+  const entered = (next: Who) => {
+    // What waits was asked for by someone else, and is not to be done in the name of this user.
+    if (who && who.name !== next.name) location.reload();
+    else {
+      setWho(next);
+      renewed();
+    }
+  };
   const [first = "", second] = place.path;
-  useEffect(() => {
-    document.title = first ? `${first} – bentpipe test bed` : "bentpipe test bed";
-  }, [first]);
   if (who === undefined) return <main className="narrow" aria-busy="true" />;
   if (who === null || first === "join") {
     return (
       <main className="narrow">
+        <Connection />
         <Notice text={trouble} />
-        {first === "join" ? <Join invitation={second ?? ""} done={setWho} /> : <LogIn done={setWho} />}
+        {first === "join" ? <Join invitation={second ?? ""} done={setWho} /> : <LogIn done={entered} />}
       </main>
     );
   }
@@ -58,10 +78,31 @@ export function Application() {
           {who.name} <span className="soft">({who.level})</span>
         </a>
       </header>
+      <Connection />
+      {expired && <LogInAgain who={who} done={entered} />}
       <main id="main" tabIndex={-1}>
         <View who={who} left={() => setWho(null)} />
       </main>
     </>
+  );
+}
+
+/** Says that the test bed does not answer, and that it answers again. Always there, so that a screen reader hears of a change. */
+function Connection() {
+  const lost = useLost();
+  const returns = useReturns();
+  const [back, setBack] = useState(false);
+  useEffect(() => {
+    if (returns === 0) return;
+    setBack(true);
+    const timer = setTimeout(() => setBack(false), 8000);
+    return () => clearTimeout(timer);
+  }, [returns]);
+  return (
+    <div role="status" className="said">
+      {lost && <p className="notice error banner">The test bed does not answer. Check your network; what you typed stays here, and this page tries again until it answers.</p>}
+      {!lost && back && <p className="notice good banner">The test bed answers again.</p>}
+    </div>
   );
 }
 
@@ -102,7 +143,7 @@ function View({ who, left }: { who: Who; left: () => void }) {
     default:
       return (
         <>
-          <h1>There is no such page</h1>
+          <Title>There is no such page</Title>
           <p>
             <a href="#/">To the configurations</a>
           </p>

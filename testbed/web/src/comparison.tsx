@@ -1,10 +1,11 @@
 // Runs side by side: only what differs, from a pinned baseline.
 
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import type { Compared, Entry, Results } from "./api.gen";
 import { csv, Field, Notice, rounded, save, Title } from "./parts";
 import { firstOf, quantitiesOf, Quantity } from "./run";
 import { go, useLoaded, usePlace, useValue } from "./state";
+import { TimeShown } from "./time";
 
 interface Difference {
   key: string;
@@ -33,6 +34,7 @@ export function Comparison() {
   const [chosen, setQuantity] = useValue("show");
   const query = new URLSearchParams([...runs.map((one) => ["run", one]), ...(baseline ? [["baseline", baseline]] : [])] as [string, string][]);
   const { value, error } = useLoaded<Compared>(runs.length > 0 ? `/comparison?${query.toString()}` : "");
+  const [added, setAdded] = useState("");
   const known = quantitiesOf(useLoaded<Results>(value ? `/runs/${value.baseline}/results` : "").value);
   const first = firstOf(known);
   const quantity = chosen || (first.includes("tcp.cwnd") ? "tcp.cwnd" : (first[0] ?? ""));
@@ -52,7 +54,7 @@ export function Comparison() {
       <div className="row">
         <Field label="Add a run">
           {(id) => (
-            <select id={id} value="" onChange={(event) => to([...runs, event.target.value])}>
+            <select id={id} value={added} onChange={(event) => setAdded(event.target.value)}>
               <option value="">choose…</option>
               {listed
                 ?.filter((one) => !runs.includes(one.id))
@@ -64,6 +66,16 @@ export function Comparison() {
             </select>
           )}
         </Field>
+        {/* By a button: the arrow keys go through a list's values, each of which would be added. */}
+        <button
+          disabled={!added || runs.includes(added)}
+          onClick={() => {
+            to([...runs, added]);
+            setAdded("");
+          }}
+        >
+          Add
+        </button>
         {runs.length > 0 && (
           <Field label="Baseline" help="Pinned, until another one is chosen here.">
             {(id, described) => (
@@ -95,7 +107,7 @@ export function Comparison() {
               Remove
             </button>
           </div>
-          <Differences scenario={one.scenario as Difference[]} flows={one.flows as NumberDifference[]} missing={one.missing as string[]} />
+          <Differences name={name(String(one.run))} scenario={one.scenario as Difference[]} flows={one.flows as NumberDifference[]} missing={one.missing as string[]} />
         </section>
       ))}
       {plotted.length > 1 && quantity && (
@@ -109,6 +121,7 @@ export function Comparison() {
               </select>
             )}
           </Field>
+          <TimeShown />
           <Quantity runs={plotted} quantity={quantity} />
         </>
       )}
@@ -116,11 +129,11 @@ export function Comparison() {
   );
 }
 
-function Differences({ scenario, flows, missing }: { scenario: Difference[]; flows: NumberDifference[]; missing: string[] }) {
+function Differences({ name, scenario, flows, missing }: { name: string; scenario: Difference[]; flows: NumberDifference[]; missing: string[] }) {
   const differing = flows.filter((one) => one.a !== one.b);
   return (
-    <div className="columns">
-      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+    <div className="beside">
+      <div className="wide" role="region" aria-label={`Scenario of ${name}`} tabIndex={0}>
         <table>
           <caption>What differs in the scenario</caption>
           <thead>
@@ -144,7 +157,7 @@ function Differences({ scenario, flows, missing }: { scenario: Difference[]; flo
         </table>
         {scenario.length === 0 && <p className="soft">Nothing.</p>}
       </div>
-      <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+      <div className="wide" role="region" aria-label={`Results of ${name}`} tabIndex={0}>
         <table>
           <caption>What differs in the results</caption>
           <thead>

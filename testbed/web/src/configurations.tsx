@@ -10,15 +10,27 @@ export function Configurations({ who }: { who: Who }) {
   const { value, error, again } = useLoaded<Brief[]>("/configurations");
   const [trouble, setTrouble] = useState("");
   const guest = who.level === "guest";
-  const act = (work: Promise<unknown>) => work.then(again, (refused: unknown) => setTrouble(message(refused)));
+  const [told, setTold] = useState("");
+  const act = (work: Promise<unknown>, said = "") => {
+    setTrouble("");
+    setTold("");
+    return work.then(
+      () => {
+        setTold(said);
+        again();
+      },
+      (refused: unknown) => setTrouble(message(refused)),
+    );
+  };
   return (
     <>
       <Title>Configurations</Title>
       <Notice text={error || trouble} />
+      <Notice text={told} kind="good" />
       {!guest && <Start names={(value ?? []).map((one) => one.name)} />}
       {value?.length === 0 && <p className="soft">There are none yet.</p>}
       {value && value.length > 0 && (
-        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <div className="wide" role="region" aria-label="Configurations" tabIndex={0}>
           <table>
             <thead>
               <tr>
@@ -49,13 +61,13 @@ export function Configurations({ who }: { who: Who }) {
                     {one.mine && (
                       <>
                         <button
-                          onClick={() => act(api.put(`/configurations/${one.id}`, { version: one.version, shared: !one.shared }))}
+                          onClick={() => act(api.put(`/configurations/${one.id}`, { version: one.version, shared: !one.shared }), one.shared ? `${one.name} is not shared any more.` : `${one.name} is shared: everyone with an account here sees it and can fork it.`)}
                           aria-label={`${one.shared ? "Stop sharing" : "Share"} ${one.name}`}
                         >
                           {one.shared ? "Stop sharing" : "Share"}
                         </button>
                         <button
-                          onClick={() => confirm(`Remove "${one.name}"? Its runs stay.`) && act(api.remove(`/configurations/${one.id}`))}
+                          onClick={() => confirm(`Remove "${one.name}"? Its runs stay.`) && act(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)}
                           aria-label={`Remove ${one.name}`}
                         >
                           Remove
@@ -141,7 +153,11 @@ function Start({ names }: { names: string[] }) {
         </button>
         <label className="button">
           Upload TOML
-          <input type="file" accept=".toml" className="hidden" onChange={(event) => upload(event.target.files)} />
+          <input type="file" accept=".toml" className="hidden" onChange={(event) => {
+              upload(event.target.files);
+              // The same file can be chosen again.
+              event.target.value = "";
+            }} />
         </label>
       </div>
       <Notice text={trouble} />

@@ -61,12 +61,12 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
     const value: Table = { from, to, app: { kind: app, ...begun, ...BEGUN[app] }, transport: carrier(app) };
     if (group) Object.assign(value, { count: 5, starts: { kind: "poisson", mean: "1 s" } });
     const made: Change[] = [{ path, value }];
-    void edit?.(made).then(() => choose(path));
+    void edit?.(made).then((done) => done && choose(path));
   };
   return (
     <div className="columns">
       <section className="left" aria-label="Connections">
-        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <div className="wide" role="region" aria-label="Flows" tabIndex={0}>
           <table>
             <thead>
               <tr>
@@ -123,7 +123,7 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
               <h2>flow {name}</h2>
               <span className="grow" />
               {edit && (
-                <button onClick={() => void edit([{ path: ["flow", name], value: null }]).then(() => choose([]))} aria-label={`Remove flow ${name}`}>
+                <button onClick={() => void edit([{ path: ["flow", name], value: null }]).then((done) => done && choose([]))} aria-label={`Remove flow ${name}`}>
                   Remove
                 </button>
               )}

@@ -31,5 +31,5 @@ export interface View {
   cost: { events: number; seconds: number; refused: string | null };
 }
 
-/** Makes changes in the text of the draft. */
-export type Edit = (edits: Change[]) => Promise<void>;
+/** Makes changes in the text of the draft, one after the other. Returns whether they were made. */
+export type Edit = (edits: Change[]) => Promise<boolean>;

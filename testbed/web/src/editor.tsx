@@ -2,13 +2,14 @@
 // Apply makes it the configuration's scenario.
 
 import { useCallback, useEffect, useRef, useState } from "react";
-import { api } from "./api";
+import { api, Refusal } from "./api";
 import type { Draft, Full, Who } from "./api.gen";
 import { Connections } from "./connections";
 import type { View } from "./draft";
 import { Launch } from "./launch";
 import { Notice, Title } from "./parts";
 import type { Positions } from "./picture";
+import { ProblemsOf, sentence } from "./problems";
 import { RunList } from "./runs";
 import type { Change } from "./schema";
 import { go, link, message, useLoaded, usePlace } from "./state";
@@ -25,9 +26,21 @@ const STEPS = [
 
 export function Editor({ id, who }: { id: string; who: Who }) {
   const loaded = useLoaded<Full>(`/configurations/${id}`);
-  if (loaded.error) return <Notice text={loaded.error} />;
-  if (!loaded.value) return <p aria-busy="true">Loading…</p>;
-  return <Loaded key={loaded.value.id} first={loaded.value} who={who} />;
+  // Kept when loading it again has failed: a draft is worked on.
+  const [first, setFirst] = useState<Full>();
+  useEffect(() => {
+    if (loaded.value) setFirst((before) => before ?? loaded.value);
+  }, [loaded.value]);
+  if (first) return <Loaded first={first} who={who} />;
+  if (loaded.error) {
+    return (
+      <>
+        <Title>Configuration</Title>
+        <Notice text={loaded.error} />
+      </>
+    );
+  }
+  return <p aria-busy="true">Loading…</p>;
 }
 
 /** The draft outlives a reload of the page, not the tab. */
@@ -41,6 +54,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
   const [view, setView] = useState<View | null>(null);
   const [good, setGood] = useState<View | null>(null);
   const [trouble, setTrouble] = useState("");
+  const [unread, setUnread] = useState("");
   const [told, setTold] = useState("");
   const { path, values } = usePlace();
   const step = path[2] ?? "system";
@@ -57,13 +71,14 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
   useEffect(() => {
     const timer = setTimeout(
       () => {
-        api.post<View>("/drafts/view", { text }).then(
+        api.computed<View>("/drafts/view", { text }).then(
           (found) => {
             if (latest.current !== text) return;
+            setUnread("");
             setView(found);
             if (found.valid) setGood(found);
           },
-          (error: unknown) => setTrouble(message(error)),
+          (error: unknown) => latest.current === text && setUnread(message(error)),
         );
       },
       view === null ? 0 : 250,
@@ -73,17 +88,33 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [text]);
 
-  const edit = useCallback(async (edits: Change[]) => {
-    if (edits.length === 0) return;
-    try {
-      const before = latest.current;
-      const made = await api.post<Draft>("/drafts/edit", { text: before, edits });
-      if (latest.current === before) setText(made.text);
-      setTrouble("");
-    } catch (error) {
-      setTrouble(message(error));
-    }
-  }, []);
+  // One after the other, each in the text that the one before has made: none is lost when the test bed is slow.
+  const turn = useRef<Promise<unknown>>(Promise.resolve());
+  const edit = useCallback((edits: Change[]): Promise<boolean> => {
+    const made = async (): Promise<boolean> => {
+      if (edits.length === 0) return true;
+      try {
+        for (;;) {
+          const before = latest.current;
+          const next = await api.computed<Draft>("/drafts/edit", { text: before, edits });
+          // The text was typed into meanwhile: the change belongs into what is there now.
+          if (latest.current !== before) continue;
+          latest.current = next.text;
+          // Also if this view has been left meanwhile.
+          sessionStorage.setItem(`draft ${first.id}`, next.text);
+          setText(next.text);
+          setTrouble("");
+          return true;
+        }
+      } catch (error) {
+        setTrouble(message(error));
+        return false;
+      }
+    };
+    const result = turn.current.then(made);
+    turn.current = result;
+    return result;
+  }, [first.id]);
 
   const store = async (change: object, said: string) => {
     try {
@@ -93,10 +124,23 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
       return true;
     } catch (error) {
       setTrouble(message(error));
+      if (error instanceof Refusal && error.status === 409) await elsewhere(message(error));
       return false;
     }
   };
-  const apply = () => store({ text }, "Applied.");
+  /** Another window has applied another text: both stay, and the user chooses. */
+  const elsewhere = async (said: string) => {
+    const now = await api.get<Full>(`/configurations/${applied.id}`).catch(() => null);
+    if (now === null || now.version === applied.version) return;
+    setApplied(now);
+    setTrouble(
+      `${said.replace("; load it again", "")}. Nothing was overwritten, and your changes are still here: Apply puts them in place of the others, Discard changes shows the others.`,
+    );
+  };
+  const apply = async () => {
+    await turn.current;
+    return store({ text: latest.current }, "Applied.");
+  };
   const reset = async () => {
     if (!confirm("Restore the scenario with which this configuration was first saved?")) return;
     try {
@@ -111,7 +155,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
   return (
     <>
       <div className="heading">
-        <Title>{applied.name}</Title>
+        <Title part={STEPS.find(([name]) => name === step)?.[1]}>{applied.name}</Title>
         {!applied.mine && <span className="badge">shared by {applied.owner}</span>}
         {dirty && (
           <span className="badge warn" role="status">
@@ -122,7 +166,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
         {mine && (
           <>
             <button onClick={() => void reset()}>Reset</button>
-            <button onClick={() => setText(applied.text)} disabled={!dirty}>
+            <button onClick={() => confirm("Discard all changes since the last Apply?") && setText(applied.text)} disabled={!dirty}>
               Discard changes
             </button>
             <button className="primary" onClick={() => void apply()} disabled={!dirty}>
@@ -142,9 +186,10 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           ))}
         </ol>
       </nav>
-      <Notice text={trouble} />
+      <Notice text={trouble || unread} />
       {!dirty && <Notice text={told} kind="good" />}
-      <Problems view={view} />
+      <Problems view={view} id={applied.id} />
+      <ProblemsOf value={view && !view.valid ? view.problems : NONE}>
       {step === "system" && (
         <System
           view={good}
@@ -174,11 +219,17 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           <RunList of={applied.id} />
         </section>
       )}
+      </ProblemsOf>
     </>
   );
 }
 
-function Problems({ view }: { view: View | null }) {
+const NONE: View["problems"] = [];
+
+/** The parts of a scenario that have a panel, by the beginning of a key's path. */
+const PANELS = /^(link|access|proxy|service|flow|network|edge)\.[^.]+/;
+
+function Problems({ view, id }: { view: View | null; id: string }) {
   if (!view || view.valid) return null;
   return (
     <div className="notice error" role="alert">
@@ -187,17 +238,9 @@ function Problems({ view }: { view: View | null }) {
         {view.problems.slice(0, 8).map((one, place) => (
           <li key={place}>
             {one.line !== null && <>line {one.line}{one.path && ", "}</>}
-            {one.path && <code>{one.path}</code>}
-            {one.value !== null && (
-              <>
-                {" = "}
-                <code>{one.value}</code>
-              </>
-            )}
+            {one.path && <KeyLink path={one.path} id={id} />}
             {(one.path || one.line !== null) && ": "}
-            {one.message}
-            {one.nearest && <> – did you mean {one.nearest}?</>}
-            {one.allowed.length > 0 && <> Allowed: {one.allowed.join(", ")}</>}
+            {sentence(one)}
           </li>
         ))}
       </ul>
@@ -205,3 +248,13 @@ function Problems({ view }: { view: View | null }) {
   );
 }
 
+/** The name of a key, which leads to the form that has it. */
+function KeyLink({ path, id }: { path: string; id: string }) {
+  const of = PANELS.exec(path)?.[0];
+  if (!of) return <code>{path}</code>;
+  return (
+    <a href={link(["configuration", id, "system"], { of })}>
+      <code>{path}</code>
+    </a>
+  );
+}

@@ -1,6 +1,6 @@
 // Log in, and create the account of an invitation.
 
-import { useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { api } from "./api";
 import type { Who } from "./api.gen";
 import { Field, Notice, Title } from "./parts";
@@ -34,42 +34,100 @@ export function Join({ invitation, done }: { invitation: string; done: (who: Who
   );
 }
 
+/** Asks for the password over the view when the log-in has ended; the view and what was typed into it stay. */
+export function LogInAgain({ who, done }: { who: Who; done: (who: Who) => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [open, setOpen] = useState(true);
+  useEffect(() => {
+    if (!open || dialog.current?.open) return;
+    dialog.current?.showModal();
+    dialog.current?.querySelector<HTMLInputElement>("input[type=password]")?.focus();
+  }, [open]);
+  return (
+    <>
+      {!open && (
+        <p className="notice error banner" role="alert">
+          Your log-in has ended. What you typed is still here, and is sent when you have logged in. <button onClick={() => setOpen(true)}>Log in again</button>
+        </p>
+      )}
+      <dialog ref={dialog} aria-labelledby="again" onClose={() => setOpen(false)}>
+        {open && (
+          <>
+            <h2 id="again">Log in again</h2>
+            <p>Your log-in has ended. What you typed is still here, and is sent when you have logged in.</p>
+            <Credentials
+              button="Log in"
+              as={who.name}
+              send={(name, password) => api.post<Who>("/session", { name, password })}
+              done={(next) => {
+                // The dialog gives the focus back to where it was.
+                dialog.current?.close();
+                done(next);
+              }}
+            />
+          </>
+        )}
+      </dialog>
+    </>
+  );
+}
+
 function Credentials({
   button,
   send,
   done,
   fresh = false,
+  as = "",
 }: {
   button: string;
   fresh?: boolean;
+  /** The name to begin with. */
+  as?: string;
   send: (name: string, password: string) => Promise<Who>;
   done: (who: Who) => void;
 }) {
-  const [name, setName] = useState("");
+  const [name, setName] = useState(as);
   const [password, setPassword] = useState("");
   const [error, setError] = useState("");
-  const [busy, setBusy] = useState(false);
+  const busy = useRef(false);
+  const first = useRef<HTMLInputElement>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    setBusy(true);
+    // Not disabled meanwhile: a button that is loses the focus.
+    if (busy.current) return;
+    busy.current = true;
     setError("");
     send(name, password).then(done, (refused: unknown) => {
       setError(message(refused));
-      setBusy(false);
+      busy.current = false;
+      first.current?.focus();
     });
   };
   return (
     <form onSubmit={submit} className="stack">
       <Field label="Name">
         {(id) => (
-          <input id={id} value={name} onChange={(event) => setName(event.target.value)} autoComplete="username" required autoFocus />
-        )}
-      </Field>
-      <Field label="Password">
-        {(id) => (
           <input
             id={id}
+            ref={as ? undefined : first}
+            value={name}
+            aria-invalid={error !== ""}
+            aria-describedby={error ? "refused" : undefined}
+            onChange={(event) => setName(event.target.value)}
+            autoComplete="username"
+            required
+            autoFocus={!as}
+          />
+        )}
+      </Field>
+      <Field label="Password" help={fresh ? "At least 10 characters." : undefined}>
+        {(id, described) => (
+          <input
+            id={id}
+            ref={as ? first : undefined}
             type="password"
+            aria-invalid={error !== ""}
+            aria-describedby={[described, error && "refused"].filter(Boolean).join(" ") || undefined}
             value={password}
             onChange={(event) => setPassword(event.target.value)}
             autoComplete={fresh ? "new-password" : "current-password"}
@@ -79,10 +137,8 @@ function Credentials({
           />
         )}
       </Field>
-      <Notice text={error} />
-      <button className="primary" disabled={busy}>
-        {button}
-      </button>
+      <Notice text={error} id="refused" />
+      <button className="primary">{button}</button>
     </form>
   );
 }

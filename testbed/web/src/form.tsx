@@ -1,9 +1,12 @@
 // The form of one entity, generated from the scenario's schema: every key with its unit, range, default and description.
 
 import { memo, useId, useState } from "react";
+import { useProblem, Wrong } from "./problems";
 import { beginning, choices, isTable, resolved, variants, type Schema, type Table } from "./schema";
 
 interface Given {
+  /** The path of the key, as problems name it. */
+  at: string;
   schema: Schema;
   root: Schema;
   value: unknown;
@@ -15,7 +18,7 @@ interface Given {
 const MANY = 12;
 
 /** A table's keys. `fixed` are those that the form does not change. */
-export function TableForm({ schema, root, value, change, disabled, fixed = [] }: Given & { fixed?: string[] }) {
+export function TableForm({ at, schema, root, value, change, disabled, fixed = [] }: Given & { fixed?: string[] }) {
   const table = isTable(value) ? value : {};
   const id = useId();
   const [sought, setSought] = useState("");
@@ -39,6 +42,7 @@ export function TableForm({ schema, root, value, change, disabled, fixed = [] }:
         <Key
           key={key}
           name={key}
+          at={`${at}.${key}`}
           schema={inner}
           root={root}
           value={table[key]}
@@ -58,13 +62,14 @@ function mentions(name: string, schema: Schema, root: Schema, sought: string): b
 }
 
 const Key = memo(
-  function Key({ name, schema: given, root, value, required, change, disabled }: Given & { name: string; required: boolean }) {
+  function Key({ at, name, schema: given, root, value, required, change, disabled }: Given & { name: string; required: boolean }) {
     const id = useId();
     const schema = resolved(given, root);
     const simple = isSimple(schema);
     const about = [given.description ?? schema.description ?? "", range(schema)].filter(Boolean).join(" ");
     const label = name.replaceAll("_", " ");
-    const described = about ? `${id}-help` : undefined;
+    const problem = useProblem(at);
+    const described = [about && `${id}-help`, problem && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
     if (simple) {
       return (
         <div className="field">
@@ -72,15 +77,17 @@ const Key = memo(
             {label}
             {required && <span className="soft"> (required)</span>}
           </label>
-          <Simple id={id} described={described} schema={schema} value={value} change={change} disabled={disabled} required={required} />
+          <Simple id={id} described={described} invalid={problem !== ""} schema={schema} value={value} change={change} disabled={disabled} required={required} />
+          <Wrong id={`${id}-wrong`} text={problem} />
           {about && <About id={`${id}-help`} text={about} />}
         </div>
       );
     }
     const isSet = value !== undefined && value !== null;
     return (
-      <fieldset className="inner">
+      <fieldset className="inner" aria-describedby={described}>
         <legend>{label}</legend>
+        <Wrong id={`${id}-wrong`} text={problem} />
         {about && <About id={`${id}-help`} text={about} />}
         {!required && (
           <label className="check">
@@ -93,11 +100,11 @@ const Key = memo(
             set
           </label>
         )}
-        {isSet && <Value schema={schema} root={root} value={value} change={change} disabled={disabled} />}
+        {isSet && <Value at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />}
       </fieldset>
     );
   },
-  (before, after) => before.value === after.value && before.schema === after.schema && before.disabled === after.disabled && before.change === after.change,
+  (before, after) => before.value === after.value && before.schema === after.schema && before.disabled === after.disabled && before.at === after.at && before.change === after.change,
 );
 
 function About({ id, text }: { id: string; text: string }) {
@@ -129,13 +136,14 @@ function isSimple(schema: Schema): boolean {
 function Simple({
   id,
   described,
+  invalid = false,
   schema,
   value,
   change,
   disabled,
   required,
-}: Omit<Given, "root"> & { id: string; described?: string; required: boolean }) {
-  const common = { id, "aria-describedby": described, disabled };
+}: Omit<Given, "root" | "at"> & { id: string; described?: string; invalid?: boolean; required: boolean }) {
+  const common = { id, "aria-describedby": described, "aria-invalid": invalid || undefined, disabled };
   const listed = choices(schema);
   if (schema.type === "boolean" && listed.length === 0) {
     return (
@@ -185,12 +193,12 @@ function Simple({
 }
 
 /** What was typed: a number where one is meant, and otherwise the text, about which the check says what is wrong. */
-function typed(text: string, numeric: boolean): unknown {
+export function typed(text: string, numeric: boolean): unknown {
   if (text === "") return undefined;
   return numeric && text.trim() !== "" && Number.isFinite(Number(text)) && !/\.0*$/.test(text) ? Number(text) : text;
 }
 
-function Value({ schema: given, root, value, change, disabled }: Given) {
+function Value({ at, schema: given, root, value, change, disabled }: Given) {
   const id = useId();
   const schema = resolved(given, root);
   const kinds = variants(schema);
@@ -216,7 +224,7 @@ function Value({ schema: given, root, value, change, disabled }: Given) {
           </select>
           {chosen?.schema.description && <p className="help">{flowing(chosen.schema.description)}</p>}
         </div>
-        {chosen && <TableForm schema={chosen.schema} root={root} value={value} change={change} disabled={disabled} />}
+        {chosen && <TableForm at={at} schema={chosen.schema} root={root} value={value} change={change} disabled={disabled} />}
       </>
     );
   }
@@ -231,16 +239,16 @@ function Value({ schema: given, root, value, change, disabled }: Given) {
     );
   }
   if (schema.type === "array") {
-    return <List schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+    return <List at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
   }
   if (schema.properties) {
-    return <TableForm schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+    return <TableForm at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
   }
   const parts = schema.oneOf ?? schema.anyOf ?? [];
   const part = parts.map((one) => resolved(one, root)).find((one) => (isTable(value) ? one.type === "object" || one.properties : one.type !== "object"));
-  if (part && part !== schema) return <Value schema={part} root={root} value={value} change={change} disabled={disabled} />;
+  if (part && part !== schema) return <Value at={at} schema={part} root={root} value={value} change={change} disabled={disabled} />;
   if (isTable(value) && isTable(schema.additionalProperties)) {
-    return <Named schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+    return <Named at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
   }
   return <p className="help">{JSON.stringify(value)} – change it in the TOML text.</p>;
 }
@@ -255,7 +263,7 @@ function moved(value: unknown, schema: Schema, root: Schema): Table {
   return made;
 }
 
-function List({ schema, root, value, change, disabled }: Given) {
+function List({ at, schema, root, value, change, disabled }: Given) {
   const items = Array.isArray(value) ? (value as unknown[]) : [];
   const of = schema.items ?? {};
   return (
@@ -264,14 +272,15 @@ function List({ schema, root, value, change, disabled }: Given) {
         <div className="item" key={place}>
           <div className="grow">
             <Value
+              at={`${at}.${place}`}
               schema={of}
               root={root}
               value={item}
               disabled={disabled}
-              change={(given) => change(items.map((other, at) => (at === place ? given : other)))}
+              change={(given) => change(items.map((other, index) => (index === place ? given : other)))}
             />
           </div>
-          <button type="button" disabled={disabled} onClick={() => change(items.filter((_, at) => at !== place))} aria-label={`Remove ${place + 1}`}>
+          <button type="button" disabled={disabled} onClick={() => change(items.filter((_, other) => other !== place))} aria-label={`Remove ${place + 1}`}>
             Remove
           </button>
         </div>
@@ -283,7 +292,7 @@ function List({ schema, root, value, change, disabled }: Given) {
   );
 }
 
-function Named({ schema, root, value, change, disabled }: Given) {
+function Named({ at, schema, root, value, change, disabled }: Given) {
   const table = value as Table;
   return (
     <>
@@ -291,6 +300,7 @@ function Named({ schema, root, value, change, disabled }: Given) {
         <fieldset className="inner" key={name}>
           <legend>{name}</legend>
           <Value
+            at={`${at}.${name}`}
             schema={schema.additionalProperties as Schema}
             root={root}
             value={inner}

@@ -1,10 +1,11 @@
 // Step 4: the preview, and the launch.
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { api, Refusal } from "./api";
 import type { Entry, Full, Who } from "./api.gen";
 import type { View } from "./draft";
 import { duration, Notice, rounded, scaled } from "./parts";
+import { unique } from "./once";
 import { go, message } from "./state";
 import { useInstruments } from "./trial";
 
@@ -14,6 +15,12 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
   const [busy, setBusy] = useState(false);
   const [paced, setPaced] = useState(false);
   const [pace, setPace] = useState("1");
+  // A launch whose answer was lost is not done twice.
+  const tried = useRef({ wanted: "", once: "" });
+  const once = (wanted: string) => {
+    if (tried.current.wanted !== wanted) tried.current = { wanted, once: unique() };
+    return tried.current.once;
+  };
   const campaign = Boolean(view?.campaign);
   const runs = (view?.runs ?? 1) * instruments.length;
   const launch = async () => {
@@ -21,13 +28,8 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
     setTrouble("");
     try {
       if (dirty && !(await apply())) return;
-      const made = await api.post<Entry[]>("/runs", {
-        configuration: applied.id,
-        instruments,
-        campaign,
-        once: crypto.randomUUID(),
-        pace: paced && instruments.includes("simulate") ? Number(pace) : null,
-      });
+      const wanted = { configuration: applied.id, instruments, campaign, pace: paced && instruments.includes("simulate") ? Number(pace) : null };
+      const made = await api.post<Entry[]>("/runs", { ...wanted, once: once(JSON.stringify([wanted, view?.resolved])) });
       if (made.length === 1) go(["runs", made[0]!.id]);
       else go(["runs"], { batch: made[0]!.batch ?? "" });
     } catch (error) {
@@ -70,6 +72,10 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
         )}
       </div>
       <Notice text={trouble} />
+      {!view.valid && <p>It can be launched when the scenario is valid: what is wrong is listed above.</p>}
+      {instruments.length === 0 && who.level !== "guest" && <p>It can be launched when an instrument is chosen in step 3, Test.</p>}
+      {dirty && !mine && <p>Only its owner can apply and launch it: fork it to launch your own copy.</p>}
+      {who.level === "guest" && <p>Guests look at what is shared. Ask an administrator for an account of the level user to launch.</p>}
       {view.valid && (
         <>
           <Notice text={view.cost.refused ?? ""} />
@@ -81,7 +87,7 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
             About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario{runs > 1 && `, in each of ${runs} runs`}.
           </p>
           {view.predictions.length > 0 && (
-            <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+            <div className="wide" role="region" aria-label="Predictions" tabIndex={0}>
               <table>
                 <caption>Predicted by the equations</caption>
                 <thead>

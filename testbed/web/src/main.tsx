@@ -1,6 +1,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Application } from "./application";
+import "./focus";
 import "./style.css";
 
 const root = document.getElementById("root");

@@ -1,6 +1,6 @@
 // The form of one entity of a draft.
 
-import { useCallback, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { Edit } from "./draft";
 import { TableForm } from "./form";
 import { changes, isTable, resolved, variants, type Schema, type Table } from "./schema";
@@ -51,23 +51,46 @@ export function Panel({
   const [value, setValue] = useState<unknown>(found?.value);
   const [base, setBase] = useState(known);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // The text was changed elsewhere, or a change has arrived.
+  /** The value that the text has, as far as is known here, and one that was typed since (none: null). */
+  const written = useRef<unknown>(found?.value);
+  const typed = useRef<{ value: unknown } | null>(null);
+  // The text was changed elsewhere, or a change has arrived. What was typed since stays.
   if (known !== base && !stale) {
     setBase(known);
-    setValue(found?.value);
+    if (typed.current === null) {
+      written.current = found?.value;
+      setValue(found?.value);
+    }
   }
   const before = found?.value;
+  const send = useCallback(() => {
+    clearTimeout(timer.current);
+    timer.current = undefined;
+    const sent = typed.current;
+    if (sent === null || !edit) return;
+    const from = written.current;
+    // Before the answer, so that what is typed until then is compared with it.
+    written.current = sent.value;
+    void edit(changes(from, sent.value, path)).then((made) => {
+      if (!made) written.current = from;
+      else if (typed.current === sent) typed.current = null;
+    });
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [path.join("."), edit]);
   const change = useCallback(
     (given: unknown) => {
       const next = adapted(before, given);
+      typed.current = { value: next };
       setValue(next);
       clearTimeout(timer.current);
-      timer.current = setTimeout(() => void edit?.(changes(before, next, path)), 400);
+      timer.current = setTimeout(send, 400);
     },
     // eslint-disable-next-line react-hooks/exhaustive-deps
-    [before, path.join("."), edit],
+    [before, send],
   );
+  // Another panel is opened before typing has paused.
+  useEffect(() => () => void (timer.current !== undefined && send()), [send]);
   if (!found) return <p className="soft">It is not part of the scenario any more.</p>;
-  return <TableForm schema={found.schema} root={schema} value={value} change={change} disabled={!edit} fixed={["name", "flow", "link", "network"]} />;
+  return <TableForm schema={found.schema} root={schema} value={value} change={change} disabled={!edit} at={path.join(".")} fixed={["name", "flow", "link", "network"]} />;
 }
 

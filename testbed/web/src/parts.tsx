@@ -1,11 +1,12 @@
 // Small parts that several views use.
 
+import { Wrong } from "./problems";
 import { useEffect, useId, useRef, type ReactNode } from "react";
 
-export function Notice({ text, kind = "error" }: { text: string; kind?: "error" | "good" | "plain" }) {
+export function Notice({ text, kind = "error", id }: { text: string; kind?: "error" | "good" | "plain"; id?: string }) {
   if (!text) return null;
   return (
-    <p className={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
+    <p id={id} className={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
       {text}
     </p>
   );
@@ -15,16 +16,20 @@ export function Field({
   label,
   children,
   help,
+  problem = "",
 }: {
   label: string;
   help?: string;
+  /** What is wrong with the value. */
+  problem?: string;
   children: (id: string, described: string | undefined) => ReactNode;
 }) {
   const id = useId();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children(id, help ? `${id}-help` : undefined)}
+      {children(id, [problem && `${id}-wrong`, help && `${id}-help`].filter(Boolean).join(" ") || undefined)}
+      <Wrong id={`${id}-wrong`} text={problem} />
       {help && (
         <p className="help" id={`${id}-help`}>
           {help}
@@ -34,12 +39,21 @@ export function Field({
   );
 }
 
-/** A heading that gets the focus when a view opens, so that a screen reader says where one is. */
-export function Title({ children, focus = true }: { children: ReactNode; focus?: boolean }) {
+const PAGE = "bentpipe test bed";
+
+/** A heading that gets the focus when a view opens, so that a screen reader says where one is. It is the page's title too, with
+ * the part of the view that is open. */
+export function Title({ children, part = "" }: { children: ReactNode; part?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (focus && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
-  }, [focus]);
+    const has = document.activeElement;
+    // A form of the view may have taken it.
+    if (has === document.body || has?.closest("header")) heading.current?.focus({ preventScroll: true });
+  }, []);
+  useEffect(() => {
+    const about = heading.current?.textContent ?? "";
+    document.title = [part, about === PAGE ? "" : about, PAGE].filter(Boolean).join(" – ");
+  });
   return (
     <h1 tabIndex={-1} ref={heading}>
       {children}

@@ -58,7 +58,7 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
         },
         axes: [
           { ...axis, label: "time (s)" },
-          { ...axis, label: unit ? `${title} (${unit})` : title, size: 70 },
+          { ...axis, label: unit ? `${title} (${unit})` : title, size: (_, values) => 20 + 7 * Math.max(7, ...(values ?? []).map((one) => one.length)) },
         ],
         series: [
           { label: "time (s)" },

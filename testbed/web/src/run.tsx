@@ -3,18 +3,21 @@
 import { useEffect, useState } from "react";
 import { api } from "./api";
 import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario, Series } from "./api.gen";
+import { useReturns } from "./connection";
 import { MadeList } from "./controls";
 import { Live } from "./live";
 import { csv, Notice, rounded, save, scaled, Title, when } from "./parts";
 import { Plot } from "./plot";
 import { FINAL, State } from "./runs";
 import { go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
+import { TimeShown, useTime } from "./time";
 
 const TABS = ["report", "plots", "files", "scenario"] as const;
 
 export function RunView({ id }: { id: string }) {
   const loaded = useLoaded<Scenario>(`/runs/${id}`);
   const [trouble, setTrouble] = useState("");
+  const [told, setTold] = useState("");
   const { path } = usePlace();
   const tab = path[2] ?? "report";
   useEvents((event) => {
@@ -25,14 +28,32 @@ export function RunView({ id }: { id: string }) {
     if (loaded.value) setLast(loaded.value);
   }, [loaded.value]);
   const run = loaded.value ?? last;
-  if (loaded.error) return <Notice text={loaded.error} />;
+  // What is shown stays when it cannot be loaded again: the connection may be away.
+  if (loaded.error && !run) {
+    return (
+      <>
+        <Title>Run</Title>
+        <Notice text={loaded.error} />
+      </>
+    );
+  }
   if (!run) return <p aria-busy="true">Loading…</p>;
   const ended = FINAL.includes(run.state);
-  const act = (work: Promise<unknown>) => work.then(loaded.again, (error: unknown) => setTrouble(message(error)));
+  const act = (work: Promise<unknown>, said = "") => {
+    setTrouble("");
+    setTold("");
+    return work.then(
+      () => {
+        setTold(said);
+        loaded.again();
+      },
+      (error: unknown) => setTrouble(message(error)),
+    );
+  };
   return (
     <>
       <div className="heading">
-        <Title>
+        <Title part={ended ? tab : run.state}>
           Run {run.number}: {run.name}
         </Title>
         {run.baseline && <span className="badge">baseline</span>}
@@ -43,7 +64,7 @@ export function RunView({ id }: { id: string }) {
             <button onClick={() => void act(api.patch(`/runs/${id}`, { baseline: !run.baseline }))}>
               {run.baseline ? "Unpin baseline" : "Pin as baseline"}
             </button>
-            <button onClick={() => void act(api.patch(`/runs/${id}`, { shared: !run.shared }))}>{run.shared ? "Stop sharing" : "Share"}</button>
+            <button onClick={() => void act(api.patch(`/runs/${id}`, { shared: !run.shared }), run.shared ? "Not shared any more: only you and administrators can open it." : "Shared: everyone with an account here can open it by this page's address.")}>{run.shared ? "Stop sharing" : "Share"}</button>
             <a className="button" href={link(["compare"], { run: id })}>
               Compare
             </a>
@@ -51,6 +72,7 @@ export function RunView({ id }: { id: string }) {
         )}
       </div>
       <Notice text={trouble} />
+      <Notice text={told} kind="good" />
       <p role="status">
         {run.label && <>{run.label}. </>}
         {run.instrument} by {run.owner}, launched {when(run.queued)}:{" "}
@@ -92,7 +114,7 @@ function Report({ id, state, flows }: { id: string; state: string; flows: boolea
         <Group key={one.name} group={one} />
       ))}
       {flows && (
-        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <div className="wide" role="region" aria-label="Flows" tabIndex={0}>
         <table>
           <caption>Flows{value.flows.length > MOST_FLOWS && `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}</caption>
           <thead>
@@ -208,6 +230,7 @@ function Plots({ id }: { id: string }) {
           ))}
         </fieldset>
       </details>
+      {shown.length > 0 && <TimeShown />}
       {shown.map((one) => (
         <Quantity key={one} runs={[{ id, name: "" }]} quantity={one} regions={regions} />
       ))}
@@ -218,12 +241,11 @@ function Plots({ id }: { id: string }) {
 
 /** One quantity of several runs in one plot. */
 export function Quantity({ runs, quantity, regions }: { runs: { id: string; name: string }[]; quantity: string; regions?: Region[] }) {
-  const [time, setTime] = useValue("time");
-  const [from, to] = time.split("-").map(Number);
-  const part: [number, number] | undefined = from !== undefined && to !== undefined && from < to ? [from, to] : undefined;
+  const [part, choose] = useTime();
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
   const [trouble, setTrouble] = useState("");
   const key = runs.map((one) => one.id).join(",");
+  const returns = useReturns();
   useEffect(() => {
     let current = true;
     setTrouble("");
@@ -235,13 +257,13 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
       current = false;
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [key, quantity]);
+  }, [key, quantity, returns]);
   return (
     <section>
       <div className="heading">
         <h2>{quantity}</h2>
         {part && (
-          <button onClick={() => setTime("")} aria-label={`All of ${quantity}`}>
+          <button onClick={() => choose(undefined)} aria-label={`All of ${quantity}`}>
             Whole time
           </button>
         )}
@@ -258,7 +280,7 @@ export function Quantity({ runs, quantity, regions }: { runs: { id: string; name
           title={quantity}
           regions={regions}
           part={part}
-          choose={(next) => setTime(next ? next.map((one) => Math.max(0, one).toPrecision(6)).join("-") : "")}
+          choose={choose}
         />
       )}
     </section>

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "react";
 import { api } from "./api";
 import type { Entry, Queue } from "./api.gen";
+import { useReturns } from "./connection";
 import { duration, Field, Notice, Progress, Title, when } from "./parts";
 import { go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
 
@@ -33,16 +34,18 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
   const fetchRows = () =>
     api.get<Entry[]>(`/runs?${query}`).then(
       (found) => {
+        setTrouble("");
         setRows(found);
         setMore(found.length === 50);
       },
       (error: unknown) => setTrouble(message(error)),
     );
+  const returns = useReturns();
   useEffect(() => {
     const timer = setTimeout(() => void fetchRows(), search ? 200 : 0);
     return () => clearTimeout(timer);
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [query]);
+  }, [query, returns]);
   useEvents((event) => {
     if (event === null || !rows?.some((one) => one.id === event.run)) {
       void fetchRows();
@@ -54,9 +57,14 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
   const next = async () => {
     const last = rows?.at(-1);
     if (!last || !rows) return;
-    const found = await api.get<Entry[]>(`/runs?${query}&before=${last.number}`);
-    setRows([...rows, ...found]);
-    setMore(found.length === 50);
+    try {
+      const found = await api.get<Entry[]>(`/runs?${query}&before=${last.number}`);
+      setTrouble("");
+      setRows([...rows, ...found]);
+      setMore(found.length === 50);
+    } catch (error) {
+      setTrouble(message(error));
+    }
   };
   const act = (work: Promise<unknown>) => work.then(() => void fetchRows(), (error: unknown) => setTrouble(message(error)));
   return (
@@ -78,9 +86,11 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
           Compare {chosen.length || ""}
         </button>
       </div>
-      {rows?.length === 0 && <p className="soft">There are none{search || state ? " like that" : " yet"}.</p>}
+      <p className="soft" role="status">
+        {rows && (rows.length === 0 ? `There are none${search || state ? " like that" : " yet"}.` : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
+      </p>
       {rows && rows.length > 0 && (
-        <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+        <div className="wide" role="region" aria-label="Runs" tabIndex={0}>
           <table>
             <thead>
               <tr>
@@ -179,7 +189,7 @@ export function QueueView() {
             {value.real_time ? "Emulations in real time have it for themselves." : "Emulation in real time is off."}
           </p>
           {value.entries.length > 0 && (
-            <div className="wide" role="region" aria-label="Table" tabIndex={0}>
+            <div className="wide" role="region" aria-label="Runs in the queue" tabIndex={0}>
               <table>
                 <thead>
                   <tr>

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "./api";
+import { doubted, returned, useReturns } from "./connection";
 
 /** The view: the parts of the path after #, and the values after ?. It is the whole view, so a link opens the same one. */
 export interface Place {
@@ -70,6 +71,7 @@ export function message(error: unknown): string {
 export function useLoaded<T>(path: string): { value: T | undefined; error: string; again: () => void } {
   const [found, setFound] = useState<{ path: string; value?: T; error: string }>({ path: "", error: "" });
   const [count, setCount] = useState(0);
+  const returns = useReturns();
   useEffect(() => {
     if (!path) return;
     let current = true;
@@ -80,7 +82,7 @@ export function useLoaded<T>(path: string): { value: T | undefined; error: strin
     return () => {
       current = false;
     };
-  }, [path, count]);
+  }, [path, count, returns]);
   const again = useCallback(() => setCount((before) => before + 1), []);
   return { value: found.path === path ? found.value : undefined, error: found.path === path ? found.error : "", again };
 }
@@ -109,7 +111,14 @@ function reopen(): void {
   source?.close();
   source = null;
   if (watching.size === 0 && rowsOf === null) return;
-  source = new EventSource(rowsOf ? `/api/events?run=${rowsOf.run}` : "/api/events");
+  const made = new EventSource(rowsOf ? `/api/events?run=${rowsOf.run}` : "/api/events");
+  source = made;
+  // The browser connects again by itself, except after an answer other than success: of a proxy, or because the log-in has ended.
+  source.addEventListener("error", () => {
+    if (source !== made) return;
+    void doubted();
+    if (made.readyState === EventSource.CLOSED) void reconnect(made);
+  });
   source.addEventListener("run", (event) => {
     const data = JSON.parse((event as MessageEvent<string>).data) as RunEvent;
     for (const each of watching) each(data);
@@ -121,6 +130,16 @@ function reopen(): void {
     const data = JSON.parse((event as MessageEvent<string>).data) as { run: string; begins: boolean; parts: Part[] };
     if (rowsOf?.run === data.run) rowsOf.call(data.parts, data.begins);
   });
+}
+
+async function reconnect(closed: EventSource): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  await returned();
+  // Waits for a log-in if there is none.
+  await api.get("/queue").catch(() => undefined);
+  if (source !== closed) return;
+  reopen();
+  for (const each of watching) each(null);
 }
 
 /** Calls with every event of one's runs, and with null when some may have been missed. There is one stream for the whole tab. */

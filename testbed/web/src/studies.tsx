@@ -1,8 +1,9 @@
 // Studies: published experiments, launched by name.
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { api } from "./api";
 import type { Entry, Study, Who } from "./api.gen";
+import { unique } from "./once";
 import { Field, Notice, Title } from "./parts";
 import { go, message, useLoaded } from "./state";
 
@@ -22,9 +23,11 @@ export function Studies({ who }: { who: Who }) {
 function OneStudy({ study, who }: { study: Study; who: Who }) {
   const [test, setTest] = useState(study.tests[0]?.name ?? "");
   const [trouble, setTrouble] = useState("");
+  // A launch whose answer was lost is not done twice.
+  const once = useRef(unique());
   const launch = async () => {
     try {
-      const made = await api.post<Entry>(`/studies/${study.name}/runs`, { test: test || null, once: crypto.randomUUID() });
+      const made = await api.post<Entry>(`/studies/${study.name}/runs`, { test: test || null, once: once.current });
       go(["runs", made.id]);
     } catch (error) {
       setTrouble(message(error));
@@ -38,7 +41,10 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
       <div className="row">
         <Field label={`Test of ${study.name}`}>
           {(id) => (
-            <select id={id} value={test} onChange={(event) => setTest(event.target.value)}>
+            <select id={id} value={test} onChange={(event) => {
+                setTest(event.target.value);
+                once.current = unique();
+              }}>
               {study.tests.map((one) => (
                 <option key={one.name} value={one.name}>
                   {one.about ? `${one.name}: ${one.about}` : one.name}

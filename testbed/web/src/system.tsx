@@ -1,6 +1,6 @@
 // Step 1, the system: picture, panels and text of the network, which are views of one draft.
 
-import { lazy, Suspense, useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useRef, useState } from "react";
 import type { Edit, View } from "./draft";
 import { Panel } from "./panel";
 import { Field } from "./parts";
@@ -33,6 +33,12 @@ export function System({
   choose: (path: string[]) => void;
 }) {
   const schema = useLoaded<Schema>("/schema").value;
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Its form is elsewhere on the page, on a phone below what can be seen.
+  const open = (of: string[]) => {
+    choose(of);
+    heading.current?.focus();
+  };
   const [pending, setPending] = useState<string[]>([]);
   const [local, setLocal] = useState(positions);
   const data = useMemo<PictureData>(() => {
@@ -47,7 +53,7 @@ export function System({
   const hasSatellites = !stale && Object.values((view?.resolved.network ?? {}) as Table).some((one) => (one as Table).kind === "constellation");
   const addLink = (from: string, to: string) => {
     const name = unused("link", entities.map((one) => one.path[1] ?? ""));
-    void edit?.([{ path: ["link", name], value: { from, to, rate: "10 Mbit/s", delay: "10 ms" } }]).then(() => choose(["link", name]));
+    void edit?.([{ path: ["link", name], value: { from, to, rate: "10 Mbit/s", delay: "10 ms" } }]).then((done) => done && choose(["link", name]));
   };
   return (
     <div className="columns">
@@ -77,7 +83,7 @@ export function System({
           <ul className="parts">
             {entities.map((one) => (
               <li key={one.path.join(".")}>
-                <button className="plain" aria-pressed={chosen === one.path.join(".")} onClick={() => choose(one.path)}>
+                <button className="plain" aria-pressed={chosen === one.path.join(".")} onClick={() => open(one.path)}>
                   {one.label}
                 </button>
               </li>
@@ -87,14 +93,13 @@ export function System({
       </section>
       <section aria-label="Panel" className="right">
         <div className="heading">
-          <h2>{path.length > 0 ? path.join(" ") : "TOML"}</h2>
+          <h2 ref={heading} tabIndex={-1}>{path.length > 0 ? path.join(" ") : "TOML"}</h2>
           <span className="grow" />
-          {path.length > 0 && <button onClick={() => choose([])}>Show TOML</button>}
+          {path.length > 0 && <button onClick={() => open([])}>Show TOML</button>}
           {path.length > 0 && edit && path[0] !== "node" && (
             <button
               onClick={() => {
-                void edit([{ path, value: null }]);
-                choose([]);
+                void edit([{ path, value: null }]).then((done) => done && choose([]));
               }}
             >
               Remove
@@ -102,7 +107,7 @@ export function System({
           )}
         </div>
         {path.length === 0 && <TomlText text={text} setText={setText} />}
-        {path[0] === "node" && <OfNode node={path[1] ?? ""} view={view} choose={choose} />}
+        {path[0] === "node" && <OfNode node={path[1] ?? ""} view={view} choose={open} />}
         {path.length > 0 && path[0] !== "node" && schema && view && (
           <Panel key={path.join(".")} path={path} schema={schema} data={view.resolved} edit={edit} stale={stale} />
         )}
@@ -132,6 +137,7 @@ function TomlText({ text, setText }: { text: string; setText?: (text: string) =>
 
 function Draw({ nodes, addNode, addLink }: { nodes: string[]; addNode: (name: string) => void; addLink: (from: string, to: string) => void }) {
   const [name, setName] = useState("");
+  const [taken, setTaken] = useState("");
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
   const start = nodes.includes(from) ? from : (nodes[0] ?? "");
@@ -143,13 +149,26 @@ function Draw({ nodes, addNode, addLink }: { nodes: string[]; addNode: (name: st
         className="row"
         onSubmit={(event) => {
           event.preventDefault();
-          if (name && !nodes.includes(name)) addNode(name);
+          if (nodes.includes(name)) return setTaken(`There is a node ${name}: choose another name.`);
+          addNode(name);
           setName("");
         }}
       >
-        <Field label="New node" help="It becomes part of the scenario with its first link.">
+        <Field label="New node" help="A letter, then letters, digits, _ and -. It becomes part of the scenario with its first link." problem={taken}>
           {(id, described) => (
-            <input id={id} aria-describedby={described} value={name} pattern="[A-Za-z][A-Za-z0-9_\-]*" maxLength={60} onChange={(event) => setName(event.target.value)} />
+            <input
+              id={id}
+              aria-describedby={described}
+              aria-invalid={taken !== "" || undefined}
+              value={name}
+              pattern="[A-Za-z][A-Za-z0-9_\-]*"
+              title="A letter, then letters, digits, _ and -"
+              maxLength={60}
+              onChange={(event) => {
+                setName(event.target.value);
+                setTaken("");
+              }}
+            />
           )}
         </Field>
         <button disabled={!name}>Add node</button>

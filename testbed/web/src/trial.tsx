@@ -1,9 +1,11 @@
 // Step 3: what the scenario is tested with, and the campaign.
 
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Queue, Who } from "./api.gen";
 import type { Edit, View } from "./draft";
+import { typed } from "./form";
 import { Field } from "./parts";
+import { useProblem } from "./problems";
 import type { Table } from "./schema";
 import { useLoaded } from "./state";
 
@@ -60,8 +62,8 @@ export function Trial({ view, edit, id, who }: { view: View | null; edit?: Edit;
             </label>
           ))}
         </fieldset>
-        <Setting label="Duration" path={["duration"]} view={view} edit={edit} />
-        <Setting label="Seed" path={["seed"]} view={view} edit={edit} number />
+        <Setting label="Duration" path={["duration"]} known={String(view?.resolved.duration ?? "")} edit={edit} />
+        <Setting label="Seed" path={["seed"]} known={String(view?.resolved.seed ?? "")} edit={edit} number />
       </section>
       <section className="right">
         <h2>Campaign</h2>
@@ -103,18 +105,7 @@ export function Trial({ view, edit, id, who }: { view: View | null; edit?: Edit;
               </Field>
               <button disabled={!key || !values}>Vary</button>
             </form>
-            <Field label="Replications">
-              {(id) => (
-                <input
-                  id={id}
-                  type="number"
-                  min={1}
-                  max={1000}
-                  value={Number(campaign?.replications ?? 1)}
-                  onChange={(event) => void edit([{ path: ["campaign", "replications"], value: Math.max(1, Number(event.target.value)) }])}
-                />
-              )}
-            </Field>
+            <Setting label="Replications" path={["campaign", "replications"]} known={String(campaign?.replications ?? 1)} edit={edit} number />
           </>
         )}
       </section>
@@ -122,24 +113,38 @@ export function Trial({ view, edit, id, who }: { view: View | null; edit?: Edit;
   );
 }
 
-function Setting({ label, path, view, edit, number = false }: { label: string; path: string[]; view: View | null; edit?: Edit; number?: boolean }) {
-  const known = String(view?.resolved[path[0]!] ?? "");
+/** One value of the scenario, which it gets when the field is left or Enter is pressed. What was typed stays until it has. */
+function Setting({ label, path, known, edit, number = false }: { label: string; path: string[]; known: string; edit?: Edit; number?: boolean }) {
   const [value, setValue] = useState<string | null>(null);
+  const sent = useRef(known);
+  const problem = useProblem(path.join("."));
+  useEffect(() => {
+    sent.current = known;
+    setValue(null);
+  }, [known]);
+  const send = () => {
+    if (value === null || value === sent.current || !edit) return;
+    const before = sent.current;
+    sent.current = value;
+    void edit([{ path, value: typed(value.trim(), number) ?? null }]).then((made) => {
+      if (!made) sent.current = before;
+    });
+  };
   return (
-    <Field label={label}>
-      {(id) => (
+    <Field label={label} problem={problem}>
+      {(id, described) => (
         <input
           id={id}
+          aria-describedby={described}
+          aria-invalid={problem ? true : undefined}
+          inputMode={number ? "numeric" : undefined}
           value={value ?? known}
           disabled={!edit}
           onChange={(event) => setValue(event.target.value)}
-          onBlur={() => {
-            if (value !== null && value !== known) void edit?.([{ path, value: number ? Number(value) : value }]);
-            setValue(null);
-          }}
+          onBlur={send}
+          onKeyDown={(event) => event.key === "Enter" && send()}
         />
       )}
     </Field>
   );
 }
-

@@ -232,7 +232,11 @@ def room(rows: Transaction, who: Caller, more: int) -> None:
     count = select(func.count()).where(Run.owner_id == who.id)
     waiting = rows.scalar(count.where(Run.state.in_(("queued", *ACTIVE)))) or 0
     if waiting + more > limits.queued:
-        raise Refused(409, f"{waiting} of your runs wait already; your level allows {limits.queued}")
+        raise Refused(
+            409,
+            f"{waiting} of your runs wait already, and {more} more would exceed the {limits.queued} that your level"
+            " allows; launch again when some have ended, or cancel some",
+        )
     kept = rows.scalar(count) or 0
     if kept + more > limits.runs:
         raise Refused(409, f"you keep {kept} runs; your level allows {limits.runs}: remove some first")

@@ -1,0 +1,52 @@
+// The part of the time that plots show, by its two ends: what dragging over a plot does, for the keyboard and a single pointer.
+
+import { useEffect, useState } from "react";
+import { Field } from "./parts";
+import { useValue } from "./state";
+
+/** The part of the time in the address, in seconds of the scenario (none: the whole), and a way to change it. */
+export function useTime(): [[number, number] | undefined, (part: [number, number] | undefined) => void] {
+  const [time, set] = useValue("time");
+  const [from, to] = time.split("-").map(Number);
+  const part: [number, number] | undefined = from !== undefined && to !== undefined && from < to ? [from, to] : undefined;
+  return [part, (next) => set(next ? next.map((one) => Math.max(0, one).toPrecision(6)).join("-") : "")];
+}
+
+export function TimeShown() {
+  const [part, choose] = useTime();
+  const [from, setFrom] = useState("");
+  const [to, setTo] = useState("");
+  const [wrong, setWrong] = useState("");
+  const known = part?.join("-") ?? "";
+  useEffect(() => {
+    const [first = "", last = ""] = known.split("-");
+    setFrom(first);
+    setTo(last);
+    setWrong("");
+  }, [known]);
+  return (
+    <form
+      className="row"
+      aria-label="Part of the time"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const [first, last] = [Number(from || "0"), Number(to)];
+        if (!to || !(first >= 0 && first < last)) setWrong("The end must be a number of seconds after the beginning.");
+        else choose([first, last]);
+      }}
+    >
+      <Field label="Show from (s)">
+        {(id) => <input id={id} className="short" inputMode="decimal" value={from} onChange={(event) => setFrom(event.target.value)} />}
+      </Field>
+      <Field label="to (s)" problem={wrong}>
+        {(id, described) => (
+          <input id={id} className="short" inputMode="decimal" aria-describedby={described} aria-invalid={wrong !== "" || undefined} value={to} onChange={(event) => setTo(event.target.value)} />
+        )}
+      </Field>
+      <button>Show</button>
+      <button type="button" disabled={!part} onClick={() => choose(undefined)}>
+        Whole time
+      </button>
+    </form>
+  );
+}
