@@ -48,25 +48,39 @@ def test_all_packets_of_an_answering_application_are_those_of_linux(case: str, t
     assert all(one.agree == one.a.packets == one.b.packets > 20 for one in compared), compared
 
 
-#: The link, further settings of TCP, and the number of transfers that share the link.
+STREAM = '{ kind = "cbr", rate = "3 Mbit/s" }'
+
+#: The link's rate and delay, its errors and queue; TCP; the application, and the number of transfers that share the link.
 BULK = {
-    "geo": ("10 Mbit/s", "250 ms", "", "", 1),
-    "leo": ("20 Mbit/s", "20 ms", "", "", 1),
-    "losses": ("10 Mbit/s", "25 ms", LOSS, "", 1),
-    "ecn": ("10 Mbit/s", "50 ms", 'queue = { kind = "red", ecn = true }\n', ", ecn = true", 1),
-    "codel": ("10 Mbit/s", "50 ms", 'queue = "codel"\n', "", 1),
-    "two": ("10 Mbit/s", "50 ms", "", "", 2),
+    "geo": ("10 Mbit/s", "250 ms", "", 'congestion = "reno"', '"bulk"', 1),
+    "leo": ("20 Mbit/s", "20 ms", "", 'congestion = "reno"', '"bulk"', 1),
+    "losses": ("10 Mbit/s", "25 ms", LOSS, 'congestion = "reno"', '"bulk"', 1),
+    "ecn": (
+        "10 Mbit/s",
+        "50 ms",
+        'queue = { kind = "red", ecn = true }\n',
+        'congestion = "reno", ecn = true',
+        '"bulk"',
+        1,
+    ),
+    "codel": ("10 Mbit/s", "50 ms", 'queue = "codel"\n', 'congestion = "reno"', '"bulk"', 1),
+    "two": ("10 Mbit/s", "50 ms", "", 'congestion = "reno"', '"bulk"', 2),
+    "stream": ("10 Mbit/s", "50 ms", LOSS.replace("0.02", "0.01"), 'congestion = "reno"', STREAM, 1),
+    "cubic-geo": ("10 Mbit/s", "250 ms", "", 'congestion = "cubic"', '"bulk"', 1),
+    "cubic-slow": ("512 kbit/s", "250 ms", "", 'congestion = "cubic"', '"bulk"', 1),
+    "cubic-losses": ("10 Mbit/s", "25 ms", LOSS, 'congestion = "cubic"', '"bulk"', 1),
+    "cubic-stream": ("10 Mbit/s", "50 ms", "", 'congestion = "cubic"', STREAM, 1),
 }
 
 
 @pytest.mark.parametrize("case", BULK)
-def test_all_packets_of_transfers_with_reno_are_those_of_linux(case: str, tmp_path: Path) -> None:
-    """docs/decisions/0158-memory-of-divided-bursts.md."""
-    rate, delay, more, settings, count = BULK[case]
+def test_all_packets_of_transfers_and_streams_are_those_of_linux(case: str, tmp_path: Path) -> None:
+    """docs/decisions/0158-memory-of-divided-bursts.md, 0159-cubic-in-jiffies.md."""
+    rate, delay, more, settings, app, count = BULK[case]
     link = pieces.PAIR.replace("5 Mbit/s", rate).replace("10 ms", delay) + more
-    transport = f'{{ kind = "tcp", congestion = "reno"{settings} }}'
+    transport = f'{{ kind = "tcp", {settings} }}'
     flows = "".join(
-        pieces.flow(f"f{number}", "a", "b", '"bulk"', transport, f'start = "{number} s"')
+        pieces.flow(f"f{number}", "a", "b", app, transport, f'start = "{number} s"')
         for number in range(count)
     )
     scenario = tomllib.loads(f'name = "{case}"\nduration = "20 s"\n[record]\ncapture = ["b"]\n{link}{flows}')

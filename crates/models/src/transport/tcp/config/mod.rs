@@ -97,8 +97,8 @@ keys! {
     /// sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others.
     quick_acks: Count<0, 65_535>,
     /// Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end of what an
-    /// application has written and of each burst of several segments, so its acknowledgments follow the sender's bursts. Default: on in
-    /// the profiles linux and linux-6.12, off in the others.
+    /// application has written and of each burst of several segments, so its acknowledgments follow the sender's bursts. A segment that
+    /// is shorter than the full ones counts as one with PSH. Default: on in the profiles linux and linux-6.12, off in the others.
     ack_pushed: bool,
     /// Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and what it exceeds this part by, and
     /// grows to the whole by two segments for each segment that arrives, which is then acknowledged at once. Default: 4416 KiB in
