@@ -1302,7 +1302,8 @@ class TcpTransport(TypedDict):
     ack_pushed: NotRequired[bool]
     """Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end
     of what an application has written and of each burst of several segments, so its acknowledgments follow
-    the sender's bursts. Default: on in the profiles linux and linux-6.12, off in the others."""
+    the sender's bursts. A segment that is shorter than the full ones counts as one with PSH. Default: on in
+    the profiles linux and linux-6.12, off in the others."""
     adapt: NotRequired[list[Adapt]]
     """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
     at, rate, round_trip }`."""
@@ -3503,7 +3504,8 @@ class Tcp(TypedDict):
     ack_pushed: NotRequired[bool]
     """Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end
     of what an application has written and of each burst of several segments, so its acknowledgments follow
-    the sender's bursts. Default: on in the profiles linux and linux-6.12, off in the others."""
+    the sender's bursts. A segment that is shorter than the full ones counts as one with PSH. Default: on in
+    the profiles linux and linux-6.12, off in the others."""
     adapt: NotRequired[list[Adapt]]
     """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
     at, rate, round_trip }`."""

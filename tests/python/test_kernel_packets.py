@@ -50,7 +50,7 @@ def test_all_packets_of_an_answering_application_are_those_of_linux(case: str, t
 
 STREAM = '{ kind = "cbr", rate = "3 Mbit/s" }'
 
-#: The link's rate and delay, its errors and queue; TCP; the application, and the number of transfers that share the link.
+#: The link's rate and delay, its errors and queue; TCP; the application, and the number of transfers that share it.
 BULK = {
     "geo": ("10 Mbit/s", "250 ms", "", 'congestion = "reno"', '"bulk"', 1),
     "leo": ("20 Mbit/s", "20 ms", "", 'congestion = "reno"', '"bulk"', 1),
