@@ -140,17 +140,19 @@ def sights(
     *,
     step: float = 30.0,
     longest: float = 600.0,
+    start_name: str = "start",
 ) -> list[Sight]:
     """Returns when a signal from each of ``ends`` reaches each other, in order of time.
 
     Intervals are found by samples every ``step`` seconds, so that shorter ones can be missed, and refined; aberration
     is not corrected, so they are good to about 0.1 s. They are divided so that none is longer than ``longest``, since
-    each has one light time.
+    each has one light time. Raises :class:`bentpipe.InputError` for names that are not distinct and for dates that
+    DE421 does not have, which calls ``start`` by ``start_name``.
     """
     names = [end.name for end in ends]
     if len(set(names)) != len(names):
         raise InputError(f"names are not distinct: {', '.join(names)}")
-    check_dates(start, seconds)
+    check_dates(start, seconds, start_name)
     sky = _Sky(start)
     found: list[Sight] = []
     for source in ends:

@@ -8,13 +8,16 @@ import tomllib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from .errors import InputError, reading, text_of, trouble, unknown
 from .quantities import listed
 
 if TYPE_CHECKING:
     import polars as pl
+
+#: Former names of columns, by table: runs that older versions have written are read as if they had today's.
+_FORMER: Final = {"scheduler": {"category": "scheme"}}
 
 
 class Run:
@@ -167,7 +170,8 @@ class Run:
         :class:`bentpipe.InputError` for a name that is not in :attr:`tables`."""
         if name not in self.tables:
             raise unknown("table", name, self.tables, str(self.path))
-        return self._parquet(self.path / "tables" / f"{name}.parquet")
+        found = self._parquet(self.path / "tables" / f"{name}.parquet")
+        return found.rename(_FORMER.get(name, {}), strict=False)
 
     @cached_property
     def traces(self) -> dict[str, list[str]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from . import _native
+from .quantities import base_value, listed
 
 if TYPE_CHECKING:
     from ._native import Problem
@@ -81,13 +82,15 @@ def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
     7
     """
     source, text = source_and_text(scenario)
-    answer = json.loads(_native.load(source, text, override_texts(overrides)))
+    given = override_texts(overrides)
+    answer = json.loads(_native.load(source, text, given))
+    late = [_warning(source, text, given, *found) for found in _late(answer["scenario"])]
     return Scenario(
         data=answer["scenario"],
         toml=answer["toml"],
         nodes=list(answer["nodes"]),
         stages=answer["stages"],
-        warnings=list(answer["warnings"]),
+        warnings=[*answer["warnings"], *late],
         source=source,
         campaign=None if answer["campaign"] is None else tomllib.loads(answer["campaign"]),
         memory=answer["memory"],
@@ -95,6 +98,34 @@ def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
         links=answer["links"],
         attached=answer["attached"],
     )
+
+
+def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
+    """Yields the key path of the first flow (or group of flows) and of the first change that begin when the run has
+    ended, and a warning about all of them."""
+    end = base_value(data["duration"])
+    names = [flow["name"] for flow in data.get("flow", []) if base_value(flow["start"]) >= end]
+    if names:
+        others = f"; so do {listed(names[1:])}" if names[1:] else ""
+        words = f"starts at or after the end of the run ({data['duration']}) and sends nothing{others}"
+        yield ["flow", names[0], "start"], words
+    numbers = [
+        number for number, change in enumerate(data.get("change", [])) if base_value(change["at"]) >= end
+    ]
+    if numbers:
+        # The engine refuses later ones.
+        words = "is the end of the run, so that the change has no effect"
+        words += f"; the same holds for {len(numbers) - 1} more" if numbers[1:] else ""
+        yield ["change", str(numbers[0]), "at"], words
+
+
+def _warning(source: str | None, text: str | None, given: list[Override], path: list[str], words: str) -> str:
+    """Returns words about a value of a valid scenario with its position, as the engine writes warnings."""
+    try:
+        _native.refuse(source, text, given, path, words)
+    except _native.ScenarioError as error:
+        return str(error)
+    raise AssertionError("the engine refuses what it is told to refuse")
 
 
 def check(scenario: ScenarioLike, overrides: Overrides = ()) -> list[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -176,8 +177,12 @@ def test_a_precision_that_was_not_reached_is_said(scenario: Path, tmp_path: Path
             assert ("the worst is rtt mean of congestion" in flat) is said
 
 
-def test_folders_of_runs_are_kept_when_that_is_wanted(scenario: Path, tmp_path: Path) -> None:
+def test_folders_of_runs_are_kept_when_that_is_wanted(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     of = plan(scenario, replications=1, keep_runs=True)
+    # Nothing temporary is made beside them, which a killed campaign would leave.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     campaign = run(of, tmp_path / "store", workers=2)
     key = campaign.index["run"][0]
     assert campaign.run(key).trace("cwnd").height > 1

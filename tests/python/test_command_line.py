@@ -308,20 +308,55 @@ def test_a_stopped_run_is_readable_and_marked(place: Path, scenario: Path, numbe
     assert json.loads(file.read_text())["status"] == "incomplete"
 
 
-def test_the_results_are_printed_before_the_report_is_drawn(place: Path, scenario: Path) -> None:
+def test_a_run_says_how_many_packets_were_dropped_why_and_where(place: Path) -> None:
+    """As `drops` of summary.json has it: by reason, most first, with the parts of the network."""
+    text = "[[flow]]\nname = 'F'\nfrom = 'user'\nto = 'server'\ntransport = 'udp'\n"
+    app = "app = { kind = 'cbr', rate = '20 Mbit/s', datagram = '1000 B' }\n"
+    (place / "full.toml").write_text(f"name = 'full'\nduration = '2 s'\npreset = 'geo'\n{text}{app}")
+    said = call("simulate", "full.toml", "--no-report", "--out", "full")
+    (drop,) = json.loads((place / "full" / "summary.json").read_text())["drops"]
+    assert drop["packets"] > 1
+    assert f"dropped  {drop['packets']} packets: {drop['reason']} ({drop['stage']})\n" in said
+    said = call("simulate", "full.toml", "--no-report", "--out", "both", "--vary", "duration=20 ms,2 s")
+    assert said.count("dropped") == 1 and f"dropped  2 s, {drop['packets']} packets: " in said
+
+
+@pytest.mark.parametrize("module", ["typer", "bentpipe.cli.check"])
+def test_ctrl_c_while_the_program_starts_prints_no_traceback(place: Path, module: str) -> None:
+    interrupted = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == '{module}': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    words = [sys.executable, "-c", interrupted + START, "check", "a.toml"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    # A shell makes 130 of it.
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_results_are_printed_before_the_report_is_drawn(
+    place: Path, scenario: Path, form: list[str]
+) -> None:
     slow = (
         "import time, bentpipe.report\n"
         "def page(*_, **__): print('drawing', flush=True); time.sleep(60)\n"
         "bentpipe.report.page = page\n"
     )
-    words = [sys.executable, "-c", slow + START, "simulate", str(scenario), "--out", "drawn"]
+    words = [sys.executable, "-c", slow + START, "simulate", str(scenario), "--out", "drawn", *form]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         said = list(iter(process.stdout.readline, "drawing\n"))
         process.send_signal(signal.SIGINT)
         error = process.stderr.read()
         assert process.wait(60) == 130, error
-    assert any("kbit/s" in line for line in said) and said[-1] == "results  drawn\n", said
+    if form:
+        document = json.loads("".join(said))
+        assert document["report"] == "drawn/report.html" and document["runs"][0]["flows"]
+    else:
+        assert any("kbit/s" in line for line in said) and said[-1] == "results  drawn\n", said
     assert error == "interrupted: the results in drawn are complete, but no report was written\n"
     assert json.loads((place / "drawn" / "provenance.json").read_text())["status"] == "complete"
 

@@ -18,6 +18,7 @@ from bentpipe.measure.load import Load
 from bentpipe.measure.slots import slots
 from bentpipe.measure.summary import summarise
 from bentpipe.quantities import base_value
+from bentpipe.report import page
 from bentpipe.runs import open_run
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -150,19 +151,22 @@ size = "600 B"
 """
 
 
-@pytest.mark.parametrize("response", [11, None])
+@pytest.mark.parametrize(("response", "column"), [(11, "scheme"), (None, "category")])
 def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
-    tmp_path: Path, response: int | None
+    tmp_path: Path, response: int | None, column: str
 ) -> None:
-    """Impulses over loopback, of which an access network is claimed: what it would delay by 0.5 s and more is named."""
+    """Impulses over loopback, of which an access network is claimed: what it would delay by 0.5 s and more is named.
+    Older versions called its scheme a category."""
     load = Load("impulses", duration=0.4, every=0.2, packets=10, pause=0.0)
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, measure.Plan(duration=1.0, train=0, loads=(load,)), KEY)
     free(tmp_path / "run")
     run = write(tmp_path / "run", "here", 1, seen, summarise(seen))
-    row = {"direction": "up", "scheme": "CRA + VBDC", "superframe": 0.094, "cra": 64e3, "rate": 1.2e6}
+    row = {"direction": "up", column: "CRA + VBDC", "superframe": 0.094, "cra": 64e3, "rate": 1.2e6}
+    row |= {"wait_min": 0.5, "wait_max": 0.6}
     told = pl.DataFrame([row | {"response": response}], schema_overrides={"response": pl.Int64})
     told.write_parquet(run.path / "tables" / "scheduler.parquet")
+    assert "CRA + VBDC" in page([open_run(run.path)])
     found = models.fitted(open_run(run.path), tmp_path)
     assert found.document["network"]["access"]["return"]["dama"]["scheme"] == "vbdc"
     of_network, of_residuals = (line for line in found.lines if line.startswith("Do not trust it for"))

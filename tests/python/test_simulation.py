@@ -10,6 +10,7 @@ import bentpipe as bp
 import pytest
 from bentpipe.prediction import predict_run, predict_scenario
 from bentpipe.variation import combinations, simulate_all
+from commands import call
 
 if TYPE_CHECKING:
     from bentpipe.scenario_types import Scenario
@@ -153,6 +154,44 @@ def test_every_problem_of_a_scenario_is_named(tmp_path: Path) -> None:
         bp.simulate(wrong, out=tmp_path / "run")
     assert caught.value.problems and not (tmp_path / "run").exists()
     assert bp.check(SHORT) == []
+
+
+def test_what_begins_when_the_run_has_ended_is_named_with_its_place(tmp_path: Path) -> None:
+    """A flow or change at the end of a run is allowed and has no effect, which `check` and `simulate` say."""
+    flow = '[[flow]]\nname = "NAME"\nfrom = "user"\nto = "server"\nstart = "START"\napp = "bulk"\ntransport = "tcp"\n'
+    flows = [
+        flow.replace("NAME", name).replace("START", start)
+        for name, start in (("soon", "1999 ms"), ("late", "2 s"), ("later", "1 h"))
+    ]
+    changes = [
+        f'[[change]]\nat = "{at}"\nset.link.sat.rate = "1 Mbit/s"\n' for at in ("1 s", "2000 ms", "2 s")
+    ]
+    file = tmp_path / "late.toml"
+    file.write_text("\n".join(['name = "late"\nduration = "2 s"\npreset = "geo"', *flows, *changes]))
+    lines = file.read_text().split("\n")
+    told = [
+        f'{file}:{lines.index(word) + 1}:{column}: {key} = "{value}": {words}'
+        for word, column, key, value, words in (
+            (
+                'start = "2 s"',
+                *(9, "flow.late.start", "2 s"),
+                "starts at or after the end of the run (2 s) and sends nothing; so do later",
+            ),
+            (
+                'at = "2000 ms"',
+                *(6, "change.1.at", "2000 ms"),
+                "is the end of the run, so that the change has no effect; the same holds for 1 more",
+            ),
+        )
+    ]
+    assert bp.load(file).warnings == told
+    for words in (("check",), ("simulate", "--no-report", "--out", tmp_path / "run")):
+        assert [one for one in call(*words, file).stderr.splitlines() if one.startswith("warning: ")] == [
+            f"warning: {one}" for one in told
+        ]
+    assert bp.load(file, {"duration": "2 h"}).warnings == []
+    (late,) = bp.load(file, {"flow.later.start": "1 s", "change": []}).warnings
+    assert "so do" not in late
 
 
 def test_a_variation_that_is_wrong_stops_before_the_first_run(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
 from bentpipe.testbed import queue
 from bentpipe.testbed.accounts import hashed, open_session
-from bentpipe.testbed.executor import run_executor
+from bentpipe.testbed.executor import alone, run_executor
 from bentpipe.testbed.serving import Address, bind, serve
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
@@ -226,10 +226,7 @@ def test_a_test_bed_does_not_serve_without_its_executor(
         more = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
         assert "another executor works in" in refused(*more)
         assert served.process.poll() is None
-        children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
-        (executor,) = [
-            int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
-        ]
+        (executor,) = executors(served.process.pid)
         os.kill(executor, signal.SIGKILL)
         assert served.process.wait(60) == 1
     assert "the executor has ended" in capfd.readouterr().err
@@ -237,6 +234,33 @@ def test_a_test_bed_does_not_serve_without_its_executor(
     with serving(tmp_path / "data") as served:
         until(lambda: (tmp_path / "data" / "executor.socket").exists())
         assert served.stop(signal.SIGINT) == 0
+
+
+def executors(web: int) -> list[int]:
+    """Returns the processes of executors that a web process has started."""
+    children = Path(f"/proc/{web}/task/{web}/children").read_text().split()
+    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_test_bed_that_is_ended_while_it_starts_says_nothing_and_leaves_nothing(
+    tmp_path: Path, number: int
+) -> None:
+    """A terminal sends Ctrl-C to both processes, of which the executor still imports its modules."""
+    for run, delay in enumerate((0.0, 0.1, 0.3, 0.6, 1.0)):
+        data = tmp_path / str(run)
+        words = (*BENTPIPE, "serve", "--data", str(data), "--port", str(free_port()))
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as process:
+            until(lambda: process.poll() is not None or executors(process.pid))
+            time.sleep(delay)
+            os.killpg(process.pid, number)
+            _, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (0, ""), delay
+        assert not (data / "executor.socket").exists()
+        # Nobody works in the folder any more.
+        alone(data).close()
 
 
 def test_a_socket_of_another_user_is_refused() -> None:

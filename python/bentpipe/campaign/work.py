@@ -9,6 +9,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -63,7 +64,8 @@ def perform(task: Task, folder: Path | None = None, tell: Callable[[float], bool
 
     if task.engine != engine():
         raise OSError(f"the worker {place} has another engine: {engine()}, not {task.engine}")
-    with tempfile.TemporaryDirectory(prefix="bentpipe-") as temporary:
+    # Only if it is needed, since a worker that is killed leaves it.
+    with tempfile.TemporaryDirectory(prefix="bentpipe-") if folder is None else nullcontext("") as temporary:
         out = folder or Path(temporary) / "run"
         try:
             run = _run(task, out, tell)

@@ -5,12 +5,15 @@ A command is imported when it is used, and heavy modules when a command needs th
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from .interrupts import quietly
 
-import typer
+with quietly():
+    from typing import Annotated, Final
 
-from .lazy import GroupedCommands
-from .streams import make_writable
+    import typer
+
+    from .lazy import GroupedCommands
+    from .streams import make_writable
 
 #: The commands in the order of --help, by what a user wants to do. Each is a file of this folder.
 GROUPS: Final = {

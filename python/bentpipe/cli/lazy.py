@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from .common import guarded
+from .interrupts import quietly
 from .plain import PlainCommand
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def _command(name: str) -> Any:
 
     Where Python itself has the name, the function's ends in an underscore.
     """
-    module = import_module(f".{name}", __package__)
+    with quietly():
+        module = import_module(f".{name}", __package__)
     app = getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)

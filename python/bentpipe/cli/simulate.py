@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,8 +88,8 @@ def tell(
     json: bool,
     all_flows: bool = False,
 ) -> None:
-    """Print the table of flows and groups, and the folder of the results; with ``report``, write the page about them,
-    which may take longer than a run, after the table and before JSON, which names it."""
+    """Print the table of flows and groups, and the folder of the results, or JSON. With ``report``, then write the page
+    about them, which may take longer than a run; JSON names it before it is written."""
     from bentpipe.groups import by_group, summarise
     from bentpipe.quantities import listed
     from bentpipe.results import flow_results
@@ -104,7 +105,6 @@ def tell(
     ]
     results = [(run, labels, flow_results(run)) for run, labels in labelled]
     if json:
-        page = _report(runs, variations, folder) if report else None
         documents = [
             {
                 "path": run.path,
@@ -116,7 +116,9 @@ def tell(
             }
             for run, labels, flows in results
         ]
-        print_json({"runs": documents, "report": page})
+        print_json({"runs": documents, "report": _page(folder) if report else None})
+        if report:
+            _report(runs, variations, folder)
         return
     print_results([(labels, flows) for _, labels, flows in results], all_flows=all_flows)
     for _, labels, flows in results:
@@ -126,9 +128,32 @@ def tell(
                 failed.setdefault(flow.failure, []).append(flow.flow)
         for failure, flows_of in failed.items():
             typer.echo(f"failed   {', '.join([*labels.values(), listed(flows_of)])}: {failure}")
+    for run, labels, _ in results:
+        for line in _drops(run):
+            typer.echo(f"dropped  {', '.join([*labels.values(), line])}")
     typer.echo(f"results  {folder}")
     if report:
         typer.echo(f"report   {_report(runs, variations, folder)}")
+
+
+def _drops(run: Run) -> list[str]:
+    """Returns a sentence per reason for which the network dropped packets: how many, why and where, most first."""
+    from bentpipe.quantities import listed
+
+    packets: Counter[str] = Counter()
+    stages: dict[str, list[str]] = {}
+    for drop in sorted(run.summary.get("drops", []), key=lambda one: -one["packets"]):
+        packets[drop["reason"]] += drop["packets"]
+        stages.setdefault(drop["reason"], []).append(drop["stage"])
+    return [
+        f"{count} packet{'' if count == 1 else 's'}: {reason} ({listed(stages[reason])})"
+        for reason, count in packets.most_common()
+    ]
+
+
+def _page(folder: Path) -> Path:
+    """Returns the file of the report on runs in a folder."""
+    return folder / "report.html"
 
 
 def _report(runs: list[Run], variations: list[Variation], folder: Path) -> Path:
@@ -136,7 +161,7 @@ def _report(runs: list[Run], variations: list[Variation], folder: Path) -> Path:
     from bentpipe.report import write_report
 
     try:
-        return write_report(runs, folder / "report.html", variations)
+        return write_report(runs, _page(folder), variations)
     except KeyboardInterrupt:
         typer.echo(f"interrupted: the results in {folder} are complete, but no report was written", err=True)
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.resource_tracker
 import os
 import signal
 import socket
@@ -109,11 +110,12 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
         alone(settings.data).close()
     # Bound before anything starts, so that a port in use is found first.
     listening = bind(address)
-    executor = None
-    if part == "all":
-        context = multiprocessing.get_context("spawn")
-        executor = context.Process(target=_executor, args=(settings, os.getpid()), daemon=False)
-        executor.start()
+    # From here on a signal is only noted: an exception may be lost in what it interrupts, such as garbage collection.
+    # The server raises the signal that ended it again, which is not to end this process before the executor has ended.
+    ending = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ending.set())
+    executor = _started(settings) if part == "all" else None
     try:
         store = Store(settings.url)
         config = uvicorn.Config(
@@ -127,13 +129,9 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
             limit_concurrency=1500,
             lifespan="on",
         )
-        server = Server(config, ready)
+        server = Server(config, ready, ending)
         if executor is not None:
             threading.Thread(target=server.end_with, args=(executor.sentinel,), daemon=True).start()
-        # The server raises the signal that ended it again, which is not to end this process before the executor has
-        # ended.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: None)
         server.run(sockets=[listening])
         store.close()
     finally:
@@ -143,8 +141,8 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
         if address.socket is not None:
             with suppress(InputError):
                 _remove_dead(address.socket)
-    # One that ended because it was told to, with the test bed or alone, has the code 0.
-    if executor is None or not server.abandoned or executor.exitcode == 0:
+    # One that ended because it was told to, with the test bed or alone, has the code 0, or SIGTERM's while it started.
+    if executor is None or not server.abandoned or executor.exitcode in (0, -signal.SIGTERM):
         return 0
     print(
         "bentpipe: the executor has ended, and the test bed with it; start it again: runs that wait are still queued",
@@ -154,23 +152,28 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
 
 
 class Server(uvicorn.Server):
-    """The web server, which tells when it is ready. ``abandoned`` is whether it ended because its executor had."""
+    """The web server, which tells when it is ready, unless it is ``ending`` by then. ``abandoned`` is whether it ended
+    because its executor had."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], ending: threading.Event) -> None:
         super().__init__(config)
         self.ready = ready
+        self.ending = ending
         self.abandoned = False
 
     def end_with(self, sentinel: int) -> None:
         """Wait for the end of a process, and end if nothing else has ended the server."""
         multiprocessing.connection.wait([sentinel])
-        if not self.should_exit:
+        if not self.should_exit and not self.ending.is_set():
             self.abandoned = self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening."""
+        # From here on the server handles signals itself.
+        self.should_exit = self.should_exit or self.ending.is_set()
         await super().startup(sockets)
-        self.ready()
+        if not self.should_exit:
+            self.ready()
 
 
 def bind(address: Address) -> socket.socket:
@@ -234,9 +237,25 @@ def _remove_dead(path: Path) -> None:
     raise InputError(f"--socket {path}: another program listens there; stop it, or choose another --socket")
 
 
+def _started(settings: Settings) -> Any:
+    """Starts the executor's process. Ctrl-C, which a terminal sends to both processes, waits until it can handle it."""
+    # It is started first, since starting it unblocks signals.
+    multiprocessing.resource_tracker.ensure_running()
+    executor = multiprocessing.get_context("spawn").Process(
+        target=_executor, args=(settings, os.getpid()), daemon=False
+    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        executor.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return executor
+
+
 def _executor(settings: Settings, parent: int) -> None:
     """The executor's process, which ends with the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def watch() -> None:
         while os.getppid() == parent:

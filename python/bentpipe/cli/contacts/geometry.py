@@ -84,11 +84,10 @@ def geometry(
     ends: list[Place | Orbiter] = [*stations, *sites, *orbiters]
     if len(ends) < 2:
         raise InputError("a plan needs two nodes: give --station, --site or --orbiter at least twice")
-    ephemeris.check_dates(start, hours * 3600, "--start")
     terrestrial = {one.name for one in stations}
     found = [
         sight
-        for sight in ephemeris.sights(ends, start, hours * 3600, longest=longest)
+        for sight in ephemeris.sights(ends, start, hours * 3600, longest=longest, start_name="--start")
         if not (sight.src in terrestrial and sight.dst in terrestrial)
     ]
     if not found:
