@@ -57,6 +57,18 @@ def test_source_runs_only_when_it_is_allowed(own: Path) -> None:
     assert bp.open_run(own / "again").trace("cwnd")["cwnd"].to_list() == windows
 
 
+def test_a_comparison_calls_source_by_its_name(own: Path) -> None:
+    for out, more in (("mine", ()), ("reno", ("--set", f"{KEY}=reno"))):
+        words = ("simulate", "mine.toml", "--set", "duration=2 s", *more, "--out", out, "--no-report")
+        done = call("--allow-code", *words, folder=own)
+        assert done.returncode == 0, done.stderr
+    compared = call("compare", "reno", "mine", "--no-figures", folder=own)
+    assert re.search(rf"{re.escape(KEY)} +reno +C source: aimd *$", compared.stdout, re.MULTILINE), (
+        compared.stdout
+    )
+    assert "BP_" not in compared.stdout
+
+
 def test_parameters_and_mistakes_of_source_are_reported(own: Path) -> None:
     change = "flow.download.transport.parameters.b"
     refused = call("--allow-code", "check", "mine.toml", "--set", f"{change}=1000", folder=own)

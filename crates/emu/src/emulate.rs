@@ -76,8 +76,10 @@ const MTU: u32 = 1500;
 
 /// Longest time between two reports of progress.
 pub(crate) const PROGRESS: Duration = Duration::from_millis(100);
-/// Reports of progress in a run in virtual time, where each costs more than the time between them.
+/// Reports of progress in a run in virtual time, where each costs more than the time between them, and the longest time between two, as a
+/// run learns by them that it is to stop.
 const STEPS: u32 = 200;
+const LONGEST_STEP: Duration = Duration::from_secs(10);
 
 /// Time for the threads to begin, also on a machine with other work; until then nothing is sent.
 pub(crate) const LEAD: Span = Span::from_millis(50);
@@ -222,7 +224,7 @@ fn run_flows(
 ) -> Result<Ran, Trouble> {
     let pause = match clock.timing() {
         Timing::Real => PROGRESS,
-        Timing::Virtual => PROGRESS.max(Duration::from_nanos(end.as_nanos()) / STEPS),
+        Timing::Virtual => PROGRESS.max(Duration::from_nanos(end.as_nanos()) / STEPS).min(LONGEST_STEP),
     };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {

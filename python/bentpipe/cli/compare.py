@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -160,7 +161,11 @@ def _short(value: object) -> str:
         return "-"
     if isinstance(value, dict):
         return str(value.get("kind", "..."))
-    return str(value)
+    # Source of a congestion control, which names itself.
+    if (text := str(value)).count("\n") > 0:
+        named = re.findall(r"^BP_VARIANT\((\w+)", text, re.MULTILINE)
+        return f"C source: {named[-1]}" if named else f"{text.splitlines()[0]} ..."
+    return text
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
