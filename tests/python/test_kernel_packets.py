@@ -65,7 +65,7 @@ BULK = {
     ),
     "codel": ("10 Mbit/s", "50 ms", 'queue = "codel"\n', 'congestion = "reno"', '"bulk"', 1),
     "two": ("10 Mbit/s", "50 ms", "", 'congestion = "reno"', '"bulk"', 2),
-    "stream": ("10 Mbit/s", "50 ms", LOSS.replace("0.02", "0.01"), 'congestion = "reno"', STREAM, 1),
+    "stream": ("10 Mbit/s", "50 ms", "", 'congestion = "reno"', STREAM, 1),
     "cubic-geo": ("10 Mbit/s", "250 ms", "", 'congestion = "cubic"', '"bulk"', 1),
     "cubic-slow": ("512 kbit/s", "250 ms", "", 'congestion = "cubic"', '"bulk"', 1),
     "cubic-losses": ("10 Mbit/s", "25 ms", LOSS, 'congestion = "cubic"', '"bulk"', 1),
