@@ -12,7 +12,7 @@
 //!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
 //!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
 //!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first), up to 44
+//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first, unless it is due anyway), up to 44
 //!   segments share one, which waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms). It leaves
 //!   earlier, and without the segment that arrives, when that would move a block beyond the second place. Quick acknowledgments
 //!   are not compressed.
@@ -285,8 +285,10 @@ impl Receiver {
             if self.held.is_empty() {
                 self.due = Due::First;
             } else {
-                // It is the first of the acknowledgments of the next hole that are sent at once.
-                self.alike = u32::from(!self.delayed.is_quick());
+                // It is the first of the acknowledgments of the next hole that are sent at once, unless it is due anyway.
+                let room = self.sizing.as_ref().map_or(self.closed > 0, |sizing| sizing.grows(self.window));
+                let due = self.delayed.is_quick() || (room && self.is_second());
+                self.alike = u32::from(!due);
                 self.due = Due::Alone;
             }
         }
@@ -394,12 +396,16 @@ impl Receiver {
         }
     }
 
+    /// Whether more than a full segment is not acknowledged.
+    #[inline]
+    fn is_second(&self) -> bool {
+        self.next - self.acknowledged > self.segments.size() * self.unacknowledged
+    }
+
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool, fin: bool) {
         // With a FIN the application is expected to answer, by its own.
-        if (!fin && (self.delayed.is_quick() || (pushed && self.delayed.hears_push())))
-            || self.next - self.acknowledged > self.segments.size() * self.unacknowledged
-        {
+        if (!fin && (self.delayed.is_quick() || (pushed && self.delayed.hears_push()))) || self.is_second() {
             self.due = self.due.max(Due::First);
         } else if self.due == Due::Nothing {
             self.due = Due::Later;
