@@ -88,7 +88,7 @@ def test_a_network_ends_with_its_pytest(tmp_path: Path, number: int) -> None:
             run.send_signal(number)
         run.wait(60)
     until(lambda: not networks_in(tmp_path))
-    assert processes.started(program) is None
+    until(lambda: processes.started(program) is None)
 
 
 @networks
