@@ -12,9 +12,9 @@
 //!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
 //!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
 //!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first, unless it is due anyway), up to 44
-//!   segments share one, which waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1 ms). It leaves
-//!   earlier, and without the segment that arrives, when that would move a block beyond the second place. Quick acknowledgments
+//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first, unless it is due
+//!   anyway), up to 44 segments share one, which waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux
+//!   (1 ms). It leaves earlier, and without the segment that arrives, when that would move a block beyond the second place. Quick acknowledgments
 //!   are not compressed.
 //! - Timestamps (RFC 7323): the echo is that of the earliest segment that has not been acknowledged (section
 //!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
