@@ -33,8 +33,8 @@
 
 #include "bbr.h"
 
-#define BBR_HIGH_GAIN 740 /* 2.89 */
-#define BBR_DRAIN_GAIN 89 /* 1 / 2.89 */
+#define BBR_HIGH_GAIN 739 /* 2.885 */
+#define BBR_DRAIN_GAIN 88 /* 1 / 2.885 */
 #define BBR_ROUNDS 10     /* BtlBwFilterLen */
 #define BBR_CYCLE 8
 
@@ -75,6 +75,18 @@ static inline u32 bbr_inflight(struct bp_tcp *tp, const struct bbr *bbr, u32 gai
 	whole = bbr_segments(bbr_btlbw(bbr), bbr->common.min_rtt, gain) + 3 * bbr_send_quantum(tp);
 	whole += whole % 2;
 	return whole + (bbr->common.state == BBR_PROBE_BW && !bbr->cycle_index ? 2 : 0);
+}
+
+/* What will be in the network when the next segment may leave: until then BtlBw delivers. Where that is to grow, with what leaves
+ * then.
+ */
+static inline u32 bbr_in_network(struct bp_tcp *tp, const struct bbr *bbr, u32 flight)
+{
+	u64 delivered = (u64)bbr_btlbw(bbr) * bp_wait_us(tp) >> BP_RATE_SHIFT;
+
+	if (bbr_pacing_gain(bbr) > BBR_ONE)
+		flight += bbr_send_quantum(tp);
+	return delivered < flight ? flight - (u32)delivered : 0;
 }
 
 /* Forgets rates that are too old. Only a sample that the filter takes makes it forget (4.1.1.3): a ProbeRTT of many
@@ -141,6 +153,7 @@ static inline void bbr_enter_probe_bw(struct bp_tcp *tp, struct bbr *bbr)
 static inline void bbr_check_cycle(struct bp_tcp *tp, struct bbr *bbr, const struct rate_sample *sample)
 {
 	u32 gain = bbr_pacing_gain(bbr);
+	u32 flight = bbr_in_network(tp, bbr, sample->prior_in_flight);
 	bool is_full_length = (u32)tp->tcp_mstamp - bbr->cycle_stamp > bbr->common.min_rtt;
 	bool is_next = is_full_length;
 
@@ -148,9 +161,9 @@ static inline void bbr_check_cycle(struct bp_tcp *tp, struct bbr *bbr, const str
 		return;
 	if (gain > BBR_ONE)
 		is_next = is_full_length &&
-			  (sample->losses > 0 || sample->prior_in_flight >= bbr_inflight(tp, bbr, gain));
+			  (sample->losses > 0 || flight >= bbr_inflight(tp, bbr, gain));
 	else if (gain < BBR_ONE)
-		is_next = is_full_length || sample->prior_in_flight <= bbr_inflight(tp, bbr, BBR_ONE);
+		is_next = is_full_length || flight <= bbr_inflight(tp, bbr, BBR_ONE);
 	if (is_next) {
 		bbr->cycle_index = (bbr->cycle_index + 1) % BBR_CYCLE;
 		bbr->cycle_stamp = (u32)tp->tcp_mstamp;
@@ -168,7 +181,8 @@ static inline void bbr_check_full_pipe(struct bp_tcp *tp, struct bbr *bbr, const
 		common->state = BBR_DRAIN;
 		tp->snd_ssthresh = bbr_inflight(tp, bbr, BBR_ONE);
 	}
-	if (common->state == BBR_DRAIN && bp_packets_in_flight(tp) <= bbr_inflight(tp, bbr, BBR_ONE))
+	if (common->state == BBR_DRAIN &&
+	    bbr_in_network(tp, bbr, bp_packets_in_flight(tp)) <= bbr_inflight(tp, bbr, BBR_ONE))
 		bbr_enter_probe_bw(tp, bbr);
 }
 

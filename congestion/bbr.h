@@ -19,8 +19,8 @@ enum bbr_state { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_RTT, BBR_PROBE_BW };
 
 struct bbr_common {
 	u32 min_rtt;         /* microseconds; RTprop in version 1 */
-	u32 min_rtt_stamp;   /* milliseconds, like all times unless stated otherwise */
-	u32 done_stamp;      /* of ProbeRTT; 0: not known yet */
+	u32 min_rtt_stamp;   /* jiffies */
+	u32 done_stamp;      /* of ProbeRTT, jiffies; 0: not known yet */
 	u32 prior_cwnd;
 	u32 next_round;      /* `delivered` at which the round trip is over */
 	u32 full_bw;
@@ -42,10 +42,18 @@ static inline u32 bbr_now(const struct bp_tcp *tp)
 	return (u32)(tp->tcp_mstamp / 1000);
 }
 
+/* Milliseconds in jiffies. */
+static inline u32 bbr_jiffies(const struct bp_tcp *tp, u32 milliseconds)
+{
+	u32 jiffy = bp_jiffy_us(tp);
+
+	return (milliseconds * 1000 + jiffy - 1) / jiffy;
+}
+
 /* Segments that a rate delivers in so many microseconds, times the gain; rounded up. */
 static inline u32 bbr_segments(u32 rate, u32 microseconds, u32 gain)
 {
-	u64 whole = ((u64)rate * microseconds >> BBR_GAIN_SHIFT) * gain;
+	u64 whole = (u64)rate * microseconds * gain >> BBR_GAIN_SHIFT;
 	u64 segments = (whole + (1u << BP_RATE_SHIFT) - 1) >> BP_RATE_SHIFT;
 
 	return segments < 0x7fffffffu ? (u32)segments : 0x7fffffffu;
@@ -54,17 +62,17 @@ static inline u32 bbr_segments(u32 rate, u32 microseconds, u32 gain)
 /* Bytes per second of a rate, times the gain, less the percentage that keeps the queue from growing. */
 static inline u64 bbr_bytes(const struct bp_tcp *tp, u32 rate, u32 gain)
 {
-	u64 bytes = (u64)rate * tp->mss_cache >> BBR_GAIN_SHIFT;
+	u64 bytes = (u64)rate * tp->mss_cache * gain >> BBR_GAIN_SHIFT;
 
-	return (bytes * gain >> 12) * (100 - margin(tp)) / 100 * 1000000 >> (BP_RATE_SHIFT - 12);
+	return bytes * (10000 * (100 - margin(tp))) >> BP_RATE_SHIFT;
 }
 
-/* Segments that leave at once: BBR.send_quantum, 1 ms of the pacing rate, at most 64 KiB. */
+/* Segments that leave at once: BBR.send_quantum, 1/1024 s of the pacing rate, at most 64 KiB. */
 static inline u32 bbr_send_quantum(const struct bp_tcp *tp)
 {
 	u64 rate = bp_pacing_rate(tp);
 	u64 least = rate < 1200000 / 8 ? 1 : 2;
-	u64 millisecond = bp_divide(rate < 65536000 ? rate / 1000 : 65536, tp->mss_cache);
+	u64 millisecond = bp_divide(rate >> 10 < 65215 ? rate >> 10 : 65215, tp->mss_cache);
 
 	return (u32)(millisecond > least ? millisecond : least);
 }
@@ -74,7 +82,7 @@ static inline void bbr_init(struct bp_tcp *tp, struct bbr_common *common, u32 st
 	u32 rtt = bp_max(tp->srtt_us ? tp->srtt_us >> 3 : 1000, 1);
 
 	common->min_rtt = tp->srtt_us ? rtt : BBR_NO_RTT;
-	common->min_rtt_stamp = bbr_now(tp);
+	common->min_rtt_stamp = bp_jiffies(tp);
 	common->next_round = tp->delivered;
 	common->extra_start = (u32)tp->tcp_mstamp;
 	bp_need_pacing(tp);
@@ -114,7 +122,7 @@ static inline void bbr_start_aggregation(struct bbr_common *common, u16 last)
 static inline void bbr_update_aggregation(const struct bp_tcp *tp, struct bbr_common *common, u32 bw, u32 acked)
 {
 	u32 now = (u32)tp->tcp_mstamp;
-	u32 expected = bbr_segments(bw, now - common->extra_start, BBR_ONE);
+	u32 expected = (u32)((u64)bw * (now - common->extra_start) >> BP_RATE_SHIFT);
 	u32 extra;
 
 	if (common->extra_delivered <= expected) {
@@ -156,7 +164,7 @@ static inline void bbr_save_cwnd(const struct bp_tcp *tp, struct bbr_common *com
 /* Whether the smallest round-trip time is older than so many milliseconds. */
 static inline bool bbr_is_rtt_old(const struct bp_tcp *tp, const struct bbr_common *common, u32 length)
 {
-	return (s32)(bbr_now(tp) - (common->min_rtt_stamp + length)) > 0;
+	return (s32)(bp_jiffies(tp) - (common->min_rtt_stamp + bbr_jiffies(tp, length))) > 0;
 }
 
 /* UpdateMinRTT: a smaller round-trip time is the smallest, or any when that is old. One that equals it does not renew
@@ -167,7 +175,7 @@ static inline void bbr_update_min_rtt(const struct bp_tcp *tp, struct bbr_common
 	if (sample->rtt_us >= 0 &&
 	    ((u64)sample->rtt_us < common->min_rtt || (is_old && !sample->is_ack_delayed))) {
 		common->min_rtt = (u32)sample->rtt_us;
-		common->min_rtt_stamp = bbr_now(tp);
+		common->min_rtt_stamp = bp_jiffies(tp);
 	}
 }
 
@@ -194,7 +202,7 @@ static inline bool bbr_handle_probe_rtt(struct bp_tcp *tp, struct bbr_common *co
 		return common->probe_rtt_round_done;
 	}
 	if (flight <= cwnd) {
-		common->done_stamp = bp_max(bbr_now(tp) + probe_rtt(tp), 1);
+		common->done_stamp = bp_max(bp_jiffies(tp) + bbr_jiffies(tp, probe_rtt(tp)), 1);
 		common->probe_rtt_round_done = 0;
 		common->next_round = tp->delivered;
 	}
@@ -204,9 +212,9 @@ static inline bool bbr_handle_probe_rtt(struct bp_tcp *tp, struct bbr_common *co
 /* CheckProbeRTTDone's end: whether ProbeRTT has lasted; the state that follows is the caller's. */
 static inline bool bbr_leave_probe_rtt(struct bp_tcp *tp, struct bbr_common *common)
 {
-	if (!common->done_stamp || (s32)(bbr_now(tp) - common->done_stamp) <= 0)
+	if (!common->done_stamp || (s32)(bp_jiffies(tp) - common->done_stamp) <= 0)
 		return false;
-	common->min_rtt_stamp = bbr_now(tp);
+	common->min_rtt_stamp = bp_jiffies(tp);
 	bp_set_cwnd(tp, bp_max(tp->snd_cwnd, common->prior_cwnd), 1);
 	return true;
 }

@@ -97,6 +97,14 @@ static inline u32 bp_jiffies(const struct bp_tcp *tp)
 	return (u32)(tp->tcp_mstamp / bp_jiffy_us(tp));
 }
 
+/* Microseconds until the next segment may leave by the pacing rate. */
+static inline u64 bp_wait_us(const struct bp_tcp *tp)
+{
+	u64 now = tp->tcp_clock_cache;
+
+	return tp->tcp_wstamp_ns > now ? (tp->tcp_wstamp_ns - now) / 1000 : 0;
+}
+
 static inline u32 bp_min(u32 a, u32 b)
 {
 	return a < b ? a : b;

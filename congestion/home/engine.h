@@ -34,6 +34,8 @@ struct bp_tcp {
 	u32 rcv_tsecr;
 	u32 jiffy_us;
 	u64 tcp_mstamp;
+	u64 tcp_clock_cache;
+	u64 tcp_wstamp_ns;
 	u64 lsndtime;
 	u64 sk_pacing_rate;
 	u64 sk_max_pacing_rate;

@@ -86,6 +86,8 @@ struct tcp_sock {
 	u32 mdev_us;
 	u32 app_limited;
 	u64 tcp_mstamp;
+	u64 tcp_clock_cache;
+	u64 tcp_wstamp_ns;
 	u64 delivered_mstamp;
 	struct minmax rtt_min;
 	struct tcp_options_received rx_opt;

@@ -38,6 +38,8 @@ const struct bp_member bp_layout_tcp[] = {
 	MEMBER(bp_tcp, rcv_tsecr)
 	MEMBER(bp_tcp, jiffy_us)
 	MEMBER(bp_tcp, tcp_mstamp)
+	MEMBER(bp_tcp, tcp_clock_cache)
+	MEMBER(bp_tcp, tcp_wstamp_ns)
 	MEMBER(bp_tcp, lsndtime)
 	MEMBER(bp_tcp, sk_pacing_rate)
 	MEMBER(bp_tcp, sk_max_pacing_rate)

@@ -97,6 +97,8 @@ fn c_and_rust_lay_out_the_shared_structures_alike() {
         rcv_tsecr,
         jiffy_us,
         tcp_mstamp,
+        tcp_clock_cache,
+        tcp_wstamp_ns,
         lsndtime,
         sk_pacing_rate,
         sk_max_pacing_rate,

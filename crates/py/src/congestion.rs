@@ -142,6 +142,8 @@ fields! {
     read rcv_tsecr: u32;
     read jiffy_us: u32;
     read tcp_mstamp: u64;
+    read tcp_clock_cache: u64;
+    read tcp_wstamp_ns: u64;
     read lsndtime: u64;
     read sk_max_pacing_rate: u64;
     read random: u32;

@@ -9,7 +9,7 @@
 //! - Less than a full burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after TSO
 //!   autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
 //!   tcp_tso_win_divisor, 3), unless something makes it worth sending: a recovery is in progress, nothing was
-//!   sent within the last millisecond, a third of the window is free, or the next acknowledgment is far off: it is expected a
+//!   sent, nor held back by the pacing rate, within the last millisecond, a third of the window is free, or the next acknowledgment is far off: it is expected a
 //!   smoothed round-trip time after the first outstanding segment was sent, and that is in more than 1 ms, or half of a shorter
 //!   round-trip time (commit "tcp: fix tcp_tso_should_defer() vs large RTT", 2025; also in maintained older series).
 //! - Unsent data is in packets ([`super::borders`]), and a burst is of one packet. What a packet lacks for the burst that may
@@ -193,7 +193,7 @@ impl Bursts {
         let bytes = u64::from(quota) * size;
         let packet = room.packet.max(bytes).min(room.available);
         let less = limit < u64::from(most) * size && (limit < packet || room.grows);
-        if less && !room.writes && packet > size && self.waits(now, limit, room, state) {
+        if less && !room.writes && packet > size && self.waits(now, limit, room, pacing, state) {
             return if limit > packet {
                 Plan::WaitsForData
             } else if free < room.usable {
@@ -212,12 +212,12 @@ impl Bursts {
     }
 
     /// Whether less than a full burst waits.
-    fn waits(&self, now: Time, limit: u64, room: &Room, state: &State) -> bool {
+    fn waits(&self, now: Time, limit: u64, room: &Room, pacing: &Pacing, state: &State) -> bool {
         let window = room.window.min(u64::from(state.snd_cwnd) * u64::from(state.mss_cache));
         let srtt = Span::from_nanos(1_000 / 8 * u64::from(state.srtt_us));
         let soon = Span::from_nanos(srtt.as_nanos() / 2).min(SOON);
         state.ca_state < CA_RECOVERY
-            && now <= self.last + PAUSE
+            && now <= self.last.max(pacing.next()) + PAUSE
             && limit < window / WINDOW_DIVISOR
             && room.first_sent.is_some_and(|sent| now.since(sent) + soon >= srtt)
     }

@@ -492,6 +492,10 @@ impl Stage for Endpoint {
             }
             return;
         };
+        if self.wake <= now && self.lines.iter().any(|line| line.connection.sender().is_pacing_due(now)) {
+            // What was to leave at this very moment does so before the acknowledgment is read, as in Linux.
+            self.wake(now, out);
+        }
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
         }

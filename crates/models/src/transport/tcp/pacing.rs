@@ -80,7 +80,7 @@ impl Pacing {
 
     /// Records that a segment with this payload leaves; `continues`: in a burst with the one before it.
     #[inline]
-    pub fn sent(&mut self, now: Time, payload: u32, continues: bool, state: &State) {
+    pub fn sent(&mut self, now: Time, payload: u32, continues: bool, state: &mut State) {
         if state.sk_pacing_status == PACING_NONE {
             return;
         }
@@ -100,6 +100,7 @@ impl Pacing {
             burst.cost += self.last.2;
             self.next = burst.from + Span::from_nanos(burst.cost - burst.late.min(burst.cost / 2));
         }
+        state.tcp_wstamp_ns = self.next.as_nanos();
     }
 
     /// Sets the rate after an acknowledgment, for a congestion control that sets none.
@@ -155,6 +156,12 @@ impl Pacing {
         self.next = now;
     }
 
+    /// Returns when the next segment may leave; a time that is over if at once.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
     /// When to check again; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
@@ -199,23 +206,23 @@ mod tests {
 
     #[test]
     fn a_segment_keeps_the_next_waiting_for_its_bytes_over_the_rate() {
-        let (mut pacing, state) = paced(1_000_000);
+        let (mut pacing, mut state) = paced(1_000_000);
         let at = |microseconds| Time::ZERO + Span::from_micros(microseconds);
         pacing.next = at(5000);
         assert!(pacing.holds(at(4999), &state));
         assert_eq!(pacing.next_wake(), at(5000));
         assert!(!pacing.holds(at(5000), &state));
         assert_eq!(pacing.next_wake(), Time::MAX);
-        pacing.sent(at(5000), 1000, false, &state);
+        pacing.sent(at(5000), 1000, false, &mut state);
         assert_eq!(pacing.next, at(6000));
         // 200 us late: given for the next; 3 ms late: half of a segment's time.
-        pacing.sent(at(6200), 1000, false, &state);
+        pacing.sent(at(6200), 1000, false, &mut state);
         assert_eq!(pacing.next, at(7000));
-        pacing.sent(at(10_000), 1000, false, &state);
+        pacing.sent(at(10_000), 1000, false, &mut state);
         assert_eq!(pacing.next, at(10_500));
         // A burst is credited with half of its own time.
-        pacing.sent(at(20_000), 1000, false, &state);
-        pacing.sent(at(20_000), 1000, true, &state);
+        pacing.sent(at(20_000), 1000, false, &mut state);
+        pacing.sent(at(20_000), 1000, true, &mut state);
         assert_eq!(pacing.next, at(21_000));
     }
 
@@ -225,10 +232,10 @@ mod tests {
         let mut pacing = Pacing::new(200, 120);
         for _ in 0..10 {
             assert!(!pacing.holds(Time::ZERO, &state));
-            pacing.sent(Time::ZERO, 1000, false, &state);
+            pacing.sent(Time::ZERO, 1000, false, &mut state);
         }
         assert!(!pacing.holds(Time::ZERO, &state));
-        pacing.sent(Time::ZERO, 1000, false, &state);
+        pacing.sent(Time::ZERO, 1000, false, &mut state);
         assert!(pacing.holds(Time::ZERO, &state));
         state.sk_pacing_status = PACING_NONE;
         assert!(!pacing.holds(Time::ZERO, &state));

@@ -360,6 +360,12 @@ impl Sender {
         self.timer.wake().min(self.pacing.next_wake())
     }
 
+    /// Whether a segment waits that may leave by the pacing rate at `now`.
+    #[inline]
+    pub fn is_pacing_due(&self, now: Time) -> bool {
+        self.pacing.next_wake() <= now
+    }
+
     /// Stops the timers; for a connection that has ended.
     pub fn stop(&mut self) {
         self.timer.stop();
@@ -381,7 +387,8 @@ impl Sender {
     #[inline]
     pub(super) fn check_application_limited(&mut self) {
         if self.has_cong_control {
-            check_application_limited(self.end.saturating_sub(self.nxt), &mut self.state);
+            let written = self.writer.written(self.end);
+            check_application_limited(written.saturating_sub(self.nxt), &mut self.state);
         }
     }
 
@@ -405,5 +412,6 @@ impl Sender {
     #[inline]
     pub(super) fn stamp(&mut self, now: Time) {
         self.state.tcp_mstamp = now.as_nanos() / 1_000;
+        self.state.tcp_clock_cache = now.as_nanos();
     }
 }

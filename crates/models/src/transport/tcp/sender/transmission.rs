@@ -251,7 +251,7 @@ impl Sender {
     #[inline(always)]
     fn leaves(&mut self, now: Time, start: u64, payload: u32, fresh: bool) {
         let continues = self.bursts.sent(now, start, payload, fresh);
-        self.pacing.sent(now, payload, continues, &self.state);
+        self.pacing.sent(now, payload, continues, &mut self.state);
         self.state.lsndtime = now.as_nanos() / 1_000;
     }
 
