@@ -12,7 +12,7 @@
  *             Startup, with gain 2/ln 2, until BtlBw has not grown by a quarter in three round trips; Drain, with its
  *             inverse, until what is in flight fits; ProbeBW, in a cycle of gains 5/4, 3/4 and six times 1, each for
  *             RTprop; ProbeRTT, every 10 s without a smaller round-trip time, four segments for 200 ms (4.3).
- * Constants:  as in the draft: BBRHighGain 2.89, cwnd_gain 2, BtlBwFilterLen 10, RTpropFilterLen 10 s,
+ * Constants:  as in the draft: BBRHighGain 2/ln 2 (739 and 88 256ths), cwnd_gain 2, BtlBwFilterLen 10, RTpropFilterLen 10 s,
  *             BBRMinPipeCwnd 4, ProbeRTTDuration 200 ms; a rate 1 % below the measured one
  *             (draft-ietf-ccwg-bbr, BBR.PacingMarginPercent); aggregation over 5 to 10 round trips.
  * Deviations: those of Linux. Rates are in segments, not bytes. BBRInflight is rounded up to an even number, so that
@@ -20,8 +20,11 @@
  *             "<="; Linux and draft-ietf-ccwg-bbr: "<"). cwnd allows for acknowledgments that come in lumps by the
  *             largest excess over BtlBw (`aggregation`; draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.5).
  *             While ProbeBW probes with 5/4 two segments are added, so that small pipes are probed too (there,
- *             section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. Not included: Linux' guess
- *             of a policer's rate (the draft does not have it).
+ *             section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. What is in flight is compared with
+ *             BBRInflight as it will be when the next segment may leave (`bbr_in_network`; message of the commit "tcp_bbr:
+ *             adjust TCP BBR for departure time pacing", 2018). Of expected segments the whole ones count for `aggregation`,
+ *             and RTprop's age and ProbeRTT are in jiffies (docs/decisions/0160-bbr-to-the-packet.md). Not included: Linux'
+ *             guess of a policer's rate (the draft does not have it).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \

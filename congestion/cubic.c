@@ -16,14 +16,14 @@
  *             After a time-out, and after a slow start that HyStart ended, W_max = cwnd_epoch and K = 0 (4.8, 4.10).
  *             Slow start: hystart.h (HyStart, or HyStart++ of RFC 9406).
  * Constants:  C 0.4, beta 0.7 (section 5); HyStart's in hystart.h.
- * Deviations: those of Linux 6.12, found by comparing packets (docs/decisions/0159-cubic-in-jiffies.md).
+ * Deviations: those of Linux 6.12. docs/decisions/0159-cubic-in-jiffies.md says which were found by comparing packets.
  *             - All windows are whole segments: W_cubic(t) is rounded towards W_max, W_max, W_est and ssthresh down. Growth is
  *               "one segment for so many that are acknowledged" (cnt), a whole number that is recomputed when cwnd has
  *               changed or a 32nd of a second has passed. Over short paths with much loss, where windows are a dozen
  *               segments, that makes some percent.
  *             - Time is in jiffies, and W_cubic(t) is computed at most once in each; W_est with every acknowledgment.
  *             - RTT of t + RTT is the smallest of the connection (dMin), not the smoothed one, in jiffies, rounded up. What
- *               is measured in the first second of a stage does not count.
+ *               is measured in the first second of a stage does not count (no run shows this).
  *             - t and K are in 1024ths of a second; C and beta are rounded to 1024ths: 410 and 717.
  *             - Where the target is not above cwnd, it grows by 1 % a round trip (100 cwnd in Algorithm 1).
  *             - While nothing was ever lost, or since a time-out, cwnd grows by at least 5 % a round trip (as ns-3's
@@ -34,7 +34,7 @@
  *             - HyStart is the default, as in Linux; RFC 9438 recommends HyStart++ (hystart = 2).
  *             - Linux' estimate of Reno is that of RFC 8312, whose alpha does not become 1, so that is the default; RFC 9438
  *               says that it SHOULD (fast_reno = 1).
- *             The cubic root of equation (2) is exact here; Linux' differs by up to 0.2 %.
+ *             The cubic root of equation (2) is exact here; Linux' differs by some 0.1 %.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \

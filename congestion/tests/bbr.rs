@@ -84,6 +84,53 @@ fn startup_paces_by_its_gain_from_the_first_round_trip_on() {
     }
 }
 
+/// Linux 6.12 over 10 Mbit/s and 300 ms: full segments of 1460 bytes leave 21.0417 ms apart after a handshake of 600.09 ms.
+#[test]
+fn the_first_rate_of_version_1_is_that_of_linux_to_the_byte() {
+    let mut control = bentpipe_congestion::create("bbr", &BTreeMap::new()).unwrap();
+    let mut state = State {
+        snd_cwnd: 10,
+        mss_cache: 1460,
+        srtt_us: 600_090 * 8,
+        sk_max_pacing_rate: u64::MAX,
+        ..State::default()
+    };
+    control.init(&mut state);
+    let gap = 1460.0 / state.sk_pacing_rate as f64;
+    assert!((gap - 0.021_041_7).abs() < 5e-8, "{gap}");
+}
+
+/// While the queue drains, what will have been delivered when the next segment may leave is not in the network any more.
+#[test]
+fn drain_ends_by_what_will_be_in_the_network_when_the_next_segment_may_leave() {
+    let rounds = |wait_ms: u64| {
+        let mut path = Path::new("bbr");
+        let mut rounds = 0;
+        while path.pacing() > 0.5 || rounds < 3 {
+            path.round(0);
+            rounds += 1;
+            assert!(rounds < 20);
+        }
+        // Draining: the pipe and 60 segments more are in flight, of which `wait_ms` segments will be delivered.
+        path.state.tcp_clock_cache = path.state.tcp_mstamp * 1000;
+        path.state.tcp_wstamp_ns = path.state.tcp_clock_cache + wait_ms * 1_000_000;
+        path.state.packets_out = BDP + 60;
+        let sample = RateSample {
+            prior_delivered: path.state.delivered - 1,
+            delivered: 10,
+            interval_us: 100_000,
+            rtt_us: 100_000,
+            acked_sacked: 1,
+            ..RateSample::default()
+        };
+        path.state.delivered += 1;
+        path.control.cong_control(&mut path.state, &sample);
+        path.pacing()
+    };
+    assert!(rounds(0) < 0.5, "still draining");
+    assert!(rounds(60) > 0.7, "drained by then");
+}
+
 #[test]
 fn a_full_pipe_ends_startup_and_the_queue_is_drained() {
     for (name, startup, drain) in [("bbr", 2.89, 1.0 / 2.89), ("bbr3", 2.77, 0.5)] {

@@ -385,6 +385,20 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_counts_from_when_pacing_permits_the_next_segment() {
+        let (mut bursts, mut pacing, mut state, room) = sending(30, 1);
+        (state.sk_pacing_status, state.sk_pacing_rate) = (PACING_NEEDED, SIZE * 1000);
+        pacing.without_allowance(at(90_000));
+        // Nine segments take 9 ms.
+        for number in 0..9 {
+            pacing.sent(at(90_000), SIZE as u32, number > 0, &mut state);
+        }
+        bursts.last = at(90_000);
+        assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::WaitsForCongestionWindow);
+        assert_eq!(bursts.plan(at(100_001), &room, &pacing, &state), Plan::Leaves);
+    }
+
+    #[test]
     fn a_packet_takes_from_the_next_what_it_lacks_for_a_burst() {
         let (mut bursts, mut pacing, mut state, mut room) = sending(600, 100);
         state.srtt_us = 8 * 50_000;
