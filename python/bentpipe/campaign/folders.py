@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import reading, unknown
 from bentpipe.variation import Variation
 
-from .metrics import entity_column, identified, number_columns
+from .metrics import identified, number_columns
 from .store import units_of, varied_columns
 
 if TYPE_CHECKING:
@@ -52,19 +52,24 @@ class Folders:
     @cached_property
     def tables(self) -> list[str]:
         """Names of the tables of the complete runs, the flows first."""
-        reports = {file.stem for folder in self._complete() for file in (folder / "tables").glob("*.parquet")}
-        flows = any((folder / "flows.parquet").is_file() for folder in self._complete())
-        return [*(["flows"] if flows else []), *sorted(reports)]
+        complete = [run.folder for run in self._runs.values() if run.status == "complete"]
+        reports = {file.stem for folder in complete for file in (folder / "tables").glob("*.parquet")}
+        return [*(["flows"] if any(self._files("flows")) else []), *sorted(reports)]
 
     @cached_property
     def metrics(self) -> list[str]:
         """Names of all metrics, those of the flows first."""
-        found: list[str] = []
+        import polars as pl
+
+        found: dict[str, None] = {}
         for name in self.tables:
-            frame = self._table(name)
-            numbers = [one for one in number_columns(frame) if one != entity_column(frame)]
-            found += numbers if name == "flows" else [f"{name}.{one}" for one in numbers]
-        return found
+            for run, file in self._files(name):
+                with reading(file.relative_to(run.folder)):
+                    schema = pl.read_parquet_schema(file)
+                # The first column names the entity.
+                numbers = [one for one in number_columns(schema) if one != next(iter(schema))]
+                found |= dict.fromkeys(numbers if name == "flows" else [f"{name}.{one}" for one in numbers])
+        return list(found)
 
     def read_index(self) -> pl.DataFrame:
         """Returns one row per run; see :meth:`bentpipe.campaign.source.Source.read_index`."""
@@ -94,14 +99,21 @@ class Folders:
         """Returns the unit of each column of a table, ``"1"`` for numbers without one."""
         if name not in self.tables:
             return {}
-        return units_of(next(filter(Path.is_file, (_file(folder, name) for folder in self._complete()))))
+        _, file = next(self._files(name))
+        return units_of(file)
 
     def folder(self, key: str) -> Path:
         """Returns the folder of a run."""
         return self._runs[key].folder
 
-    def _complete(self) -> Iterable[Path]:
-        return (run.folder for run in self._runs.values() if run.status == "complete")
+    def _files(self, name: str) -> Iterator[tuple[FolderRun, Path]]:
+        """Yields the complete runs that have a table, and its files."""
+        for run in self._runs.values():
+            file = (
+                run.folder / "flows.parquet" if name == "flows" else run.folder / "tables" / f"{name}.parquet"
+            )
+            if run.status == "complete" and file.is_file():
+                yield run, file
 
     def _table(self, name: str) -> pl.DataFrame:
         """Returns a table, which must exist, with the rows of all complete runs."""
@@ -109,15 +121,9 @@ class Folders:
 
         if name not in self._read:
             parts = []
-            for run in self._runs.values():
-                file = _file(run.folder, name)
-                if run.status == "complete" and file.is_file():
-                    with reading(file.relative_to(run.folder)):
-                        table = pl.read_parquet(file, glob=False, hive_partitioning=False)
-                    parts.append(identified(table, run.key, run.replication))
+            for run, file in self._files(name):
+                with reading(file.relative_to(run.folder)):
+                    table = pl.read_parquet(file, glob=False, hive_partitioning=False)
+                parts.append(identified(table, run.key, run.replication))
             self._read[name] = pl.concat(parts, how="diagonal_relaxed")
         return self._read[name]
-
-
-def _file(folder: Path, name: str) -> Path:
-    return folder / "flows.parquet" if name == "flows" else folder / "tables" / f"{name}.parquet"

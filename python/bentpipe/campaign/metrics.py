@@ -48,14 +48,14 @@ def entity_column(frame: pl.DataFrame) -> str:
     return next(name for name in frame.columns if name not in RUN_COLUMNS)
 
 
-def number_columns(frame: pl.DataFrame) -> list[str]:
-    """Returns the columns of a table of which a metric can be."""
-    return [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in RUN_COLUMNS]
+def number_columns(schema: Mapping[str, pl.DataType]) -> list[str]:
+    """Returns the columns of a table that can be metrics."""
+    return [name for name, kind in schema.items() if kind.is_numeric() and name not in RUN_COLUMNS]
 
 
 def check_metric(frame: pl.DataFrame, metric: Metric, of: str | None) -> None:
     """Raise :class:`bentpipe.InputError` if the table lacks the metric or an entity of that name."""
-    if metric.column not in (numbers := number_columns(frame)):
+    if metric.column not in (numbers := number_columns(frame.schema)):
         raise unknown("metric", metric.column, numbers, f"the table {metric.table}")
     if of is not None and frame.height:
         members(frame, metric, of)

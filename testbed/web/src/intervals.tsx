@@ -96,8 +96,13 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
   const longest = Math.max(...axis.labels.map((one) => one.length));
   /** Whether names do not fit side by side, so that they are written at an angle. */
   const crowded = (plot: uPlot) => !axis.numbers && 7 * longest > (plot.width - 80) / axis.labels.length;
+  /** Whether there is room for the name of every value. */
+  const spaced = (plot: uPlot, least: number, most: number) => {
+    const gaps = axis.ticks.slice(1).map((one, place) => one - axis.ticks[place]!);
+    return (Math.min(...gaps) / (most - least)) * (plot.width - 80) > 8 * longest + 12;
+  };
   const across: uPlot.Axis = axis.numbers
-    ? { ...style, label: axis.title }
+    ? { ...style, label: axis.title, splits: (plot, _, least, most, step) => (spaced(plot, least, most) ? axis.ticks : multiples(least, most, step)) }
     : {
         ...style,
         label: axis.title,
@@ -128,6 +133,11 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
     uPlot.join(lines.map((line) => [line.at, line.mean] as uPlot.AlignedData)),
     element,
   );
+}
+
+function multiples(least: number, most: number, step: number): number[] {
+  const first = Math.ceil(least / step);
+  return Array.from({ length: Math.max(0, Math.floor(most / step) - first + 1) }, (_, place) => Number(((first + place) * step).toPrecision(12)));
 }
 
 /** Draws the means of a line with their intervals, so many pixels beside their place; those over numbers are joined. */

@@ -34,6 +34,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
   const found = value ?? last;
   if (!found) return error ? <Notice text={error} /> : <p aria-busy="true">Loading…</p>;
   const shown = found.metrics.map((one) => one.metric);
+  const wanted = metric ? metric.split(",").filter((one) => found.available.includes(one)) : shown;
   const across = found.keys.some((one) => one.key === x) ? x : found.across;
   return (
     <>
@@ -50,9 +51,9 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
                 <label key={one} className="check">
                   <input
                     type="checkbox"
-                    checked={shown.includes(one)}
-                    disabled={shown.includes(one) ? shown.length === 1 : shown.length >= MOST_METRICS}
-                    onChange={(event) => show((event.target.checked ? [...shown, one] : shown.filter((other) => other !== one)).join(","))}
+                    checked={wanted.includes(one)}
+                    disabled={wanted.includes(one) ? wanted.length === 1 : wanted.length >= MOST_METRICS}
+                    onChange={(event) => show((event.target.checked ? [...wanted, one] : wanted.filter((other) => other !== one)).join(","))}
                   />
                   {one}
                 </label>
@@ -60,7 +61,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
             </fieldset>
           </details>
           <div className="row">
-            <Only key={of} of={of} choose={setOf} />
+            <Only of={of} choose={setOf} />
             {found.keys.length > 1 && across !== null && (
               <Field label="Axis of the figures">
                 {(id) => (
@@ -88,7 +89,7 @@ function summary(found: Means): string {
   if (found.complete === 0) return `None of the ${found.runs === 1 ? "one run" : `${found.runs} runs`} has ended with results${found.missing.some((one) => !FINAL.includes(one.state)) ? " yet" : ""}, so there are no means.`;
   const over = found.complete === found.runs ? `${found.runs === 1 ? "one run" : `all ${found.runs} runs`}` : `${found.complete} of ${found.runs} runs`;
   const counts = found.points.flatMap((point) => point.means.flatMap((one) => (one ? [one.count] : [])));
-  const confidence = `${Number((100 * found.confidence).toPrecision(6))} %`;
+  const confidence = `${Number((100 * found.confidence).toPrecision(6))}\u00a0%`;
   const alone = counts.filter((one) => one === 1).length;
   const intervals =
     alone === 0 || counts.length === 0
@@ -128,6 +129,7 @@ function Missing({ of }: { of: Means }) {
 /** One flow, terminal or link instead of all, or the mean over a group. */
 function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
   const [typed, setTyped] = useState(of);
+  useEffect(() => setTyped(of), [of]);
   return (
     <form
       className="row"
