@@ -137,7 +137,7 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
         context = browser.new_context(
             viewport={"width": 390, "height": 800},
             storage_state=page.context.storage_state(),
-            color_scheme=scheme,  # type: ignore[arg-type]
+            color_scheme=scheme,
         )
         phone = context.new_page()
         phone.goto(page.url)

@@ -66,7 +66,7 @@ function linesOf(means: Means, metric: number, axis: Varied): Line[] {
   for (const point of means.points) {
     const mean = point.means[metric];
     if (!mean) continue;
-    const parts = means.keys.flatMap((one, place) => (one.key === axis.key ? [] : [one.numbers ? `${one.name} ${point.labels[place] ?? ""}` : (point.labels[place] ?? "")]));
+    const parts = means.keys.flatMap((one, place) => (one.key === axis.key || one.labels.length === 1 ? [] : [one.numbers ? `${one.name} ${point.labels[place] ?? ""}` : (point.labels[place] ?? "")]));
     const label = [...parts, ...(several ? [point.of] : [])].join(", ") || "mean";
     const line = found.get(label) ?? { label, at: [], mean: [], half: [] };
     found.set(label, line);

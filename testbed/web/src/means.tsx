@@ -155,6 +155,8 @@ function named(of: Means): boolean {
 function Table({ of }: { of: Means }) {
   const entities = named(of);
   const title = (metric: string, unit: string) => metric.replaceAll("_", " ") + (unit === "1" ? "" : ` (${unit})`);
+  // A link has no goodput, and a flow no utilisation: their cells are empty.
+  const measured = new Set(of.points.flatMap((point) => point.means.flatMap((one, place) => (one ? [`${place} ${point.of}`] : []))));
   if (of.points.length === 0) return <p className="soft">No run has a value of {of.metrics.map((one) => one.metric.replaceAll("_", " ")).join(" or ")}.</p>;
   return (
     <>
@@ -183,7 +185,8 @@ function Table({ of }: { of: Means }) {
                 {entities && <th scope="row">{point.of}</th>}
                 {point.means.flatMap((one, place) => {
                   const key = of.metrics[place]!.metric;
-                  return [<td key={key}>{one?.text ?? "–"}</td>, <td key={`${key} runs`}>{runs(point, place)}</td>];
+                  const known = one !== null || measured.has(`${place} ${point.of}`);
+                  return [<td key={key}>{one?.text ?? (known ? "–" : "")}</td>, <td key={`${key} runs`}>{known && runs(point, place)}</td>];
                 })}
               </tr>
             ))}

@@ -130,6 +130,7 @@ def means(
     campaign = Campaign(source)
     names = short_names(campaign.varied)
     axes = {key: Axis.of(campaign.index[key], name) for key, name in names.items()}
+    differing = [key for key, axis in axes.items() if len(axis.at) > 1]
     available = source.metrics
     chosen = list(dict.fromkeys(metric or ([DEFAULT] if DEFAULT in available else available[:1])))
     table = tabulate(campaign, chosen, of or None) if available else None
@@ -149,7 +150,7 @@ def means(
         complete=len(found) - len(named),
         missing=named[:MOST_NAMED],
         keys=[_varied(key, axis, names[key]) for key, axis in axes.items()],
-        across=most_numbers(campaign.index, list(axes)),
+        across=most_numbers(campaign.index, differing or list(axes)),
         available=available,
         metrics=[] if table is None else _metrics(campaign, table),
         points=[] if table is None else list(_points(campaign, table, axes)),
