@@ -1,4 +1,8 @@
-"""Means over the runs that one launch has put into the queue: the replications of each point of a campaign."""
+"""Means over the runs that one launch has put into the queue: the replications of each point of a campaign.
+
+They are over a launch, not over any selection of runs, since only the runs of one launch are known to be replications
+of the same scenarios, with distinct random numbers.
+"""
 
 from __future__ import annotations
 
