@@ -27,10 +27,13 @@ __all__ = ["_cheap_passwords", "bed"]
 def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
     """Every route of the document with an id of someone else's, as a user and as a guest: it is not there."""
     ada = bed.join("ada")
-    run = launched(ada)[0]["id"]
+    # Two runs, as a single one is no batch.
+    launches = launched(ada, instruments=["simulate", "kernel"])
+    run = launches[0]["id"]
     values = {
         "configuration": saved(ada)["id"],
         "run": run,
+        "batch": launches[0]["batch"],
         "token": ada.post("/api/tokens", json={"name": "t"}).json()["id"],
         "account": "1",
         "quantity": "tcp.cwnd",
@@ -52,7 +55,7 @@ def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
         client = bed.join(intruder, level)
         for path, methods in openapi()["paths"].items():
             names = re.findall(r"{(\w+)}", path)
-            if not set(names) & {"configuration", "run", "token", "account"}:
+            if not set(names) & {"configuration", "run", "batch", "token", "account"}:
                 continue
             for method in methods:
                 answer = client.request(method, path.format(**values), json=bodies.get((method, path)))
@@ -71,8 +74,8 @@ def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
         )
         assert client.get("/api/configurations").json() == []
         assert client.get("/api/runs").json() == []
-        (entry,) = client.get("/api/queue").json()["entries"]
-        assert (entry["id"], entry["owner"], entry["name"]) == ("", "", "someone's run")
+        entries = client.get("/api/queue").json()["entries"]
+        assert [(one["id"], one["owner"], one["name"]) for one in entries] == [("", "", "someone's run")] * 2
     assert tried >= 30
     assert _state(bed) == before
     # Without a log-in there is nothing at all, on any route but those that log in.

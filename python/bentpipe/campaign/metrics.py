@@ -34,15 +34,28 @@ class Metric:
         return self.name.rpartition(".")[2]
 
 
+def identified(frame: pl.DataFrame, run: str, replication: int) -> pl.DataFrame:
+    """Returns a table of one run with the columns :data:`RUN_COLUMNS` before its own."""
+    import polars as pl
+
+    label = pl.lit(run).alias("run")
+    number = pl.lit(replication, dtype=pl.Int64).alias("replication")
+    return frame.with_columns(label, number).select(*RUN_COLUMNS, *frame.columns)
+
+
 def entity_column(frame: pl.DataFrame) -> str:
     """Returns the column that names the entity of a row: the flow, terminal or link."""
     return next(name for name in frame.columns if name not in RUN_COLUMNS)
 
 
+def number_columns(schema: Mapping[str, pl.DataType]) -> list[str]:
+    """Returns the columns of a table that can be metrics."""
+    return [name for name, kind in schema.items() if kind.is_numeric() and name not in RUN_COLUMNS]
+
+
 def check_metric(frame: pl.DataFrame, metric: Metric, of: str | None) -> None:
     """Raise :class:`bentpipe.InputError` if the table lacks the metric or an entity of that name."""
-    numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in RUN_COLUMNS]
-    if metric.column not in numbers:
+    if metric.column not in (numbers := number_columns(frame.schema)):
         raise unknown("metric", metric.column, numbers, f"the table {metric.table}")
     if of is not None and frame.height:
         members(frame, metric, of)

@@ -14,6 +14,7 @@ from bentpipe.statistics import mean_of
 from bentpipe.variation import short_names
 
 from .metrics import Metric, check_metric, entity_column, members
+from .source import Source
 from .store import Store
 
 if TYPE_CHECKING:
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 class Campaign:
     """The results of a campaign, so far as it has run.
 
-    ``store`` is its folder. Raises :class:`bentpipe.InputError` if the folder holds no campaign.
+    ``store`` is its folder, or another source of the results of its runs. Raises :class:`bentpipe.InputError` if the
+    folder holds no campaign.
     """
 
-    def __init__(self, store: Store | str | Path) -> None:
-        self.store = store if isinstance(store, Store) else Store(store)
-        if not (self.store.path / "index.parquet").is_file():
+    def __init__(self, store: Source | str | Path) -> None:
+        self.store = Store(store) if isinstance(store, str | Path) else store
+        if isinstance(self.store, Store) and not (self.store.path / "index.parquet").is_file():
             raise InputError(f"{self.store.path} is not the store of a campaign that has been run")
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ import os
 import shutil
 import tarfile
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError, reading, unknown
 from bentpipe.scenarios import toml_text, toml_value
-from bentpipe.variation import parsed_value
+from bentpipe.variation import Variation, parsed_value
 
 from .plan import Plan, PlannedRun
 from .work import Outcome
@@ -157,14 +157,8 @@ class Store:
 
     def units(self, name: str) -> dict[str, str]:
         """Returns the unit of each column of a table, ``"1"`` for numbers without one."""
-        import polars as pl
-
         file = next(self._tables(name).rglob("*.parquet"), None)
-        if file is None:
-            return {}
-        with reading(file):
-            about = json.loads(pl.read_parquet_metadata(file).get("bentpipe", '{"columns": []}'))
-        return {column["name"]: column["unit"] for column in about["columns"]}
+        return {} if file is None else units_of(file)
 
     @property
     def tables(self) -> list[str]:
@@ -229,16 +223,30 @@ def index_of(store: Store, plan: Plan, runs: Iterable[PlannedRun]) -> pl.DataFra
     }
     texts = {"run", "variant", "status", "error", "place"}
     types = {name: pl.String if name in texts else pl.Int64 for name in columns} | {"seconds": pl.Float64}
-    for key in plan.varied:
-        values = _column([_value(run, key) for run in runs])
-        columns[key] = values
-        types[key] = _type(values)
-    return pl.DataFrame(columns, schema=types)
+    varied = varied_columns(plan.varied, [run.variant.variation for run in runs])
+    return pl.DataFrame(columns, schema=types).with_columns(varied)
 
 
-def _value(run: PlannedRun, key: str) -> Any:
-    text = run.variant.variation.values.get(key)
-    return None if text is None else parsed_value(text)
+def varied_columns(varied: Iterable[str], variations: Sequence[Variation]) -> list[pl.Series]:
+    """Returns a column for each varied key, with a value per variation: numbers if all are, else texts; null where a
+    variation does not have the key."""
+    import polars as pl
+
+    columns = []
+    for key in varied:
+        texts = [one.values.get(key) for one in variations]
+        values = _column([None if text is None else parsed_value(text) for text in texts])
+        columns.append(pl.Series(key, values, dtype=_type(values)))
+    return columns
+
+
+def units_of(file: Path) -> dict[str, str]:
+    """Returns the unit of each column of a table's file, ``"1"`` for numbers without one."""
+    import polars as pl
+
+    with reading(file):
+        about = json.loads(pl.read_parquet_metadata(file).get("bentpipe", '{"columns": []}'))
+    return {column["name"]: column["unit"] for column in about["columns"]}
 
 
 def _column(values: list[Any]) -> list[Any]:

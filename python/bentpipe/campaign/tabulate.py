@@ -24,8 +24,11 @@ _ESCAPES: Final = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 @dataclass(frozen=True)
 class Row:
-    """The labels of a row, and for each metric its mean and number of replications; ``None`` if missing."""
+    """The varied values, the entity (flow, terminal or link) and the labels of a row, and for each metric its mean and
+    number of replications; ``None`` if missing."""
 
+    values: list[object]
+    entity: str
     labels: list[str]
     means: list[tuple[Mean, int] | None]
 
@@ -74,6 +77,8 @@ def tabulate(
     names = short_names(campaign.varied)
     rows = [
         Row(
+            list(group[:-1]),
+            str(group[-1]),
             [
                 *(
                     "-" if value is None else named[index][str(value)]

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from bentpipe.errors import trouble
 from bentpipe.scenarios import ScenarioText
 
+from .metrics import identified
+
 if TYPE_CHECKING:
     from bentpipe.runs import Run
 
@@ -96,13 +98,12 @@ def _tables(run: Run, task: Task) -> dict[str, bytes]:
 
 
 def _labelled(file: Path, task: Task) -> bytes:
-    """Returns a table with the columns ``run`` and ``replication`` before its own, and with its metadata."""
+    """Returns a table with the columns that identify the run before its own, and with its metadata."""
     import polars as pl
 
-    table = pl.read_parquet(file, glob=False, hive_partitioning=False)
-    label = pl.lit(task.key).alias("run")
-    number = pl.lit(task.replication, dtype=pl.Int64).alias("replication")
-    labelled = table.with_columns(label, number).select("run", "replication", *table.columns)
+    labelled = identified(
+        pl.read_parquet(file, glob=False, hive_partitioning=False), task.key, task.replication
+    )
     about = pl.read_parquet_metadata(file)
     buffer = io.BytesIO()
     labelled.write_parquet(

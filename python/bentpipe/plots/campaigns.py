@@ -229,6 +229,15 @@ def as_numbers(values: Sequence[Any]) -> tuple[list[float] | None, str]:
     return [base / UNITS[unit] for base in bases], unit
 
 
+def most_numbers(frame: pl.DataFrame, keys: Sequence[str]) -> str | None:
+    """Returns the key with the most numeric values, or else the key with the most values; None without keys."""
+    if not keys:
+        return None
+    counts = {key: frame[key].n_unique() for key in keys}
+    numeric = [key for key in keys if as_numbers(frame[key].to_list())[0] is not None]
+    return max(numeric or keys, key=counts.__getitem__)
+
+
 @dataclass(frozen=True)
 class _View:
     """The means of a metric in the most readable unit, and labels of the keys."""
@@ -257,12 +266,7 @@ class _View:
 
     def most_numbers(self) -> str | None:
         """Returns the key with the most numeric values, or else the key with the most values."""
-        keys = [key for key in self.keys if key != "entity"]
-        if not keys:
-            return None
-        counts = {key: self.frame[key].n_unique() for key in keys}
-        numeric = [key for key in keys if as_numbers(self.frame[key].to_list())[0] is not None]
-        return max(numeric or keys, key=counts.__getitem__)
+        return most_numbers(self.frame, [key for key in self.keys if key != "entity"])
 
     def line(self, axes: Axes, axis: Axis, points: pl.DataFrame, across: str, label: str, index: int) -> None:
         """Draws means with the band of their intervals."""

@@ -120,6 +120,10 @@ class Run(Base):
     label: Mapped[str] = mapped_column(String(200), default="")
     instrument: Mapped[str] = mapped_column(String(16))
     replication: Mapped[int] = mapped_column(Integer, default=0)
+    #: The values that a campaign varies, as text by key path; unset for runs of versions that did not record them.
+    variation: Mapped[dict[str, Any] | None]
+    #: The confidence of the intervals of its campaign's means.
+    confidence: Mapped[float] = mapped_column(Float, default=0.95)
     #: Seconds of the scenario per second of real time, if a simulation is to be slowed down to be watched.
     pace: Mapped[float | None] = mapped_column(Float)
     #: The resolved scenario, which is what runs.

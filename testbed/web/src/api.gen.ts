@@ -191,6 +191,46 @@ export interface Mark {
   baseline?: boolean | null;
 }
 
+/** A mean over ``count`` runs and half the width of its confidence interval, which a single run does not have, in the metric's ``unit``. ``text`` is both in its ``shown_unit``, rounded to what the interval justifies. */
+export interface Mean {
+  count: number;
+  mean: number;
+  half_width: number | null;
+  text: string;
+}
+
+/** Means over the runs of a launch that one may look at, ``complete`` of ``runs``. ``missing`` names the first hundred of the others. ``across`` is the key along which a figure is drawn, and ``available`` are the names of all metrics. */
+export interface Means {
+  name: string;
+  confidence: number;
+  runs: number;
+  complete: number;
+  missing: Missing[];
+  keys: Varied[];
+  across: string | null;
+  available: string[];
+  metrics: Metric[];
+  points: Point[];
+  latex: string;
+}
+
+/** A metric: its unit, and the unit in which it is shown, with the ``size`` of the latter in the former. ``"1"`` is a number without a unit. */
+export interface Metric {
+  metric: string;
+  unit: string;
+  shown_unit: string;
+  size: number;
+}
+
+/** A run that the means do not contain, and why. */
+export interface Missing {
+  id: string;
+  number: number;
+  label: string;
+  state: "queued" | "leased" | "running" | "done" | "failed" | "cancelled" | "incomplete";
+  reason: string;
+}
+
 /** A configuration to save. */
 export interface New {
   name: string;
@@ -220,6 +260,15 @@ export interface PlotLine {
   name: string;
   time: number[];
   value: (number | null)[];
+}
+
+/** Means at one point of the varied keys, of one flow, terminal or link, or of what was asked for. ``at`` are the positions on the axes, ``runs`` is the number of runs that were launched there and still exist, and ``means`` has an entry per metric, null without a value. */
+export interface Point {
+  labels: string[];
+  at: number[];
+  of: string;
+  runs: number;
+  means: (Mean | null)[];
 }
 
 /** The queue: what waits and what runs, and by how many at a time. Only one's own runs have names. */
@@ -366,6 +415,16 @@ export interface Trace {
 export interface TraceColumn {
   name: string;
   unit: string;
+}
+
+/** A varied key: its path, a short name, and the name with a unit as the title of an axis. ``ticks`` are the positions of the values on that axis, and ``labels`` their names; values that are not ``numbers`` are side by side. */
+export interface Varied {
+  key: string;
+  name: string;
+  title: string;
+  numbers: boolean;
+  ticks: number[];
+  labels: string[];
 }
 
 /** A change of a run in progress: a key path of the scenario and its new value, as in an override. */

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Region, Series } from "./api.gen";
 
-const COLOURS = ["#2f6fde", "#c2410c", "#15803d", "#a21caf", "#0e7490", "#854d0e", "#be123c", "#4d7c0f", "#6d28d9", "#475569", "#0369a1", "#9f1239"];
+export const COLOURS = ["#2f6fde", "#c2410c", "#15803d", "#a21caf", "#0e7490", "#854d0e", "#be123c", "#4d7c0f", "#6d28d9", "#475569", "#0369a1", "#9f1239"];
 /** Regions that are drawn in a plot: more would be stripes. */
 const MOST_REGIONS = 60;
 

@@ -8,8 +8,8 @@ import { MadeList } from "./controls";
 import { Live } from "./live";
 import { csv, Notice, rounded, save, scaled, Title, when } from "./parts";
 import { Plot } from "./plot";
-import { FINAL, State } from "./runs";
-import { go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
+import { State } from "./runs";
+import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
 import { TimeShown, useTime } from "./time";
 
 const TABS = ["report", "plots", "files", "scenario"] as const;
@@ -83,6 +83,11 @@ export function RunView({ id }: { id: string }) {
       {run.configuration && (
         <p>
           <a href={link(["configuration", run.configuration, "system"])}>Its configuration</a>
+        </p>
+      )}
+      {run.batch && (
+        <p>
+          Launched with others: <a href={link(["runs"], { batch: run.batch })}>all runs</a>, <a href={link(["runs"], { batch: run.batch, part: "means" })}>their means</a>
         </p>
       )}
       {ended && (

@@ -4,20 +4,38 @@ import { useEffect, useState } from "react";
 import { api } from "./api";
 import type { Entry, Queue } from "./api.gen";
 import { useReturns } from "./connection";
+import { MeansOfLaunch } from "./means";
 import { duration, Field, Notice, Progress, Title, when } from "./parts";
-import { go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
+import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
 
+/** All runs, or what one launch has put into the queue: its runs, and their means. */
 export function Runs() {
   const { values } = usePlace();
+  const batch = values.get("batch") ?? "";
+  const part = values.get("part") === "means" ? "means" : "runs";
+  if (!batch) {
+    return (
+      <>
+        <Title>Runs</Title>
+        <RunList />
+      </>
+    );
+  }
   return (
     <>
-      <Title>Runs</Title>
-      <RunList batch={values.get("batch") ?? ""} />
+      <Title part={part}>Runs of one launch</Title>
+      <nav className="tabs" aria-label="Launch">
+        {["runs", "means"].map((one) => (
+          <a key={one} href={link(["runs"], { batch, part: one === "runs" ? undefined : one })} aria-current={part === one ? "page" : undefined}>
+            {one}
+          </a>
+        ))}
+      </nav>
+      {part === "means" ? <MeansOfLaunch batch={batch} /> : <RunList batch={batch} />}
     </>
   );
 }
 
-export const FINAL = ["done", "failed", "cancelled", "incomplete"];
 const STATES = ["queued", "running", ...FINAL];
 
 /** A list of runs: all that one may look at, those of a batch, or those of a configuration. */

@@ -87,6 +87,9 @@ export function useLoaded<T>(path: string): { value: T | undefined; error: strin
   return { value: found.path === path ? found.value : undefined, error: found.path === path ? found.error : "", again };
 }
 
+/** The states in which a run stays. */
+export const FINAL = ["done", "failed", "cancelled", "incomplete"];
+
 export interface RunEvent {
   run: string;
   state: string;

@@ -21,7 +21,7 @@ from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
-from . import accounts, configurations, drafts, live, reproducing, results, runs, sessions
+from . import accounts, configurations, drafts, live, means, reproducing, results, runs, sessions
 from .events import Broadcast
 from .security import Guard
 
@@ -66,7 +66,7 @@ def application(settings: Settings, store: Store) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.settings, app.state.store, app.state.broadcast = settings, store, broadcast
-    for module in (sessions, accounts, drafts, configurations, runs, live, reproducing, results):
+    for module in (sessions, accounts, drafts, configurations, runs, live, reproducing, results, means):
         app.include_router(module.router, prefix="/api", responses=REFUSALS)
     _errors(app)
     _page(app)

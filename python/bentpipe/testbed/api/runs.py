@@ -23,6 +23,7 @@ from bentpipe.testbed.executor import wake
 from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Run, User, identifier
+from bentpipe.variation import Variation
 
 from .callers import Anyone, AUser, Database, Given, Number, may_see, owns
 from .configurations import Name, visible
@@ -187,36 +188,36 @@ def _plan(given: Launch, text: str, who: Caller) -> list[dict[str, object]]:
     """Returns the columns of each run, checked. Raises :class:`Refused`, and :class:`bentpipe.ScenarioError`."""
     limits = OF_LEVEL[who.level]
     loaded = read(text, who.level)
-    sets: list[tuple[str, list[str]]] = [("", [])]
-    replications = 1
+    sets = [Variation()]
+    replications, confidence = 1, 0.95
     if given.campaign:
         if loaded.campaign is None:
             raise Refused(422, "the scenario has no [campaign]")
         replications = int(loaded.campaign.get("replications", 1))
+        confidence = float(loaded.campaign["confidence"])
         # Before they are made.
         if number_of(loaded.campaign) > limits.queued:
             raise Refused(422, f"the campaign has more than the {limits.queued} runs that may wait at a time")
-        sets = [
-            (one.label, [f"{key}={value}" for key, value in one.values.items()])
-            for one in variations(loaded.campaign)
-        ]
+        sets = variations(loaded.campaign)
     if len(sets) * replications * len(given.instruments) > limits.queued:
         raise Refused(422, f"the campaign has more than the {limits.queued} runs that may wait at a time")
     planned: list[dict[str, object]] = []
-    for label, overrides in sets:
-        one = read(text, who.level, overrides) if overrides else loaded
+    for variation in sets:
+        one = read(text, who.level, variation.overrides) if variation.values else loaded
         wanted = cost(one.data, facts(one))
         for instrument in given.instruments:
             pace = given.pace if instrument == "simulate" else None
             check_cost(wanted, instrument, who.level, pace)
             for replication in range(replications):
-                parts = [label, instrument if len(given.instruments) > 1 else ""]
+                parts = [variation.label, instrument if len(given.instruments) > 1 else ""]
                 parts.append(f"replication {replication}" if replications > 1 else "")
                 planned.append(
                     {
                         "label": ", ".join(filter(None, parts))[:200],
                         "instrument": instrument,
                         "replication": replication,
+                        "variation": variation.values,
+                        "confidence": confidence,
                         "pace": pace,
                         "scenario": one.toml,
                         "events": wanted.events,
@@ -255,7 +256,7 @@ def listed(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """Return runs that one may look at, the newest first; ``before`` a number, for the next page."""
-    found = _seen(_LIST, who).order_by(Run.number.desc()).limit(limit)
+    found = seen_by(_LIST, who).order_by(Run.number.desc()).limit(limit)
     if state is not None:
         found = found.where(Run.state == state)
     if search:
@@ -386,7 +387,7 @@ def owned(rows: Transaction, run: str, who: Caller) -> Run:
     return row
 
 
-def _seen(found: Select[Any], who: Caller) -> Select[Any]:
+def seen_by(found: Select[Any], who: Caller) -> Select[Any]:
     """Returns a query bounded to the runs that a user may look at."""
     if who.is_at_least("administrator"):
         return found

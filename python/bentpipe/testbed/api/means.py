@@ -1,0 +1,245 @@
+"""Means over the runs that one launch has put into the queue: the replications of each point of a campaign.
+
+They are over a launch, not over any selection of runs, since only the runs of one launch are known to be replications
+of the same scenarios, with distinct random numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from sqlalchemy import select
+
+from bentpipe.campaign import Campaign
+from bentpipe.campaign.folders import FolderRun, Folders
+from bentpipe.campaign.tabulate import Means as Table
+from bentpipe.campaign.tabulate import as_latex, plus_minus, tabulate
+from bentpipe.plots.campaigns import Axis, most_numbers
+from bentpipe.statistics import Mean as Interval
+from bentpipe.testbed import tables
+from bentpipe.testbed.accounts import Caller, Refused
+from bentpipe.testbed.settings import Settings
+from bentpipe.testbed.store import Store
+from bentpipe.variation import Variation, short_names
+
+from .callers import Anyone, Database, Given
+from .runs import State, seen_by
+
+router = APIRouter(tags=["results"])
+
+#: What is shown unless something else is asked for, if the runs have it: what the command line shows.
+DEFAULT: Final = "goodput"
+#: Rows of an answer: more than a page can show.
+MOST_ROWS: Final = 2_000
+#: Runs without a result that are named.
+MOST_NAMED: Final = 100
+#: The key of the instruments, where one launch has several.
+INSTRUMENT: Final = "instrument"
+
+
+class Varied(BaseModel):
+    """A varied key: its path, a short name, and the name with a unit as the title of an axis. ``ticks`` are the
+    positions of the values on that axis, and ``labels`` their names; values that are not ``numbers`` are side by
+    side."""
+
+    key: str
+    name: str
+    title: str
+    numbers: bool
+    ticks: list[float]
+    labels: list[str]
+
+
+class Mean(BaseModel):
+    """A mean over ``count`` runs and half the width of its confidence interval, which a single run does not have, in
+    the metric's ``unit``. ``text`` is both in its ``shown_unit``, rounded to what the interval justifies."""
+
+    count: int
+    mean: float
+    half_width: float | None
+    text: str
+
+
+class Metric(BaseModel):
+    """A metric: its unit, and the unit in which it is shown, with the ``size`` of the latter in the former. ``"1"`` is
+    a number without a unit."""
+
+    metric: str
+    unit: str
+    shown_unit: str
+    size: float
+
+
+class Point(BaseModel):
+    """Means at one point of the varied keys, of one flow, terminal or link, or of what was asked for. ``at`` are the
+    positions on the axes, ``runs`` is the number of runs that were launched there and still exist, and ``means`` has
+    an entry per metric, null without a value."""
+
+    labels: list[str]
+    at: list[float]
+    of: str
+    runs: int
+    means: list[Mean | None]
+
+
+class Missing(BaseModel):
+    """A run that the means do not contain, and why."""
+
+    id: str
+    number: int
+    label: str
+    state: State
+    reason: str
+
+
+class Means(BaseModel):
+    """Means over the runs of a launch that one may look at, ``complete`` of ``runs``. ``missing`` names the first
+    hundred of the others. ``across`` is the key along which a figure is drawn, and ``available`` are the names of all
+    metrics."""
+
+    name: str
+    confidence: float
+    runs: int
+    complete: int
+    missing: list[Missing]
+    keys: list[Varied]
+    across: str | None
+    available: list[str]
+    metrics: list[Metric]
+    points: list[Point]
+    latex: str
+
+
+@router.get("/batches/{batch}/means")
+def means(
+    batch: str,
+    who: Anyone,
+    store: Database,
+    settings: Given,
+    metric: Annotated[list[Annotated[str, Field(max_length=100)]] | None, Query(max_length=12)] = None,
+    of: Annotated[str, Query(max_length=100)] = "",
+) -> Means:
+    """Return means with confidence intervals over the runs of one launch, by the values that its campaign varies: of
+    columns of the flows, or TABLE.COLUMN of a report. ``of`` selects one flow, terminal or link, or the mean over a
+    group of flows or a pattern such as `st*`."""
+    found, changed = _launched(store, batch, who)
+    several = len({run.instrument for run in found}) > 1
+    counted = [_counted(run, settings, several, run.number in changed) for run in found]
+    source = Folders(found[0].name, counted, found[0].confidence)
+    campaign = Campaign(source)
+    names = short_names(campaign.varied)
+    axes = {key: Axis.of(campaign.index[key], name) for key, name in names.items()}
+    differing = [key for key, axis in axes.items() if len(axis.at) > 1]
+    available = source.metrics
+    chosen = list(dict.fromkeys(metric or ([DEFAULT] if DEFAULT in available else available[:1])))
+    table = tabulate(campaign, chosen, of or None) if available else None
+    if table is not None and len(table.rows) > MOST_ROWS:
+        raise Refused(
+            422, f"these are {len(table.rows)} means; choose a flow or a group, at most {MOST_ROWS}"
+        )
+    named = [
+        Missing(id=run.id, number=run.number, label=run.label, state=run.state, reason=one.error)
+        for run, one in zip(found, counted, strict=True)
+        if one.status != "complete"
+    ]
+    return Means(
+        name=found[0].name,
+        confidence=found[0].confidence,
+        runs=len(found),
+        complete=len(found) - len(named),
+        missing=named[:MOST_NAMED],
+        keys=[_varied(key, axis, names[key]) for key, axis in axes.items()],
+        across=most_numbers(campaign.index, differing or list(axes)),
+        available=available,
+        metrics=[] if table is None else _metrics(campaign, table),
+        points=[] if table is None else list(_points(campaign, table, axes)),
+        latex="" if table is None else as_latex(table),
+    )
+
+
+def _launched(store: Store, batch: str, who: Caller) -> tuple[Sequence[Any], set[int]]:
+    """Returns the runs of a launch that the caller may look at, in their order, and the numbers of those that were
+    changed by hand. Raises :class:`Refused`: a launch of which she may look at none is not there."""
+    run = tables.Run
+    known = ("id", "number", "owner_id", "name", "label", "instrument", "replication", "variation")
+    columns: list[Any] = [getattr(run, key) for key in (*known, "confidence", "state", "reason")]
+    of_batch = select(*columns).where(run.batch == batch[:32]).order_by(run.number)
+    with store.reading() as rows:
+        found = rows.execute(seen_by(of_batch, who)).all()
+        made = (
+            select(tables.Change.run_number)
+            .join(run, run.number == tables.Change.run_number)
+            .where(run.batch == batch[:32], tables.Change.done.is_not(None), tables.Change.refused.is_(None))
+        )
+        changed = set(rows.scalars(made))
+    if not found:
+        raise Refused(404, "there is no such run")
+    if any(one.variation is None for one in found):
+        raise Refused(
+            409,
+            "these runs were launched by an older version of the test bed, which did not record what was varied; "
+            "launch them again",
+        )
+    return found, changed
+
+
+def _counted(run: Any, settings: Settings, several: bool, changed: bool) -> FolderRun:
+    """Returns a run as the means count it. With ``several`` instruments, its own one is part of its point."""
+    varied = {**run.variation, **({INSTRUMENT: run.instrument} if several else {})}
+    status, why = run.state, run.reason
+    if run.state == "done":
+        # A run that was changed by hand is not a replication of what was launched.
+        status = "changed" if changed else "complete"
+        why = "it was changed by hand while it ran" if changed else ""
+    return FolderRun(
+        run.id, settings.folder(run.owner_id, run.id), Variation(varied), run.replication, status, why
+    )
+
+
+def _varied(key: str, axis: Axis, name: str) -> Varied:
+    return Varied(
+        key=key,
+        name=name,
+        title=axis.title,
+        numbers=axis.numbers,
+        ticks=sorted(axis.at.values()),
+        labels=axis.labels,
+    )
+
+
+def _metrics(campaign: Campaign, table: Table) -> list[Metric]:
+    return [
+        Metric(metric=name, unit=campaign.unit(name), shown_unit=unit, size=size)
+        for name, unit, size in zip(table.metrics, table.units, table.scales, strict=True)
+    ]
+
+
+def _points(campaign: Campaign, table: Table, axes: Mapping[str, Axis]) -> Iterator[Point]:
+    launched = campaign.index.select(list(axes)).rows() if axes else [()] * campaign.index.height
+    runs: Counter[tuple[Any, ...]] = Counter(launched)
+    for row in table.rows:
+        yield Point(
+            labels=row.labels[: len(axes)],
+            at=[axis.at[value] for axis, value in zip(axes.values(), row.values, strict=True)],
+            of=row.entity,
+            runs=runs[tuple(row.values)],
+            means=[
+                None if one is None else _mean(*one, size)
+                for one, size in zip(row.means, table.scales, strict=True)
+            ],
+        )
+
+
+def _mean(of: Interval, count: int, size: float) -> Mean:
+    value, half = plus_minus(Interval(of.value / size, of.half_width / size))
+    return Mean(
+        count=count,
+        mean=of.value,
+        half_width=None if math.isnan(of.half_width) else of.half_width,
+        text=f"{value} ± {half}" if half else value,
+    )

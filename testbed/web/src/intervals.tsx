@@ -1,0 +1,176 @@
+// A figure of means with their confidence intervals over one varied key, a line for each combination of the others.
+
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { Means, Varied } from "./api.gen";
+import { COLOURS } from "./plot";
+
+/** Pixels between the marks of two lines at the same value, so that their intervals do not cover each other. */
+const APART = 7;
+
+interface Line {
+  label: string;
+  at: number[];
+  mean: number[];
+  half: number[];
+}
+
+export function Intervals({ means, metric, across }: { means: Means; metric: string; across: string }) {
+  const element = useRef<HTMLDivElement>(null);
+  const axis = means.keys.find((one) => one.key === across);
+  const place = means.metrics.findIndex((one) => one.metric === metric);
+  const unit = means.metrics[place]?.shown_unit ?? "1";
+  const title = metric.replaceAll("_", " ");
+  const lines = axis ? linesOf(means, place, axis) : [];
+  const drawable = lines.length > 0 && lines.length <= COLOURS.length;
+  const key = JSON.stringify([title, unit, axis, lines]);
+  useEffect(() => {
+    const inside = element.current;
+    if (!inside || !axis || !drawable) return;
+    const made = drawn(inside, axis, lines, unit === "1" ? title : `${title} (${unit})`);
+    const resize = new ResizeObserver(() => made.setSize({ width: inside.clientWidth, height: 300 }));
+    resize.observe(inside);
+    return () => {
+      resize.disconnect();
+      made.destroy();
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [key]);
+  if (!axis) return null;
+  return (
+    <section>
+      <h2>
+        {title} by {axis.name}
+      </h2>
+      {lines.length === 0 && <p className="soft">No run has a value of {title}.</p>}
+      {lines.length > COLOURS.length && (
+        <p className="soft">
+          {lines.length} lines cannot be told apart: say above what the means are to be of. A figure has {COLOURS.length} at most.
+        </p>
+      )}
+      {drawable && (
+        <figure className="plot">
+          <div ref={element} role="img" aria-label={`${title} by ${axis.name}: means with their intervals, which the table has in numbers`} />
+        </figure>
+      )}
+    </section>
+  );
+}
+
+/** The lines of a metric, in its shown unit: a half width of NaN is none. */
+function linesOf(means: Means, metric: number, axis: Varied): Line[] {
+  const size = means.metrics[metric]?.size ?? 1;
+  const several = new Set(means.points.map((one) => one.of)).size > 1;
+  const found = new Map<string, Line>();
+  for (const point of means.points) {
+    const mean = point.means[metric];
+    if (!mean) continue;
+    const parts = means.keys.flatMap((one, place) => (one.key === axis.key || one.labels.length === 1 ? [] : [one.numbers ? `${one.name} ${point.labels[place] ?? ""}` : (point.labels[place] ?? "")]));
+    const label = [...parts, ...(several ? [point.of] : [])].join(", ") || "mean";
+    const line = found.get(label) ?? { label, at: [], mean: [], half: [] };
+    found.set(label, line);
+    line.at.push(point.at[means.keys.indexOf(axis)] ?? 0);
+    line.mean.push(mean.mean / size);
+    line.half.push(mean.half_width === null ? Number.NaN : mean.half_width / size);
+  }
+  return [...found.values()].map(sorted);
+}
+
+function sorted(line: Line): Line {
+  const order = line.at.map((_, place) => place).sort((a, b) => line.at[a]! - line.at[b]!);
+  const by = (values: number[]) => order.map((place) => values[place]!);
+  return { label: line.label, at: by(line.at), mean: by(line.mean), half: by(line.half) };
+}
+
+function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string): uPlot {
+  const ink = getComputedStyle(element).color;
+  const style = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8886" } };
+  const ends = lines.flatMap((line) => line.mean.flatMap((mean, place) => [mean - (line.half[place] || 0), mean + (line.half[place] || 0)]));
+  // From zero, as the command line draws them, so that a small difference does not look like a large one.
+  const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
+  const room = 0.05 * (high - low || 1);
+  const first = axis.ticks[0] ?? 0;
+  const final = axis.ticks.at(-1) ?? 0;
+  const beside = axis.numbers ? 0.06 * (final - first || Math.abs(first) || 1) : 0.5;
+  const longest = Math.max(...axis.labels.map((one) => one.length));
+  /** Whether names do not fit side by side, so that they are written at an angle. */
+  const crowded = (plot: uPlot) => !axis.numbers && 7 * longest > (plot.width - 80) / axis.labels.length;
+  /** Whether there is room for the name of every value. */
+  const spaced = (plot: uPlot, least: number, most: number) => {
+    const gaps = axis.ticks.slice(1).map((one, place) => one - axis.ticks[place]!);
+    return (Math.min(...gaps) / (most - least)) * (plot.width - 80) > 8 * longest + 12;
+  };
+  const across: uPlot.Axis = axis.numbers
+    ? { ...style, label: axis.title, splits: (plot, _, least, most, step) => (spaced(plot, least, most) ? axis.ticks : multiples(least, most, step)) }
+    : {
+        ...style,
+        label: axis.title,
+        splits: () => axis.ticks,
+        values: () => axis.labels,
+        rotate: (plot) => (crowded(plot) ? -35 : 0),
+        size: (plot) => (crowded(plot) ? Math.min(110, 30 + 4 * longest) : 50),
+      };
+  return new uPlot(
+    {
+      width: element.clientWidth,
+      height: 300,
+      scales: { x: { time: false, range: [first - beside, final + beside] }, y: { range: [low < 0 ? low - room : 0, high + room] } },
+      cursor: { drag: { setScale: false, x: false, y: false } },
+      axes: [across, { ...style, label: title, size: (_, values) => 20 + 7 * Math.max(5, ...(values ?? []).map((one) => one.length)) }],
+      series: [
+        { label: axis.title, value: (_, at) => (at === null ? "–" : (axis.labels[axis.ticks.indexOf(at)] ?? String(at))) },
+        ...lines.map((line, number) => ({
+          label: line.label,
+          stroke: COLOURS[number],
+          paths: () => null,
+          points: { show: false },
+          value: (_: uPlot, value: number | null) => (value === null ? "–" : String(Number(value.toPrecision(4)))),
+        })),
+      ],
+      hooks: { draw: [(plot) => lines.forEach((line, number) => mark(plot, line, COLOURS[number]!, (number - (lines.length - 1) / 2) * APART, axis.numbers))] },
+    },
+    uPlot.join(lines.map((line) => [line.at, line.mean] as uPlot.AlignedData)),
+    element,
+  );
+}
+
+function multiples(least: number, most: number, step: number): number[] {
+  const first = Math.ceil(least / step);
+  return Array.from({ length: Math.max(0, Math.floor(most / step) - first + 1) }, (_, place) => Number(((first + place) * step).toPrecision(12)));
+}
+
+/** Draws the means of a line with their intervals, so many pixels beside their place; those over numbers are joined. */
+function mark(plot: uPlot, line: Line, colour: string, beside: number, joined: boolean): void {
+  const { ctx } = plot;
+  const ratio = devicePixelRatio;
+  const x = (at: number) => plot.valToPos(at, "x", true) + beside * ratio;
+  const y = (value: number) => plot.valToPos(value, "y", true);
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = colour;
+  ctx.lineWidth = 1.5 * ratio;
+  ctx.beginPath();
+  line.at.forEach((at, place) => {
+    const mean = line.mean[place]!;
+    if (joined && place > 0) ctx.lineTo(x(at), y(mean));
+    else ctx.moveTo(x(at), y(mean));
+  });
+  ctx.stroke();
+  line.at.forEach((at, place) => {
+    const [mean, half] = [line.mean[place]!, line.half[place]!];
+    if (half > 0) {
+      ctx.beginPath();
+      ctx.moveTo(x(at), y(mean - half));
+      ctx.lineTo(x(at), y(mean + half));
+      for (const end of [mean - half, mean + half]) {
+        ctx.moveTo(x(at) - 4 * ratio, y(end));
+        ctx.lineTo(x(at) + 4 * ratio, y(end));
+      }
+      ctx.stroke();
+    }
+    ctx.beginPath();
+    ctx.arc(x(at), y(mean), 3.5 * ratio, 0, 2 * Math.PI);
+    ctx.fill();
+  });
+  ctx.restore();
+}
