@@ -262,6 +262,9 @@ def test_compare_plot_and_report_read_runs(place: Path) -> None:
     assert json.loads(call("plot", "a", "--json"))["figures"] == ["a/figures/overview.png"]
     assert call("plot", "a", "b", "--figure", "rtt", "--format", "svg").strip().endswith("rtt.svg")
     assert json.loads(call("report", "a", "b", "--out", "page.html", "--json"))["report"] == "page.html"
+    for words in (("plot", "a"), ("compare", "a", "b")):
+        refused = " ".join(call(*words, "--out", "rtt.PNG", code=2).split())
+        assert "--out rtt.PNG: figures go into a folder" in refused and "allowed: a folder" in refused
 
 
 def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
