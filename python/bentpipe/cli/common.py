@@ -60,7 +60,7 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
 
 
 def figures_folder(out: Path | None) -> Path | None:
-    """Returns the folder of ``--out``. Raises :class:`bentpipe.InputError` for what is meant as the name of a figure."""
+    """Returns the folder of ``--out``. Raises :class:`bentpipe.InputError` for what looks like the name of a figure."""
     if out is not None and out.suffix.lower() in FIGURES and not out.is_dir():
         raise InputError(
             f"--out {out}: figures go into a folder, by their own names; allowed: a folder, and --format for the ending"
