@@ -37,6 +37,13 @@ TRACED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "load": ("flow", "sequence", "arrived", "delay_low", "delay_high"),
     "icmp": ("flow", "round_trip"),
+    "dama": ("terminal", "superframe", "request", "constant", "assigned", "capacity", "used"),
+    "access": (
+        *("terminal", "of_flow", "packet", "packet_bytes", "class", "arrival", "asked"),
+        *("sent_superframe", "sent_carrier", "sent_frame", "sent_slot"),
+        *("wait_earlier", "wait_request", "wait_lost", "wait_propagation", "wait_controller"),
+        *("wait_competition", "wait_slot"),
+    ),
 }
 
 

@@ -137,6 +137,22 @@ def test_a_run_without_any_column_is_read_or_refused(
     assert "flows.flow" in refused and not {"flows.goodput", "bottleneck.depth_reason"} & {*refused}
 
 
+@pytest.mark.parametrize(
+    ("trace", "column", "command"),
+    [("dama", "superframe", "plot"), ("dama", "used", "plot"), ("access", "wait_lost", "explain")],
+)
+def test_a_figure_says_which_column_of_a_trace_is_missing(
+    simulated: Path, tmp_path: Path, trace: str, column: str, command: str
+) -> None:
+    copy = tmp_path / "old"
+    lacking(simulated, copy)
+    without(copy / "traces" / f"{trace}.parquet", column)
+    said = " ".join(commands.call(command, copy, code=2).stderr.split())
+    assert f'traces/{trace}.parquet lacks the column "{column}"' in said
+    # The report has the rest.
+    commands.call("report", copy)
+
+
 def test_the_commands_say_what_is_missing(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "old"
     lacking(path, copy)
