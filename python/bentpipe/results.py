@@ -140,6 +140,8 @@ def losses(run: Run) -> dict[str, float]:
     for loss in run.summary.get("losses", []):
         if loss["data"]:
             dropped[loss["flow"]] = dropped.get(loss["flow"], 0) + loss["packets"]
+    if "sent_packets" not in run.flows.columns:
+        return {}
     sent: Mapping[str, Any] = dict(run.flows.select("flow", "sent_packets").iter_rows())
     fractions = {
         flow: min(1.0, dropped.get(flow, 0) / packets)
@@ -154,9 +156,10 @@ def losses(run: Run) -> dict[str, float]:
 
 def connection_failures(run: Run) -> dict[str, str]:
     """Returns why connections failed, by flow, for flows with failed connections."""
-    if "tcp_connection" not in run.tables:
+    wanted = ["of_flow", "end", "failure"]
+    if "tcp_connection" not in run.tables or not {*wanted} <= {*run.table("tcp_connection").columns}:
         return {}
-    rows = run.table("tcp_connection").select("of_flow", "end", "failure").iter_rows()
+    rows = run.table("tcp_connection").select(wanted).iter_rows()
     flows = run.flow_names
     # The source comes after the destination and overrides it.
     failed = sorted(((end, flow, number) for flow, end, number in rows if number), reverse=True)
@@ -165,12 +168,11 @@ def connection_failures(run: Run) -> dict[str, str]:
 
 def terminal_efficiency(run: Run) -> dict[str, float]:
     """Returns used over assigned capacity for each terminal that was assigned any; empty without a return link."""
-    if "terminal" not in run.tables:
+    wanted = ["terminal", "used_bytes", "capacity_bytes"]
+    if "terminal" not in run.tables or not {*wanted} <= {*run.table("terminal").columns}:
         return {}
-    rows = run.table("terminal").iter_rows(named=True)
-    return {
-        row["terminal"]: row["used_bytes"] / row["capacity_bytes"] for row in rows if row["capacity_bytes"]
-    }
+    rows = run.table("terminal").select(wanted).iter_rows()
+    return {terminal: used / capacity for terminal, used, capacity in rows if capacity}
 
 
 def _value(row: Mapping[str, Any], column: str) -> float | None:

@@ -8,16 +8,14 @@ import tomllib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from . import columns
 from .errors import InputError, reading, text_of, trouble, unknown
 from .quantities import listed
 
 if TYPE_CHECKING:
     import polars as pl
-
-#: Former names of columns, by table: runs that older versions have written are read as if they had today's.
-_FORMER: Final = {"scheduler": {"category": "scheme"}}
 
 
 class Run:
@@ -153,7 +151,7 @@ class Run:
         :class:`bentpipe.InputError` for a run that was killed before it wrote them."""
         if not self.has_flows and self.unfinished:
             raise InputError(self.unfinished)
-        return self._parquet(self.path / "flows.parquet")
+        return self._parquet(self.path / "flows.parquet", "flows")
 
     @property
     def has_flows(self) -> bool:
@@ -170,8 +168,7 @@ class Run:
         :class:`bentpipe.InputError` for a name that is not in :attr:`tables`."""
         if name not in self.tables:
             raise unknown("table", name, self.tables, str(self.path))
-        found = self._parquet(self.path / "tables" / f"{name}.parquet")
-        return found.rename(_FORMER.get(name, {}), strict=False)
+        return self._parquet(self.path / "tables" / f"{name}.parquet", name)
 
     @cached_property
     def traces(self) -> dict[str, list[str]]:
@@ -212,7 +209,9 @@ class Run:
         file = self._file(quantity)
         with reading(file):
             lazy = pl.scan_parquet(file, glob=False)
-            who = lazy.collect_schema().names()[1]
+            names = lazy.collect_schema().names()
+            columns.check(file, ["time", *columns.TRACED.get(file.stem, ())], names, self._version)
+            who = names[1]
             return lazy.select(pl.col("time") / 1e9, pl.col(who).cast(pl.String), *self._find(quantity)[1])
 
     def _file(self, quantity: str) -> Path:
@@ -259,11 +258,17 @@ class Run:
         except ValueError as error:
             raise InputError(f"{self.path / name} cannot be read: {error}") from error
 
-    def _parquet(self, file: Path) -> pl.DataFrame:
+    @property
+    def _version(self) -> object:
+        return self.provenance.get("bentpipe")
+
+    def _parquet(self, file: Path, table: str) -> pl.DataFrame:
         import polars as pl
 
         with reading(file, "" if self.complete else " (the run is incomplete)"):
-            return pl.read_parquet(file, glob=False)
+            found = pl.read_parquet(file, glob=False).rename(columns.FORMER.get(table, {}), strict=False)
+        columns.check(file, columns.NEEDED.get(table, ()), found.columns, self._version)
+        return found
 
 
 def open_run(path: str | Path) -> Run:

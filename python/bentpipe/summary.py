@@ -273,6 +273,8 @@ class _Load:
     flows: list[str] = field(default_factory=list)
     #: A flow takes as much as it gets, or nobody knows how much.
     open: bool = False
+    #: Flows over a part whose rate is 0 throughout.
+    stuck: list[str] = field(default_factory=list)
 
 
 def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
@@ -299,7 +301,10 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
             for key, rate in {hop["part"]: hop["rate_bit_s"]["mean"], **dict(hop["shared"])}.items()
         }.items():
             load = loads.setdefault(key, _Load(network))
-            if wanted is None or rate <= 0:
+            if rate <= 0:
+                load.open = True
+                load.stuck.append(name)
+            elif wanted is None:
                 load.open = True
             elif wanted:
                 load.asked += wanted
@@ -310,10 +315,17 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
     idle = [name for name in present if name not in used and name not in accesses]
     if idle:
         yield f"{ranges(idle)}: no flow uses this part of the network"
+    for part, load in loads.items():
+        if load.stuck:
+            names = ranges(list(dict.fromkeys(load.stuck)))
+            yield f"{part}: its rate is 0 bit/s, so that nothing of {names} passes"
     yield from _overloaded(loads)
     for network in dict.fromkeys(load.network for load in loads.values()):
         of_it = {part: load for part, load in loads.items() if load.network == network}
         part, most = max(of_it.items(), key=lambda one: one[1].share)
+        if scenario.data.get("network", {}).get(network, {}).get("kind") == "bundles":
+            # Its rates are those of contacts, which are a small part of the time.
+            continue
         if most.share < UNLOADED and not any(load.open for load in of_it.values()):
             where = "it" if part == network else part
             asked, share = rate_text(most.asked), number(100 * most.share, 2)

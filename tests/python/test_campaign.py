@@ -23,10 +23,12 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def test_a_campaign_killed_at_any_moment_goes_on_and_comes_out_as_if_it_had_not_been(
-    scenario: Path, tmp_path: Path
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run(plan(scenario), tmp_path / "whole", workers=2)
-    store = tmp_path / "killed"
+    store, temporary, left = tmp_path / "killed", tmp_path / "temporary", 0
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     # Before it has begun, during its first runs, and during its last.
     for at_least in (0, 1, RUNS // 2, RUNS - 2):
         process = start("run", scenario, "--out", store, "--workers", 2, folder=tmp_path)
@@ -34,12 +36,15 @@ def test_a_campaign_killed_at_any_moment_goes_on_and_comes_out_as_if_it_had_not_
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.communicate()
+        left += len(list(store.glob("scratch/*")))
         before = {file.name: file.stat().st_mtime_ns for file in store.glob("done/*.json")}
     said = json.loads(call("run", scenario, "--out", store, "--json", folder=tmp_path))
     after = {file.name: file.stat().st_mtime_ns for file in store.glob("done/*.json")}
     assert said["complete"] == RUNS == len(after) and said["new"] == RUNS - len(before)
     assert {name: after[name] for name in before} == before, "what was done is not done again"
     assert not list(store.rglob("*.part"))
+    assert left > 0 and not list(temporary.iterdir()), "runs in progress are below the campaign's folder"
+    assert not (store / "scratch").exists(), "and removed with those of the killed processes"
     assert results(open_campaign(store)).equals(results(whole))
 
 
@@ -181,7 +186,7 @@ def test_folders_of_runs_are_kept_when_that_is_wanted(
     scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = plan(scenario, replications=1, keep_runs=True)
-    # Nothing temporary is made beside them, which a killed campaign would leave.
+    # Nothing temporary is made beside them.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     campaign = run(of, tmp_path / "store", workers=2)
     key = campaign.index["run"][0]

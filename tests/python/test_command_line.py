@@ -262,6 +262,9 @@ def test_compare_plot_and_report_read_runs(place: Path) -> None:
     assert json.loads(call("plot", "a", "--json"))["figures"] == ["a/figures/overview.png"]
     assert call("plot", "a", "b", "--figure", "rtt", "--format", "svg").strip().endswith("rtt.svg")
     assert json.loads(call("report", "a", "b", "--out", "page.html", "--json"))["report"] == "page.html"
+    for words in (("plot", "a"), ("compare", "a", "b")):
+        refused = " ".join(call(*words, "--out", "rtt.PNG", code=2).split())
+        assert "--out rtt.PNG: figures go into a folder" in refused and "allowed: a folder" in refused
 
 
 def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
@@ -380,6 +383,45 @@ def test_reproduce_runs_a_study_and_prints_verdicts(place: Path) -> None:
     assert "1 of 2 statements hold" in text and "our clock differs" in text
     assert json.loads(call("reproduce", "small", "--json"))["successful"] is True
     assert "T_9" in call("reproduce", "small", "--test", "T_9", code=2)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_study_says_so_and_resumes_from_its_complete_runs(
+    place: Path, scenario: Path, number: int, code: int
+) -> None:
+    study = place / "studies" / "long"
+    study.mkdir(parents=True)
+    (study / "study.py").write_text(
+        "from pathlib import Path\n"
+        "from bentpipe.jobs import Job, run_all\n"
+        "from bentpipe.studies import Reproduction, bar\n"
+        "def reproduce(test, out, json):\n"
+        "    jobs = [\n"
+        f"        Job(one, Path({str(scenario)!r}), (f'duration={{one}}', 'record.traces=[]'))\n"
+        "        for one in Path('durations').read_text().split()\n"
+        "    ]\n"
+        "    with bar('long', shown=not json) as progress:\n"
+        "        run_all(jobs, out / 'runs', progress)\n"
+        "    return Reproduction([])\n"
+    )
+    (place / "durations").write_text("2s 900d")
+    runs = place / "runs" / "long" / "runs"
+    with subprocess.Popen(command("reproduce", "long"), stderr=subprocess.PIPE, text=True) as process:
+        limit = time.monotonic() + 60
+        while not ((runs / "2s.key").exists() and (runs / "900d" / "provenance.json").exists()):
+            assert process.poll() is None and time.monotonic() < limit
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == code, said
+    message = "interrupted: complete runs are kept in runs/long, and the same command resumes from here"
+    assert " ".join(said.split()) == message
+    assert json.loads((runs / "900d" / "provenance.json").read_text())["status"] == "incomplete"
+    assert not (runs / "900d.key").exists()
+    kept = (runs / "2s" / "provenance.json").stat().st_mtime_ns
+    (place / "durations").write_text("2s 3s")
+    call("reproduce", "long")
+    assert (runs / "2s" / "provenance.json").stat().st_mtime_ns == kept and (runs / "3s.key").exists()
 
 
 def test_a_call_is_rated_as_json_and_in_a_table_that_fits(place: Path) -> None:

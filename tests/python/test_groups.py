@@ -151,6 +151,12 @@ def test_cautions_name_what_is_probably_not_meant() -> None:
     assert not re.search("idle|times|unloaded|no flow", " ".join(cautions(scenario, facts(scenario))))
 
 
+def test_a_network_of_contacts_is_not_called_unloaded_by_their_rates() -> None:
+    """The rover of the example sends in 2 % of the time."""
+    scenario = bp.load("examples/mars-orbiter.toml")
+    assert not any("unloaded" in caution for caution in cautions(scenario, facts(scenario)))
+
+
 def test_flows_that_ask_for_more_than_their_way_carries_are_named() -> None:
     """By terminal and direction: one call of 80 kbit/s at IP, over a constant 64 kbit/s of a link of 2 Mbit/s."""
     call = {"kind": "voice", "codec": "G.711u", "silence_suppression": False}
@@ -182,6 +188,8 @@ def test_flows_that_ask_for_more_than_their_way_carries_are_named() -> None:
     (said,) = found(flow | {"count": 2}, rate="128 kbit/s")
     assert said.startswith("sat.st1: flows ask for 160 kbit/s (call), more than the 128 kbit/s")
     assert found(flow, flow | {"name": "other", "from": "st2"}, rate="128 kbit/s") == []
+    # A constant rate that nobody has set is none.
+    assert found(flow, rate="0 kbit/s") == ["sat.st1: its rate is 0 bit/s, so that nothing of call passes"]
     # A medium that terminals share: each stays below its 2.048 Mbit/s.
     cbr = flow | {"app": {"kind": "cbr", "rate": "1500 kbit/s"}}
     satellite["return"] = {"dama": {"scheme": "rbdc"}}

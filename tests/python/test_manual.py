@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,9 @@ from urllib.parse import unquote, urlsplit
 
 import commands
 import pytest
-from testbeds import launched
+from testbeds import browser
+
+__all__ = ["browser"]
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "python/bentpipe/site"
@@ -103,18 +103,6 @@ def test_the_command_prints_where_a_page_is(site: Path) -> None:
     assert Path(unquote(urlsplit(address).path)) == site / "docs/reference/presets.html"
     refused = docs("--print", "tutoral")
     assert refused.returncode == 2 and "did you mean tutorial" in refused.stderr
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no Chromium")
-    with playwright.sync_playwright() as running:
-        found = launched(running, program)
-        yield found
-        found.close()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

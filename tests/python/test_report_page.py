@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,10 @@ from bentpipe.report import write_report
 
 pytest.importorskip("playwright", reason="no Playwright")
 
-from playwright.sync_api import Browser, Page, sync_playwright
-from testbeds import browser_or_skip, launched
+from playwright.sync_api import Browser, Page
+from testbeds import browser
 
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found: Any = launched(playwright, browser_or_skip())
-        yield found
-        found.close()
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")

@@ -8,31 +8,15 @@ from typing import Any
 
 import pytest
 from networks import until
-from testbeds import PASSWORD, SMALL, Served, browser_or_skip, launched, serving
+from testbeds import PASSWORD, SMALL, Served, bed, browser, log_in
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-# Longer than anything takes on a busy machine.
-expect.set_options(timeout=120_000)
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    browser_or_skip()
-    with serving(tmp_path_factory.mktemp("bed") / "data") as bed:
-        yield bed
-
-
-@pytest.fixture(scope="module")
-def browser(bed: Served) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found: Any = launched(playwright, browser_or_skip())
-        yield found
-        found.close()
+__all__ = ["bed", "browser"]
 
 
 class Watched:
@@ -60,13 +44,8 @@ class Watched:
 def ada(bed: Served, browser: Browser) -> Iterator[Page]:
     """The first administrator, logged in by the link of the console."""
     watched = Watched(browser)
-    page = watched.page
-    page.goto(f"{bed.url}/#/join/{bed.invitation}")
-    page.get_by_label("Name").fill("ada")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Create account").click()
-    expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
-    yield page
+    log_in(watched.page, bed)
+    yield watched.page
     watched.close()
 
 

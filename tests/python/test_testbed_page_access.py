@@ -9,43 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from testbeds import PASSWORD, SMALL, Served, browser_or_skip, free_port, launched, serving
+from testbeds import PASSWORD, SMALL, Served, bed, browser, free_port, log_in, serving
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-# Longer than anything takes on a busy machine.
-expect.set_options(timeout=120_000)
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    browser_or_skip()
-    with serving(tmp_path_factory.mktemp("bed") / "data") as bed:
-        yield bed
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found: Any = launched(playwright, browser_or_skip())
-        yield found
-        found.close()
+__all__ = ["bed", "browser"]
 
 
 def joined(browser: Browser, bed: Served, width: int = 1280) -> Page:
-    """Returns a page of the first administrator, who joins by the link of the console or logs in."""
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(120_000)
-    invitation, bed.invitation = bed.invitation, None
-    page.goto(f"{bed.url}/#/join/{invitation}" if invitation else bed.url)
-    page.get_by_label("Name").fill("ada")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Create account" if invitation else "Log in").click()
-    expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
+    """Returns a page of the first administrator."""
+    page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
+    log_in(page, bed)
     return page
 
 

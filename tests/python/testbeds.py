@@ -14,9 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "python/bentpipe/testbed/static/index.html"
@@ -102,20 +105,41 @@ def free_port() -> int:
         return port
 
 
-def browser_or_skip() -> str:
-    """Returns the path of Chromium. Skips the test, with the reason, if it or the built page is missing."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium without what needs privileges. Tests expect something for longer than it takes on a busy machine."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
         pytest.skip("no Chromium")
+    playwright.expect.set_options(timeout=120_000)
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as running:
+        found = running.chromium.launch(executable_path=program, args=arguments)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A test bed for the page in the browser."""
     if not PAGE.is_file():
         pytest.skip("the page of the test bed is not built: make web (needs Node)")
-    return found
+    with serving(tmp_path_factory.mktemp("bed") / "data") as served:
+        yield served
 
 
-def launched(playwright: Any, program: str) -> Any:
-    """Returns a browser without what needs privileges."""
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    return playwright.chromium.launch(executable_path=program, args=arguments)
+def log_in(page: Page, bed: Served) -> None:
+    """Opens the test bed's page as its first administrator, who joins by the link of the console or logs in."""
+    from playwright.sync_api import expect
+
+    page.set_default_timeout(120_000)
+    invitation, bed.invitation = bed.invitation, None
+    page.goto(f"{bed.url}/#/join/{invitation}" if invitation else bed.url)
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Create account" if invitation else "Log in").click()
+    expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
 
 
 def until(what: Any, seconds: float = 120.0) -> Any:

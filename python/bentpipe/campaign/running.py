@@ -72,9 +72,13 @@ def run(
     store = Store(out or store_folder(plan))
     with store.locked():
         store.begin(plan)
-        team = in_cluster(cluster) if cluster else on_threads(workers or os.cpu_count() or 1)
-        with team as them:
-            _Conductor(plan, store, them, progress, retry_failed).run()
+        store.scratch.mkdir(exist_ok=True)
+        team = in_cluster(cluster) if cluster else on_threads(workers or os.cpu_count() or 1, store.scratch)
+        try:
+            with team as them:
+                _Conductor(plan, store, them, progress, retry_failed).run()
+        finally:
+            store.clear_scratch()
     return Campaign(store)
 
 

@@ -9,6 +9,7 @@ process is killed at any time.
     tables/NAME/variant=ID/RUN.parquet   its reports
     runs/RUN/                            its whole folder, if the campaign keeps folders
     done/RUN.json                        its note, written last
+    scratch/                             while the campaign runs: runs in progress whose folders are not kept
 
 A run counts if it has a note in ``done``, and every file is created by renaming. So a run is either stored completely
 or not at all, and repeating it yields the same file. Runs of earlier versions of the campaign stay, and are found again
@@ -93,6 +94,16 @@ class Store:
         self.__dict__.pop("about", None)
         for left in self.path.rglob("*.part"):
             left.unlink(missing_ok=True)
+        self.clear_scratch()
+
+    @property
+    def scratch(self) -> Path:
+        """The folder for temporary ones. What is in it is of no use to another process."""
+        return self.path / "scratch"
+
+    def clear_scratch(self) -> None:
+        """Removes the temporary folders, also those that a killed process has left."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

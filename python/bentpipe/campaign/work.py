@@ -50,11 +50,17 @@ class Outcome:
     folder: bytes = b""
 
 
-def perform(task: Task, folder: Path | None = None, tell: Callable[[float], bool] | None = None) -> Outcome:
+def perform(
+    task: Task,
+    folder: Path | None = None,
+    tell: Callable[[float], bool] | None = None,
+    *,
+    scratch: str | Path | None = None,
+) -> Outcome:
     """Run a task. An error of the run is an outcome; a worker that cannot run any task raises ``OSError``.
 
-    The run is written to ``folder``, or to a temporary one. ``tell`` is called with the fraction done and interrupts
-    the run by returning False.
+    The run is written to ``folder``, or to a temporary one in ``scratch``, which a killed process leaves. ``tell`` is
+    called with the fraction done and interrupts the run by returning False.
     """
     from bentpipe.jobs import engine
 
@@ -66,8 +72,8 @@ def perform(task: Task, folder: Path | None = None, tell: Callable[[float], bool
 
     if task.engine != engine():
         raise OSError(f"the worker {place} has another engine: {engine()}, not {task.engine}")
-    # Only if it is needed, since a worker that is killed leaves it.
-    with tempfile.TemporaryDirectory(prefix="bentpipe-") if folder is None else nullcontext("") as temporary:
+    own = tempfile.TemporaryDirectory(prefix="run-", dir=scratch) if folder is None else nullcontext("")
+    with own as temporary:
         out = folder or Path(temporary) / "run"
         try:
             run = _run(task, out, tell)

@@ -43,12 +43,12 @@ class Workers(Protocol):
 
 
 @contextmanager
-def on_threads(number: int) -> Iterator[Workers]:
-    """Yields workers that are threads of this process."""
+def on_threads(number: int, scratch: Path) -> Iterator[Workers]:
+    """Yields workers that are threads of this process, with their temporary folders in ``scratch``."""
     if number < 1:
         raise InputError(f"workers = {number} is out of range; allowed: at least 1")
     with ThreadPoolExecutor(max_workers=number, thread_name_prefix="campaign") as pool:
-        threads = _Threads(pool, number)
+        threads = _Threads(pool, number, scratch)
         try:
             yield threads
         except BaseException:
@@ -57,8 +57,9 @@ def on_threads(number: int) -> Iterator[Workers]:
 
 
 class _Threads:
-    def __init__(self, pool: ThreadPoolExecutor, number: int) -> None:
+    def __init__(self, pool: ThreadPoolExecutor, number: int, scratch: Path) -> None:
         self._pool = pool
+        self._scratch = scratch
         self._number = number
         self.stopped = False
 
@@ -66,7 +67,10 @@ class _Threads:
         return self._number
 
     def submit(self, task: Task, folder: Path | None, tell: Callable[[float], bool]) -> Future[Outcome]:
-        return self._pool.submit(perform, task, folder, lambda fraction: tell(fraction) and not self.stopped)
+        def heard(fraction: float) -> bool:
+            return tell(fraction) and not self.stopped
+
+        return self._pool.submit(perform, task, folder, heard, scratch=self._scratch)
 
     def outcome(self, future: Future[Outcome]) -> Outcome:
         return future.result()
@@ -99,6 +103,13 @@ def in_cluster(address: str) -> Iterator[Workers]:
         yield _Cluster(client)
 
 
+def _on_worker(task: Task) -> Outcome:
+    """Runs a task on a worker of a cluster. Dask removes the folders of workers that were killed."""
+    from distributed import get_worker
+
+    return perform(task, scratch=get_worker().local_directory)
+
+
 class _Cluster:
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -115,7 +126,7 @@ class _Cluster:
 
     def submit(self, task: Task, folder: Path | None, tell: Callable[[float], bool]) -> Future[Outcome]:
         del folder, tell
-        future: Future[Outcome] = self._executor.submit(perform, task)
+        future: Future[Outcome] = self._executor.submit(_on_worker, task)
         return future
 
     def outcome(self, future: Future[Outcome]) -> Outcome:

@@ -59,6 +59,15 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     raise typer.Exit(code)
 
 
+def figures_folder(out: Path | None) -> Path | None:
+    """Returns the folder of ``--out``. Raises :class:`bentpipe.InputError` for what looks like the name of a figure."""
+    if out is not None and out.suffix.lower() in FIGURES and not out.is_dir():
+        raise InputError(
+            f"--out {out}: figures go into a folder, by their own names; allowed: a folder, and --format for the ending"
+        )
+    return out
+
+
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
     """Wraps a command so that errors which the caller can fix are printed as messages, without a traceback."""
 

@@ -10,7 +10,7 @@ import typer
 
 from bentpipe.quantities import number
 
-from .common import Json
+from .common import Json, figures_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ def compare(
     captured = [None if packets is False else _packets(pair, how, wanted=bool(packets)) for pair in pairs]
     names = _names([pairs[0].a, *(pair.b for pair in pairs)])
     runs = dict(zip(names, [pairs[0].a, *(pair.b for pair in pairs)], strict=True))
-    folder = out or pairs[0].b.path / "figures" / f"with-{pairs[0].a.path.resolve().name}"
+    folder = figures_folder(out) or pairs[0].b.path / "figures" / f"with-{pairs[0].a.path.resolve().name}"
     figures = _figures(runs, folder, flow) if draw else []
     if json:
         first, *further = (

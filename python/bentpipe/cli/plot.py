@@ -9,7 +9,7 @@ import typer
 
 from bentpipe.errors import InputError, unknown
 
-from .common import FIGURES, Json
+from .common import FIGURES, Json, figures_folder
 
 FORMATS = tuple(ending.removeprefix(".") for ending in FIGURES)
 
@@ -84,7 +84,7 @@ def plot(
     alone = [name for name in chosen if name in ("overview", "delays")]
     if alone and len(opened) > 1:
         raise InputError(f"{alone[0]} shows one run only: choose another figure with --figure, such as rtt")
-    folder = out or runs[0] / "figures"
+    folder = figures_folder(out) or runs[0] / "figures"
     written = []
     for name in chosen:
         what = opened[0] if len(opened) == 1 else opened
@@ -131,7 +131,7 @@ def _constellation(what: list[Path], out: Path | None, suffix: str, at: float) -
     end = base_value(str(scenario.data["duration"]))
     if at > end:
         raise InputError(f"--at {at:g} is after the end of the run; allowed: 0 to {end:g}")
-    folder = out or (what[0] / "figures" if is_run else Path())
+    folder = figures_folder(out) or (what[0] / "figures" if is_run else Path())
     moment = constellation(scenario, [at])
     view = constellation(scenario, [end * index / _FRAMES for index in range(_FRAMES + 1)])
     page = folder / "constellation.html"

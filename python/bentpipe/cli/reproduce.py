@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .common import TROUBLE, Json
+from .stopping import interruptible
 
 if TYPE_CHECKING:
     from bentpipe.studies import Reproduction, Table
@@ -69,7 +70,8 @@ def reproduce(
 
     Shows each statement of the paper with the paper's value, ours, the difference and the verdict, and at the end a
     summary of the recorded verdicts of all studies. The exit code is 1
-    if a statement differs and the study does not know of it.
+    if a statement differs and the study does not know of it. An interrupted study resumes from its complete runs when
+    the same command is given again.
     """
     from bentpipe import studies
 
@@ -83,15 +85,24 @@ def reproduce(
             _print_summary(table)
         return
     folder = studies.find(study)
-    reproduction = studies.run(
-        folder,
-        test,
-        out or Path("runs") / studies.name_of(folder),
-        json=json,
-        clock=studies.clock_of(clock),
-        replications=replications,
-        traces=traces,
-    )
+    place = out or Path("runs") / studies.name_of(folder)
+    with interruptible() as stop:
+        try:
+            reproduction = studies.run(
+                folder,
+                test,
+                place,
+                json=json,
+                clock=studies.clock_of(clock),
+                replications=replications,
+                traces=traces,
+            )
+        except KeyboardInterrupt:
+            typer.echo(
+                f"interrupted: complete runs are kept in {place}, and the same command resumes from here",
+                err=True,
+            )
+            raise typer.Exit(stop.exit_code) from None
     if record:
         readme = folder / "README.md"
         text = readme.read_text(encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Ctrl-C and SIGTERM ask the engine to stop, so that the partial results of a run stay readable."""
+"""Ctrl-C and SIGTERM end a command in order, so that the partial results of a run stay readable."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -29,6 +29,24 @@ class Stop:
 @contextmanager
 def stoppable() -> Iterator[Stop]:
     """Context manager in which the first signal only sets the flag; a second one has its usual effect."""
+    with _noted(lambda: None) as stop:
+        yield stop
+
+
+@contextmanager
+def interruptible() -> Iterator[Stop]:
+    """Context manager in which the first signal, also SIGTERM, raises ``KeyboardInterrupt``; a second one has its usual
+    effect. For commands that cannot look at the flag everywhere."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with _noted(interrupt) as stop:
+        yield stop
+
+
+@contextmanager
+def _noted(then: Callable[[], None]) -> Iterator[Stop]:
     stop = Stop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
@@ -39,6 +57,7 @@ def stoppable() -> Iterator[Stop]:
     def ask(number: int, _frame: FrameType | None) -> None:
         stop.signal = number
         restore()
+        then()
 
     for number in before:
         signal.signal(number, ask)

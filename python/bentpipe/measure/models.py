@@ -170,7 +170,7 @@ def _queue(run: Run, direction: str) -> list[str]:
     """Returns what is to be said of the queue of a direction where it is not the one that was seen."""
     rows = run.table("bottleneck").to_dicts() if "bottleneck" in run.tables else []
     own = [row for row in rows if row["direction"] == direction and row["overflowed"]]
-    policies = {row["policy"] for row in own}
+    policies = {row.get("policy") for row in own}
     stands = "a drop-tail queue of what has waited stands for it"
     if policies & {"aqm", "fair-queuing"}:
         kind = "fair queuing" if "fair-queuing" in policies else "active queue management"

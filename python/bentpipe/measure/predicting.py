@@ -75,13 +75,16 @@ def quantities(run: Run) -> dict[tuple[str, str], float]:
         name = row["flow"]
         if name.split(".")[0] == "probes":
             continue
-        if row["goodput"] and row.get("transactions") is None:
-            what = "goodput" if row["transport"] == "tcp" else "delivered"
-            found[name, what] = float(row["goodput" if what == "goodput" else "delivered_bytes"])
+        transport = row.get("transport")
+        if row.get("goodput") and row.get("transactions") is None:
+            what = "goodput" if transport == "tcp" else "delivered"
+            value = row.get("goodput" if what == "goodput" else "delivered_bytes")
+            if value is not None:
+                found[name, what] = float(value)
         if len(delay := _delays(run, name)):
             for quantile in QUANTILES:
                 found[name, f"delay p{quantile}"] = float(np.nanquantile(delay, quantile / 100))
-        elif row.get("delay_p95") is not None and row["transport"] == "udp":
+        elif row.get("delay_p95") is not None and transport == "udp":
             # Simulations have no trace of the way back of a call.
             found[name, "delay p95"] = float(row["delay_p95"])
         if row.get("transaction_p50") is not None:

@@ -190,7 +190,7 @@ def segment_bytes(run: Run, flow: str) -> int:
 def _starved(run: Run, recorded: set[str]) -> Iterator[tuple[str, Samples]]:
     """Returns flows to which nothing was delivered, so that no trace has rows for them."""
     nothing = np.zeros(0)
-    if not run.has_flows:
+    if not run.has_flows or "delivered_bytes" not in run.flows.columns:
         return
     for flow, delivered in run.flows.select("flow", "delivered_bytes").iter_rows():
         if not delivered and flow not in recorded:

@@ -61,7 +61,7 @@ def delays(run: Run) -> Figure:
         legend(axes)
     below.set_title("Round-trip time")
     below.set_ylabel("RTT (ms)")
-    if run.has_trace("tcp"):
+    if run.has_trace("tcp.rtt"):
         _dots(below, run.trace("tcp"), "rtt", 2, "TCP")
     _dots(below, seen, "round_trip", 0, "probes")
     if run.has_trace("icmp"):

@@ -40,7 +40,15 @@ def tables(run: Run) -> list[Table]:
 
 
 def _table(title: str, columns: _Columns, rows: Iterable[_Row]) -> Table:
-    return Table(title, list(columns), [[cell(row) for cell in columns.values()] for row in rows])
+    return Table(title, list(columns), [[_known(cell, row) for cell in columns.values()] for row in rows])
+
+
+def _known(cell: Callable[[_Row], str], row: _Row) -> str:
+    """Returns the text of a cell; "-" if it is of a column that the version which measured did not write."""
+    try:
+        return cell(row)
+    except KeyError:
+        return "-"
 
 
 def _text(key: str) -> Callable[[_Row], str]:

@@ -1,6 +1,7 @@
 // One's own account: password, tokens and audit log; and everyone's, for administrators.
 
 import { useState, type FormEvent } from "react";
+import { useActions } from "./actions";
 import { api } from "./api";
 import type { Account, Invitation, AuditLine, Token, Who } from "./api.gen";
 import { Field, Notice, Title, when } from "./parts";
@@ -74,17 +75,14 @@ function Tokens() {
   const [name, setName] = useState("");
   const [scope, setScope] = useState("write");
   const [made, setMade] = useState<Token | null>(null);
-  const [trouble, setTrouble] = useState("");
+  const { trouble, act } = useActions(again);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    api.post<Token>("/tokens", { name, scope }).then(
-      (token) => {
-        setTrouble("");
+    void act(
+      api.post<Token>("/tokens", { name, scope }).then((token) => {
         setMade(token);
         setName("");
-        again();
-      },
-      (error: unknown) => setTrouble(message(error)),
+      }),
     );
   };
   return (
@@ -97,7 +95,7 @@ function Tokens() {
         {value?.map((one) => (
           <li key={one.id}>
             {one.name} <span className="soft">({one.scope}, used {when(one.used)})</span>{" "}
-            <button onClick={() => void api.remove(`/tokens/${one.id}`).then(again, (error: unknown) => setTrouble(message(error)))} aria-label={`Remove token ${one.name}`}>
+            <button onClick={() => void act(api.remove(`/tokens/${one.id}`))} aria-label={`Remove token ${one.name}`}>
               Remove
             </button>
           </li>
@@ -162,19 +160,7 @@ export function People() {
   const { value, error, again } = useLoaded<Account[]>("/accounts");
   const [level, setLevel] = useState("user");
   const [invitation, setInvitation] = useState<Invitation | null>(null);
-  const [trouble, setTrouble] = useState("");
-  const [told, setTold] = useState("");
-  const act = (work: Promise<unknown>, said: string) => {
-    setTrouble("");
-    setTold("");
-    return work.then(
-      () => {
-        setTold(said);
-        again();
-      },
-      (refused: unknown) => setTrouble(message(refused)),
-    );
-  };
+  const { trouble, told, act } = useActions(again);
   return (
     <>
       <Title>People</Title>
@@ -194,7 +180,7 @@ export function People() {
           </Field>
           <button
             className="primary"
-            onClick={() => api.post<Invitation>("/invitations", { level }).then(setInvitation, (refused: unknown) => setTrouble(message(refused)))}
+            onClick={() => void act(api.post<Invitation>("/invitations", { level }).then(setInvitation))}
           >
             Create a link
           </button>

@@ -1,6 +1,7 @@
 // The list of named configurations, and how to start a new one.
 
 import { useMemo, useState } from "react";
+import { useActions } from "./actions";
 import { api } from "./api";
 import type { Brief, Draft, Full, Template, Who } from "./api.gen";
 import { Field, Notice, Title, when } from "./parts";
@@ -8,20 +9,8 @@ import { go, link, message, useLoaded } from "./state";
 
 export function Configurations({ who }: { who: Who }) {
   const { value, error, again } = useLoaded<Brief[]>("/configurations");
-  const [trouble, setTrouble] = useState("");
+  const { trouble, told, act } = useActions(again);
   const guest = who.level === "guest";
-  const [told, setTold] = useState("");
-  const act = (work: Promise<unknown>, said = "") => {
-    setTrouble("");
-    setTold("");
-    return work.then(
-      () => {
-        setTold(said);
-        again();
-      },
-      (refused: unknown) => setTrouble(message(refused)),
-    );
-  };
   return (
     <>
       <Title>Configurations</Title>

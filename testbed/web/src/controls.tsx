@@ -2,11 +2,12 @@
 // and a value.
 
 import { useEffect, useMemo, useRef, useState } from "react";
+import { useActions } from "./actions";
 import { api } from "./api";
 import type { Changed, Scenario } from "./api.gen";
 import { Field, Notice } from "./parts";
 import { isTable, resolved, variants, type Schema, type Table } from "./schema";
-import { message, useLoaded } from "./state";
+import { useLoaded } from "./state";
 
 interface Slider {
   key: string;
@@ -73,13 +74,10 @@ export function Controls({ run, data, events }: { run: Scenario; data: Table; ev
     const timer = setInterval(again, 500);
     return () => clearInterval(timer);
   }, [unanswered, again]);
-  const [trouble, setTrouble] = useState("");
+  const { trouble, act } = useActions(again);
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
-  const change = (of: string, to: string) => {
-    setTrouble("");
-    return api.post<Changed>(`/runs/${run.id}/changes`, { key: of, value: to }).then(made.again, (error: unknown) => setTrouble(message(error)));
-  };
+  const change = (of: string, to: string) => act(api.post<Changed>(`/runs/${run.id}/changes`, { key: of, value: to }));
   return (
     <>
       <h2>Change while it runs</h2>

@@ -1,6 +1,7 @@
 // One run: its progress while it runs, then its report, plots and files.
 
 import { useEffect, useState } from "react";
+import { useActions } from "./actions";
 import { api } from "./api";
 import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario, Series } from "./api.gen";
 import { useReturns } from "./connection";
@@ -16,8 +17,7 @@ const TABS = ["report", "plots", "files", "scenario"] as const;
 
 export function RunView({ id }: { id: string }) {
   const loaded = useLoaded<Scenario>(`/runs/${id}`);
-  const [trouble, setTrouble] = useState("");
-  const [told, setTold] = useState("");
+  const { trouble, told, act } = useActions(loaded.again);
   const { path } = usePlace();
   const tab = path[2] ?? "report";
   useEvents((event) => {
@@ -39,17 +39,6 @@ export function RunView({ id }: { id: string }) {
   }
   if (!run) return <p aria-busy="true">Loading…</p>;
   const ended = FINAL.includes(run.state);
-  const act = (work: Promise<unknown>, said = "") => {
-    setTrouble("");
-    setTold("");
-    return work.then(
-      () => {
-        setTold(said);
-        loaded.again();
-      },
-      (error: unknown) => setTrouble(message(error)),
-    );
-  };
   return (
     <>
       <div className="heading">

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from bentpipe.cli.common import Json
+from bentpipe.cli.common import Json, figures_folder
 from bentpipe.cli.plot import FORMATS, tell
 from bentpipe.errors import unknown
 
@@ -86,6 +86,6 @@ def plot(
             figure = plots.campaign_lines(campaign, name, x=x, of=of)
         # Figures of several flows stand side by side. A sign of a pattern is an underscore there.
         parts = [name, *([re.sub(r"[^\w.-]", "_", of)] if of else []), kind.value]
-        file = (out or store / "figures") / f"{'-'.join(parts)}.{suffix}"
+        file = (figures_folder(out) or store / "figures") / f"{'-'.join(parts)}.{suffix}"
         written.append(plots.save(figure, file))
     tell(written, json)
