@@ -137,11 +137,15 @@ static inline void bbr_update_btlbw(struct bp_tcp *tp, struct bbr *bbr, const st
 static inline void bbr_update_excess(struct bp_tcp *tp, struct bbr_common *common, u32 bw,
 				     const struct rate_sample *sample)
 {
+	u32 expected;
+
 	if (!aggregation(tp) || !bbr_has_rate(sample) || !sample->acked_sacked)
 		return;
 	if (common->round_start && ++common->extra_rounds >= BBR_AGGREGATION_ROUNDS)
 		bbr_start_aggregation(common, common->extra[0]);
-	bbr_update_aggregation(tp, common, bw, sample->acked_sacked);
+	/* Whole segments, as in Linux. */
+	expected = (u32)((u64)bw * bbr_extra_time(tp, common) >> BP_RATE_SHIFT);
+	bbr_update_aggregation(tp, common, expected, sample->acked_sacked);
 }
 
 static inline void bbr_enter_probe_bw(struct bp_tcp *tp, struct bbr *bbr)

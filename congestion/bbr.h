@@ -118,16 +118,20 @@ static inline void bbr_start_aggregation(struct bbr_common *common, u16 last)
 	common->extra[0] = 0;
 }
 
-/* UpdateACKAggregation, but for the windows of rounds */
-static inline void bbr_update_aggregation(const struct bp_tcp *tp, struct bbr_common *common, u32 bw, u32 acked)
+/* Microseconds for which UpdateACKAggregation has counted what is delivered. */
+static inline u32 bbr_extra_time(const struct bp_tcp *tp, const struct bbr_common *common)
 {
-	u32 now = (u32)tp->tcp_mstamp;
-	u32 expected = (u32)((u64)bw * (now - common->extra_start) >> BP_RATE_SHIFT);
+	return (u32)tp->tcp_mstamp - common->extra_start;
+}
+
+/* UpdateACKAggregation, but for the windows of rounds; `expected` is what the rate would have delivered in that time. */
+static inline void bbr_update_aggregation(const struct bp_tcp *tp, struct bbr_common *common, u32 expected, u32 acked)
+{
 	u32 extra;
 
 	if (common->extra_delivered <= expected) {
 		common->extra_delivered = 0;
-		common->extra_start = now;
+		common->extra_start = (u32)tp->tcp_mstamp;
 		expected = 0;
 	}
 	common->extra_delivered = bp_min(common->extra_delivered + bp_min(acked, 1 << 20), 1 << 20);

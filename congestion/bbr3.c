@@ -135,7 +135,9 @@ static inline void bbr3_update_excess(const struct bp_tcp *tp, struct bbr_common
 {
 	if (common->round_start && (!common->filled_pipe || ++common->extra_rounds >= BBR_AGGREGATION_ROUNDS))
 		bbr_start_aggregation(common, common->filled_pipe ? common->extra[0] : 0);
-	bbr_update_aggregation(tp, common, bw, sample->acked_sacked);
+	/* Rounded up: acknowledgments that come as expected are no excess. */
+	bbr_update_aggregation(tp, common, bbr_segments(bw, bbr_extra_time(tp, common), BBR_ONE),
+			       sample->acked_sacked);
 }
 
 /* CheckFullBWReached, CheckStartupDone with CheckStartupHighLoss, CheckDrainDone */
