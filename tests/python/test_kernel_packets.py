@@ -91,7 +91,8 @@ def test_all_packets_of_transfers_and_streams_are_those_of_linux(case: str, tmp_
     assert all(one.agree == one.a.packets == one.b.packets > 1000 for one in compared), compared
 
 
-#: The link's rate and delay, and the length of the transfer. BBR's only random number is the phase in which ProbeBW begins.
+#: The link's rate and delay, and the length of the transfer. BBR's only random number is the phase in which ProbeBW
+#: begins.
 BBR = {
     "geo": ("10 Mbit/s", "250 ms", 8),
     "long": ("10 Mbit/s", "300 ms", 8),
@@ -104,7 +105,7 @@ BBR = {
 
 @pytest.mark.parametrize("case", BBR)
 def test_all_packets_of_bbr_are_those_of_linux_with_the_same_phase(case: str, tmp_path: Path) -> None:
-    """docs/decisions/0160-bbr-to-the-packet.md. Runs of different seeds differ by the phase alone, of which there are seven."""
+    """docs/decisions/0160-bbr-to-the-packet.md. Runs of different seeds differ by the phase alone, one of seven."""
     rate, delay, duration = BBR[case]
     link = pieces.PAIR.replace("5 Mbit/s", rate).replace("10 ms", delay)
     flow = pieces.flow("f", "a", "b", '"bulk"', '{ kind = "tcp", congestion = "bbr" }')
