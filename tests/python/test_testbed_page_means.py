@@ -9,34 +9,18 @@ from typing import Any
 
 import pytest
 from campaigns import SCENARIO
-from testbeds import PASSWORD, Served, browser_or_skip, launched, serving, until
+from testbeds import Served, bed, browser, log_in, until
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-# Longer than anything takes on a busy machine.
-expect.set_options(timeout=120_000)
+__all__ = ["bed", "browser"]
 
 #: Two congestion controls at two delays, twice each.
 CAMPAIGN = SCENARIO.replace("replications = 6", "replications = 2").replace('"50 ms", ', "")
-
-
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    browser_or_skip()
-    with serving(tmp_path_factory.mktemp("bed") / "data") as bed:
-        yield bed
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found: Any = launched(playwright, browser_or_skip())
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +28,7 @@ def ada(bed: Served, browser: Browser) -> Iterator[Page]:
     """The first administrator, logged in by the link of the console."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     page = context.new_page()
-    page.set_default_timeout(120_000)
-    page.goto(f"{bed.url}/#/join/{bed.invitation}")
-    page.get_by_label("Name").fill("ada")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Create account").click()
-    expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
+    log_in(page, bed)
     yield page
     context.close()
 
@@ -119,6 +98,8 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
     expect(page.get_by_role("alert")).to_contain_text('did you mean "sat"')
     page.get_by_label("Only of").fill("sat")
     page.keyboard.press("Enter")
+    # The former rows stay until the answer is there.
+    expect(page.get_by_role("row").filter(has_text="sat.return")).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)
     assert len(cells(page)) == 4
     # As files.
