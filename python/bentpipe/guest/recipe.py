@@ -112,6 +112,17 @@ def recipe(state_bytes: int | None) -> Recipe:
             "loops that read the clock end",
         ),
     ]
+    # A moment that comes begins with an interrupt of no program, whose registers are cleared, and with them room for a
+    # processor's state that nothing reads.
+    edits += [
+        Edit(
+            "arch/um/os-Linux/signal.c",
+            r"\t\tmemset\(&regs, 0, sizeof\(regs\)\);\n",
+            "\t\tmemset(&regs, 0, __builtin_offsetof(struct uml_pt_regs, fp));\n",
+            "an interrupt of no program clears no state of a processor",
+            unless=STOPS,
+        )
+    ]
     edits += _floating_point()
     edits += turns()
     edits += calls()
