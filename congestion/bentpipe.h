@@ -30,9 +30,9 @@
  *
  * In both homes a variant may read tp->snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_ssthresh, prior_cwnd,
  * prior_ssthresh, snd_una, snd_nxt, mss_cache, packets_out, sacked_out, lost_out, retrans_out, max_packets_out,
- * delivered, delivered_ce, lost, srtt_us, mdev_us, app_limited, tcp_mstamp, tcp_clock_cache and tcp_wstamp_ns, and write snd_cwnd, snd_cwnd_cnt,
- * snd_ssthresh and app_limited; what else it may touch has a function below. A parameter is a function of the
- * connection too: alpha(tp).
+ * delivered, delivered_ce, lost, srtt_us, mdev_us, app_limited, tcp_mstamp, tcp_clock_cache and tcp_wstamp_ns, and
+ * write snd_cwnd, snd_cwnd_cnt, snd_ssthresh and app_limited; what else it may touch has a function below. A parameter
+ * is a function of the connection too: alpha(tp).
  *
  * What the kernel's verifier accepts: integers, unsigned division by what is not zero, no branch inside a long
  * loop, no global that is written.

@@ -9,9 +9,9 @@
 //! - Less than a full burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after TSO
 //!   autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
 //!   tcp_tso_win_divisor, 3), unless something makes it worth sending: a recovery is in progress, nothing was
-//!   sent, nor held back by the pacing rate, within the last millisecond, a third of the window is free, or the next acknowledgment is far off: it is expected a
-//!   smoothed round-trip time after the first outstanding segment was sent, and that is in more than 1 ms, or half of a shorter
-//!   round-trip time (commit "tcp: fix tcp_tso_should_defer() vs large RTT", 2025; also in maintained older series).
+//!   sent, nor held back by the pacing rate, within the last millisecond, a third of the window is free, or the next
+//!   acknowledgment is far off: it is expected a smoothed round-trip time after the first outstanding segment was sent,
+//!   and that is in more than 1 ms, or half of a shorter round-trip time (commit "tcp: fix tcp_tso_should_defer() vs large RTT", 2025; also in maintained older series).
 //! - Unsent data is in packets ([`super::borders`]), and a burst is of one packet. What a packet lacks for the burst that may
 //!   leave is taken from the packet after it (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a
 //!   packet, and a rest that may leave whole, do not wait, because nothing would be added to them. The rest of the buffer's last

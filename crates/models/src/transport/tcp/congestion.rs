@@ -70,7 +70,8 @@ pub struct State {
     pub tcp_mstamp: u64,
     /// The same in nanoseconds.
     pub tcp_clock_cache: u64,
-    /// When the next segment may leave by the pacing rate, nanoseconds; at most the present time if at once. Not used without pacing.
+    /// When the next segment may leave by the pacing rate, nanoseconds; a time that is over if at once. Not used without
+    /// pacing.
     pub tcp_wstamp_ns: u64,
     /// When data was last sent, microseconds. (Linux has it in jiffies.)
     pub lsndtime: u64,
