@@ -46,6 +46,7 @@ USER = (
 STUB = "#include <skas.h>\n\tn = ptrace_setregs(pid, syscall_regs);\n"
 SWITCH = "\tto->thread.prev_sched = from;\n"
 SIGNAL = "\tif (test_thread_flag(TIF_SINGLESTEP) && (current->ptrace & PT_PTRACED))\n"
+INTERRUPT = "\telse\n\t\tmemset(&regs, 0, sizeof(regs));\n"
 RADIOS = (
     "#define WARN_QUEUE 100\n#define MAX_QUEUE 200\n"
     "\tif (info->flags & IEEE80211_TX_CTL_NO_ACK)\n\t\thwsim_flags |= HWSIM_TX_CTL_NO_ACK;\n"
@@ -75,6 +76,7 @@ TRACED = COMMON | {
     "arch/x86/um/user-offsets.c": OFFSETS,
     "arch/um/os-Linux/skas/process.c": USER,
     "arch/um/os-Linux/skas/mem.c": STUB,
+    "arch/um/os-Linux/signal.c": INTERRUPT,
     "arch/um/kernel/process.c": SWITCH,
     "arch/um/kernel/signal.c": SIGNAL,
     "arch/um/include/shared/kern_util.h": "struct siginfo;\n",
