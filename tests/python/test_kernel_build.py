@@ -149,6 +149,7 @@ def test_kernels_of_several_sources_stand_side_by_side(
     assert guest_for(new)["parameters"] == ["seccomp=on"]
     changed = {*old.adjustments} ^ {*new.adjustments}
     assert changed == {
+        "an interrupt of no program clears no state of a processor",
         "the floating-point unit is saved when another thread needs it",
         "a program and the kernel yield to each other before they sleep",
         "a program can call the kernel without a signal",
