@@ -134,14 +134,12 @@ def losses(run: Run) -> dict[str, float]:
     """Returns the fraction of each flow's data packets that were dropped or corrupted in the network. Only simulated
     flows have it: to which flow the packets of a real host belong, the network does not know."""
     instrument = run.provenance.get("instrument")
-    if instrument not in ("simulate", "emulate"):
+    if instrument not in ("simulate", "emulate") or "sent_packets" not in run.flows.columns:
         return {}
     dropped: dict[str, int] = {}
     for loss in run.summary.get("losses", []):
         if loss["data"]:
             dropped[loss["flow"]] = dropped.get(loss["flow"], 0) + loss["packets"]
-    if "sent_packets" not in run.flows.columns:
-        return {}
     sent: Mapping[str, Any] = dict(run.flows.select("flow", "sent_packets").iter_rows())
     fractions = {
         flow: min(1.0, dropped.get(flow, 0) / packets)

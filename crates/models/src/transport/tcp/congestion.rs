@@ -68,10 +68,9 @@ pub struct State {
     pub jiffy_us: u32,
     /// The present time, microseconds.
     pub tcp_mstamp: u64,
-    /// The same in nanoseconds.
+    /// The present time, nanoseconds.
     pub tcp_clock_cache: u64,
-    /// When the next segment may leave by the pacing rate, nanoseconds; a time that is over if at once. Not used without
-    /// pacing.
+    /// When pacing lets the next segment leave, nanoseconds; a time in the past if at once. Unused without pacing.
     pub tcp_wstamp_ns: u64,
     /// When data was last sent, microseconds. (Linux has it in jiffies.)
     pub lsndtime: u64,
