@@ -7,6 +7,7 @@
 mod watch;
 
 use crate::{Span, Time};
+use std::collections::BTreeMap;
 use watch::Watch;
 pub use watch::{Glimpse, Seen};
 
@@ -211,12 +212,15 @@ impl Recorder {
 #[derive(Default)]
 pub struct Report {
     rows: Vec<(&'static Table, String, Vec<f64>)>,
+    /// By table and entity: the place of the first of its rows.
+    places: BTreeMap<&'static str, BTreeMap<String, usize>>,
 }
 
 impl Report {
     /// Adds the row of `entity`.
     pub fn row(&mut self, table: &'static Table, entity: &str, values: &[f64]) {
         assert_eq!(values.len(), table.columns.len(), "row of {}", table.name);
+        self.places.entry(table.name).or_default().entry(entity.to_owned()).or_insert(self.rows.len());
         self.rows.push((table, entity.to_owned(), values.to_vec()));
     }
 
@@ -227,7 +231,8 @@ impl Report {
 
     /// A single value, by table name, entity and column; `None` if there is no such row or the value is NaN.
     pub fn value(&self, table: &str, entity: &str, column: &str) -> Option<f64> {
-        let (table, _, values) = self.rows.iter().find(|(t, e, _)| t.name == table && e == entity)?;
+        let place = self.places.get(table)?.get(entity)?;
+        let (table, _, values) = &self.rows[*place];
         let index = table.columns.iter().position(|c| c.name == column)?;
         Some(values[index]).filter(|value| !value.is_nan())
     }

@@ -2,7 +2,7 @@
 //! themselves through it.
 
 use crate::network::{Graph, Network};
-use crate::routes::{towards, Edge, Incoming};
+use crate::routes::{Edge, Routes};
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
 use bentpipe_models::net::edge;
 use bentpipe_models::net::gate::Gate;
@@ -13,6 +13,7 @@ use bentpipe_models::network::{
 use bentpipe_models::service::Takes;
 use bentpipe_models::Supply;
 use bentpipe_models::{Outbox, Port, Stage};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A node under construction.
@@ -71,6 +72,8 @@ pub struct Builder<'a> {
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
+    /// Routes over the edges; unset until a path is asked for, and again by every new edge.
+    routes: OnceCell<Routes>,
     /// Names of the links and networks.
     parts: Vec<&'a str>,
     /// Parts of several networks that would have one name in results: what they are, and their node.
@@ -97,6 +100,7 @@ impl<'a> Builder<'a> {
             nodes: Vec::new(),
             ids: BTreeMap::new(),
             edges: Vec::new(),
+            routes: OnceCell::new(),
             parts: Vec::new(),
             ambiguous: BTreeSet::new(),
             ports: BTreeMap::new(),
@@ -188,15 +192,17 @@ impl<'a> Builder<'a> {
     /// The path from one node to another, if there is one: every node on it but the last, with the link or
     /// network by which the path leaves it.
     pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<(NodeId, &'a str)>> {
-        let count = self.nodes.len();
-        let next = towards(to, count, &self.edges, &Incoming::of(count, &self.edges));
-        let (mut at, mut path) = (from, Vec::new());
-        while at != to {
-            let edge = &self.edges[next[at.0 as usize]? as usize];
-            path.push((at, self.parts[edge.part as usize]));
-            at = edge.to;
-        }
-        Some(path)
+        let routes = self.routes();
+        let named = |index: u32| {
+            let edge = routes.edge(index);
+            (edge.from, self.parts[edge.part as usize])
+        };
+        Some(routes.path(from, to)?.into_iter().map(named).collect())
+    }
+
+    /// The routes over the edges that have been added so far.
+    fn routes(&self) -> &Routes {
+        self.routes.get_or_init(|| Routes::of(self.nodes.len(), &self.edges))
     }
 
     /// The delay of a link or network from a node, the minimum if it leads to several.
@@ -208,7 +214,7 @@ impl<'a> Builder<'a> {
 
     /// The name of a node.
     pub fn name(&self, node: NodeId) -> &str {
-        self.ids.iter().find(|(_, id)| **id == node).map_or("", |(name, _)| name)
+        self.nodes.get(node.0 as usize).map_or("", |node| self.graph.name(node.stage))
     }
 
     /// Adds a service at a node, for the packets of `flows` that it takes.
@@ -254,7 +260,8 @@ impl<'a> Builder<'a> {
     /// Computes the routes and returns the network.
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
-        let into = Incoming::of(count, &self.edges);
+        self.routes();
+        let routes = self.routes.take().expect("routes were just computed");
         // By the edges out of each node: those into a constellation lead to several nodes through one.
         let mut out_degree = vec![0u32; count];
         let mut exit = vec![None; count];
@@ -267,19 +274,23 @@ impl<'a> Builder<'a> {
             self.nodes[node].router.set_default(port.expect("there is one exit"));
         }
         let mut beyond = vec![Vec::new(); self.unbuilt.len()];
+        // A node with a single exit sends everything there; a table of a thousand equal routes would only be overhead.
+        let several = |node: NodeId| out_degree[node.0 as usize] > 1;
+        for node in (0..count as u16).map(NodeId).filter(|node| several(*node)) {
+            if let Some(up) = routes.up(node) {
+                self.nodes[node.0 as usize].router.set_default(routes.edge(up).port);
+            }
+        }
         for &destination in &self.destinations {
-            let next = towards(destination, count, &self.edges, &into);
             for (one, beyond) in self.unbuilt.iter().zip(&mut beyond) {
-                let delays = one.nodes.iter().map(|node| self.beyond(one.part, *node, destination, &next));
+                let delays = one.nodes.iter().map(|node| delay_beyond(&routes, one.part, *node, destination));
                 beyond.push((destination, delays.collect()));
             }
-            for (index, edge) in next.into_iter().enumerate() {
-                // A node with a single exit sends everything there; a table of a thousand equal routes
-                // would only be overhead.
-                if let (Some(edge), true) = (edge, out_degree[index] > 1) {
-                    self.nodes[index].router.set_route(destination, self.edges[edge as usize].port);
+            routes.visit(destination, |node, edge| {
+                if several(node) {
+                    self.nodes[node.0 as usize].router.set_route(destination, edge.port);
                 }
-            }
+            });
         }
         for (one, destinations) in std::mem::take(&mut self.unbuilt).into_iter().zip(beyond) {
             let stage = (one.build)(Beyond { destinations, flows: self.flows.clone() }, &mut self);
@@ -332,20 +343,12 @@ impl<'a> Builder<'a> {
             }
         }
     }
+}
 
-    /// The delay from `node` to `destination`, if the route does not lead through the network numbered `part`.
-    fn beyond(&self, part: u32, node: NodeId, destination: NodeId, next: &[Option<u32>]) -> Option<Span> {
-        let (mut at, mut delay) = (node, Span::ZERO);
-        while at != destination {
-            let edge = &self.edges[next[at.0 as usize]? as usize];
-            if edge.part == part {
-                return None;
-            }
-            delay += edge.delay;
-            at = edge.to;
-        }
-        Some(delay)
-    }
+/// The delay from `node` to `destination`, if the route does not lead through the network numbered `part`.
+fn delay_beyond(routes: &Routes, part: u32, node: NodeId, destination: NodeId) -> Option<Span> {
+    let mut edges = routes.path(node, destination)?.into_iter().map(|index| routes.edge(index));
+    edges.try_fold(Span::ZERO, |delay, edge| (edge.part != part).then_some(delay + edge.delay))
 }
 
 impl Supply for Builder<'_> {
@@ -419,11 +422,13 @@ impl<'a> Construction<'a> for Builder<'a> {
 
     fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span) {
         let (part, port) = (self.part(), self.port_of(from, entry));
+        self.routes.take();
         self.edges.push(Edge { from, to, port, delay, part, mesh: false });
     }
 
     fn mesh(&mut self, nodes: &[(NodeId, (StageId, Port))], delay: &dyn Fn(usize, usize) -> Span) {
         let part = self.part();
+        self.routes.take();
         for (at, &(from, entry)) in nodes.iter().enumerate() {
             let port = self.port_of(from, entry);
             let others = nodes.iter().enumerate().filter(|(other, _)| *other != at);

@@ -71,6 +71,11 @@ impl Graph {
         StageId(self.places.len() as u32 - 1)
     }
 
+    /// The name of a stage.
+    pub fn name(&self, id: StageId) -> &str {
+        &self.names[id.0 as usize]
+    }
+
     /// Adds a stage under its reserved number.
     pub fn fill(&mut self, id: StageId, stage: Box<dyn Stage>) {
         self.places[id.0 as usize] = Some(Place::Stage(stage));

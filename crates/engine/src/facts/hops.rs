@@ -12,9 +12,13 @@ use std::collections::BTreeMap;
 /// The hops of all paths.
 pub(super) struct Paths<'a> {
     scenario: &'a Scenario,
+    links: Links<'a>,
     /// By network: who crosses it.
     crossings: BTreeMap<&'a str, Vec<Owned>>,
 }
+
+/// The scenario's links by name.
+type Links<'a> = BTreeMap<&'a str, &'a LinkPair>;
 
 /// A crossing, and the place where its hop is waited for.
 struct Owned {
@@ -25,7 +29,8 @@ struct Owned {
 
 impl<'a> Paths<'a> {
     pub(super) fn new(scenario: &'a Scenario) -> Paths<'a> {
-        Paths { scenario, crossings: BTreeMap::new() }
+        let links = scenario.link.iter().map(|link| (link.name.as_str(), link)).collect();
+        Paths { scenario, links, crossings: BTreeMap::new() }
     }
 
     /// The hops from one node to another, still without what they are in numbers; none if there is no path.
@@ -53,7 +58,7 @@ impl<'a> Paths<'a> {
         for (name, owned) in &self.crossings {
             let crossing = |one: &'_ Owned| (one.from.clone(), one.to.clone(), one.traffic);
             let crossings: Vec<_> = owned.iter().map(crossing).collect();
-            described.insert(*name, describe(self.scenario, name, &crossings).into_iter());
+            described.insert(*name, describe(self.scenario, &self.links, name, &crossings).into_iter());
         }
         for flow in flows {
             for hop in flow.there.iter_mut().chain(&mut flow.back).flatten() {
@@ -83,29 +88,32 @@ fn unknown() -> Medium {
 }
 
 /// What the crossings of a link, access or network are, and what changes about them.
-fn describe(scenario: &Scenario, name: &str, crossings: &[(String, String, Traffic)]) -> Vec<Described> {
-    let link = |name: &str| scenario.link.iter().find(|link| link.name == name);
+fn describe(
+    scenario: &Scenario,
+    links: &Links<'_>,
+    name: &str,
+    crossings: &[(String, String, Traffic)],
+) -> Vec<Described> {
     if let Some(access) = scenario.access.iter().find(|access| access.name == name) {
-        let first = access.links.first().and_then(|name| link(name));
-        let first = first.expect("the scenario has been checked");
+        let first = links[access.links[0].as_str()];
         return crossings
             .iter()
-            .map(|(from, _, traffic)| over(scenario, access, first.from == *from, *traffic))
+            .map(|(from, _, traffic)| over(scenario, links, access, first.from == *from, *traffic))
             .collect();
     }
-    if let Some(pair) = link(name) {
+    if let Some(pair) = links.get(name) {
         return crossings
             .iter()
             .map(|(from, _, traffic)| {
                 let forward = pair.from == *from;
-                (of_link(pair, forward, *traffic), changes(scenario, "link", name, !forward))
+                (of_link(pair, forward, *traffic), changes(scenario, "link", name, Some(pair), !forward))
             })
             .collect();
     }
     let crossings: Vec<Crossing<'_>> =
         crossings.iter().map(|(from, to, traffic)| Crossing { from, to, traffic: *traffic }).collect();
     let network = &scenario.network[name];
-    let changes = changes(scenario, "network", name, false);
+    let changes = changes(scenario, "network", name, None, false);
     network.hops(name, &crossings).into_iter().map(|medium| (medium, changes.clone())).collect()
 }
 
@@ -137,17 +145,24 @@ pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Mediu
 }
 
 /// A direction of an access: the link that carries at the start, and what follows.
-fn over(scenario: &Scenario, access: &access::Config, forward: bool, traffic: Traffic) -> Described {
+fn over(
+    scenario: &Scenario,
+    links_by_name: &Links<'_>,
+    access: &access::Config,
+    forward: bool,
+    traffic: Traffic,
+) -> Described {
     let access::Config { name: _, links, back, handover: _, policy } = access;
     let first = if forward { &links[0] } else { back.as_ref().unwrap_or(&links[0]) };
-    let pair = scenario.link.iter().find(|link| link.name == *first).expect("the scenario has been checked");
-    let mut medium = of_link(pair, forward, traffic);
+    let mut medium = of_link(links_by_name[first.as_str()], forward, traffic);
     if policy.kind() != "schedule" {
         let others = links.iter().filter(|link| *link != first).map(String::as_str).collect::<Vec<_>>();
         medium.notes.push(format!("the policy {} may hand over to {}", policy.kind(), others.join(", ")));
     }
-    let mut all: Vec<Change> =
-        links.iter().flat_map(|link| changes(scenario, "link", link, !forward)).collect();
+    let of_links = links
+        .iter()
+        .flat_map(|name| changes(scenario, "link", name, Some(links_by_name[name.as_str()]), !forward));
+    let mut all: Vec<Change> = of_links.collect();
     let side = usize::from(!forward);
     let orders = scenario.schedule_of(access).into_iter().filter(|(_, order)| order.direction.includes(side));
     all.extend(orders.map(|(at, order)| Change {
@@ -160,9 +175,8 @@ fn over(scenario: &Scenario, access: &access::Config, forward: bool, traffic: Tr
 
 /// What the scenario's `[[change]]`s set of a part, in order of time. Of a link's other direction that is what they set under
 /// `return`, and what they set of a link whose directions are alike.
-fn changes(scenario: &Scenario, list: &str, name: &str, back: bool) -> Vec<Change> {
+fn changes(scenario: &Scenario, list: &str, name: &str, pair: Option<&LinkPair>, back: bool) -> Vec<Change> {
     let mut changes = Vec::new();
-    let pair = scenario.link.iter().find(|link| list == "link" && link.name == name);
     let apart = pair.is_some_and(|link| link.back.is_some());
     for (_, change) in scenario.changes() {
         let Some(set) = change.set.get(list).and_then(|parts| parts.get(name)).and_then(Value::as_object)

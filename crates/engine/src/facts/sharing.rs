@@ -6,7 +6,8 @@
 //! mean rate, in the direction in which they are sent. Acknowledgments and other answers of other flows are left out.
 
 use super::{Flow, Hop};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// What a flow sends in one direction.
 struct Load {
@@ -39,12 +40,8 @@ pub(super) fn share(flows: &mut [Flow]) -> BTreeMap<String, Vec<String>> {
             loads.push(Load { flow: index, own, pages, responsive, alone, share: 0.0 });
         }
     }
-    let media: Vec<(String, Vec<(usize, f64)>)> = media.into_iter().collect();
     for yielding in [false, true] {
-        let mut rising: Vec<bool> = loads.iter().map(|load| load.responsive == yielding).collect();
-        while rising.contains(&true) {
-            raise(&mut rising, &mut loads, &media);
-        }
+        raise(&mut loads, yielding, &media);
     }
     for load in loads.iter().filter(|load| load.own) {
         flows[load.flow].share_bit_s = Some(load.share);
@@ -57,18 +54,13 @@ pub(super) fn share(flows: &mut [Flow]) -> BTreeMap<String, Vec<String>> {
             (name.as_str(), users)
         })
         .collect();
-    let pages: BTreeMap<&str, Vec<&Load>> = media
-        .iter()
-        .map(|(name, users)| (name.as_str(), users.iter().map(|(user, _)| &loads[*user])))
-        .map(|(name, loads)| (name, loads.filter(|load| load.pages).collect()))
-        .collect();
+    let pages: BTreeMap<&str, Pages> =
+        media.iter().map(|(name, users)| (name.as_str(), Pages::of(users, &loads))).collect();
     for (index, flow) in flows.iter_mut().enumerate() {
         for hop in flow.there.iter_mut().flatten() {
             let names = || hop.medium.shared.iter().map(|(name, _)| name.as_str());
-            let of_others =
-                |name| pages[name].iter().filter(|load| load.flow != index).map(|load| load.alone).sum();
             hop.flows = names().map(|name| users[name].len()).max().unwrap_or(1);
-            hop.pages_bit_s = names().map(of_others).fold(0.0, f64::max);
+            hop.pages_bit_s = names().map(|name| pages[name].of_others(index)).fold(0.0, f64::max);
         }
     }
     let named = |users: Vec<usize>| users.into_iter().map(|user| flows[user].name.clone()).collect();
@@ -81,26 +73,117 @@ fn alone(hops: &[Hop], demand: Option<f64>) -> f64 {
     rates.chain(demand).fold(f64::INFINITY, f64::min)
 }
 
-/// Raises the loads that are `rising` together until the first of them stops.
-fn raise(rising: &mut [bool], loads: &mut [Load], media: &[(String, Vec<(usize, f64)>)]) {
-    // How much further a medium lets its rising loads go; nothing if it has none.
-    let room = |users: &[(usize, f64)], rising: &[bool], loads: &[Load]| {
-        let used: f64 = users.iter().map(|(user, rate)| loads[*user].share / rate).sum();
-        let growth: f64 = users.iter().filter(|(user, _)| rising[*user]).map(|(_, rate)| 1.0 / rate).sum();
-        (growth > 0.0).then(|| ((1.0 - used) / growth).max(0.0))
-    };
-    let own =
-        loads.iter().zip(&*rising).filter(|(_, rises)| **rises).map(|(load, _)| load.alone - load.share);
-    let shared = media.iter().filter_map(|(_, users)| room(users, rising, loads));
-    let step = own.chain(shared).fold(f64::INFINITY, f64::min).max(0.0);
-    loads.iter_mut().zip(&*rising).filter(|(_, rises)| **rises).for_each(|(load, _)| load.share += step);
-    let before = rising.to_vec();
-    for (_, users) in media {
-        if room(users, &before, loads).is_some_and(|room| room <= 1e-9 * users[0].1) {
-            users.iter().for_each(|(user, _)| rising[*user] = false);
+/// The mean rates of pages, files and mails on a medium, in bit/s.
+#[derive(Default)]
+struct Pages {
+    all: f64,
+    by_flow: BTreeMap<usize, f64>,
+}
+
+impl Pages {
+    fn of(users: &[(usize, f64)], loads: &[Load]) -> Pages {
+        let mut pages = Pages::default();
+        for load in users.iter().map(|(user, _)| &loads[*user]).filter(|load| load.pages) {
+            pages.all += load.alone;
+            *pages.by_flow.entry(load.flow).or_default() += load.alone;
+        }
+        pages
+    }
+
+    /// The rate without that of one flow.
+    fn of_others(&self, flow: usize) -> f64 {
+        let own = self.by_flow.get(&flow);
+        match (own, self.by_flow.len()) {
+            (Some(_), 1) => 0.0,
+            _ => (self.all - own.unwrap_or(&0.0)).max(0.0),
         }
     }
-    for (rises, load) in rising.iter_mut().zip(loads) {
-        *rises &= load.share < load.alone * (1.0 - 1e-9);
+}
+
+/// A medium on which loads rise.
+struct Filling {
+    users: Vec<(usize, f64)>,
+    /// The part of its time that loads take that rise no further.
+    taken: f64,
+    /// The part that rising loads take for each bit/s.
+    growth: f64,
+    /// The number of rising loads.
+    rising: usize,
+}
+
+impl Filling {
+    /// The level of the rising loads at which the medium is full; infinite if none rises.
+    fn level(&self) -> f64 {
+        if self.rising == 0 {
+            return f64::INFINITY;
+        }
+        ((1.0 - self.taken) / self.growth).max(0.0)
+    }
+}
+
+/// What stops loads, at a level in bit/s: a load has its demand, or a medium is full.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    Load(usize),
+    Medium(usize),
+}
+
+/// A level of rates, which are not negative, in order of size.
+fn ordered(level: f64) -> u64 {
+    level.max(0.0).to_bits()
+}
+
+/// Raises the loads that yield, or those that do not, together from 0; each stops at its demand or when a medium on its path is full.
+/// All that rise are at one level, so that a queue of levels tells what stops next.
+fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize, f64)>>) {
+    let mut rising: Vec<bool> =
+        loads.iter().map(|load| load.responsive == yielding && load.alone > 0.0).collect();
+    let mut queue = BinaryHeap::new();
+    let mut places: Vec<Vec<(usize, f64)>> = vec![Vec::new(); loads.len()];
+    let mut filling: Vec<Filling> = Vec::new();
+    for users in media.values() {
+        let mut medium = Filling { users: users.clone(), taken: 0.0, growth: 0.0, rising: 0 };
+        for &(user, rate) in users.iter().filter(|(_, rate)| *rate > 0.0) {
+            match rising[user] {
+                true => (medium.growth, medium.rising) = (medium.growth + 1.0 / rate, medium.rising + 1),
+                false => medium.taken += loads[user].share / rate,
+            }
+            places[user].push((filling.len(), rate));
+        }
+        queue.push(Reverse((ordered(medium.level()), Stop::Medium(filling.len()))));
+        filling.push(medium);
+    }
+    let own = loads.iter().enumerate().filter(|(index, _)| rising[*index]);
+    queue.extend(own.map(|(index, load)| Reverse((ordered(load.alone), Stop::Load(index)))));
+    while let Some(Reverse((level, stop))) = queue.pop() {
+        let level = f64::from_bits(level);
+        let stopped = match stop {
+            Stop::Load(index) if rising[index] => vec![index],
+            Stop::Load(_) => continue,
+            // Its level has changed since: it is in the queue with its present one.
+            Stop::Medium(index) if ordered(filling[index].level()) != ordered(level) => continue,
+            Stop::Medium(index) => {
+                let users = filling[index].users.iter().map(|(user, _)| *user);
+                users.filter(|user| rising[*user]).collect()
+            }
+        };
+        let mut changed = BTreeSet::new();
+        for index in stopped {
+            // A load twice on a medium is listed twice.
+            if !std::mem::take(&mut rising[index]) {
+                continue;
+            }
+            loads[index].share = level.min(loads[index].alone);
+            for &(place, rate) in &places[index] {
+                filling[place].taken += loads[index].share / rate;
+                filling[place].growth -= 1.0 / rate;
+                filling[place].rising -= 1;
+                changed.insert(place);
+            }
+        }
+        for place in changed {
+            let medium = &filling[place];
+            queue.push(Reverse((ordered(medium.level()), Stop::Medium(place))));
+        }
     }
 }

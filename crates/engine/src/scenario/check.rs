@@ -349,11 +349,13 @@ fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mu
 pub(super) struct Islands<'a> {
     pub(super) names: BTreeMap<Cow<'a, str>, usize>,
     parent: Vec<usize>,
+    /// Number of nodes in the tree of each root.
+    size: Vec<usize>,
 }
 
 impl<'a> Islands<'a> {
     pub(super) fn of(scenario: &'a Scenario) -> Islands<'a> {
-        let mut islands = Islands { names: BTreeMap::new(), parent: Vec::new() };
+        let mut islands = Islands { names: BTreeMap::new(), parent: Vec::new(), size: Vec::new() };
         for link in &scenario.link {
             islands.join(link.from.as_str(), link.to.as_str());
         }
@@ -375,6 +377,7 @@ impl<'a> Islands<'a> {
         let index = *self.names.entry(name).or_insert(next);
         if index == next {
             self.parent.push(next);
+            self.size.push(1);
         }
         index
     }
@@ -389,7 +392,12 @@ impl<'a> Islands<'a> {
     fn join(&mut self, a: impl Into<Cow<'a, str>>, b: impl Into<Cow<'a, str>>) {
         let (a, b) = (self.index(a.into()), self.index(b.into()));
         let (a, b) = (self.root(a), self.root(b));
-        self.parent[a] = b;
+        // The smaller tree goes below the larger one, so that no tree is deeper than the logarithm of its size.
+        let (small, large) = if self.size[a] < self.size[b] { (a, b) } else { (b, a) };
+        if small != large {
+            self.parent[small] = large;
+            self.size[large] += self.size[small];
+        }
     }
 
     fn apart(&self, a: &str, b: &str) -> bool {

@@ -191,18 +191,23 @@ impl Expansion {
     /// Replaces groups and patterns by members wherever the scenario refers to flows, nodes or links.
     fn references(&mut self, nodes: &[String]) {
         let flows: Vec<String> = self.scenario.flow.iter().map(|flow| flow.name.clone()).collect();
+        let single: BTreeSet<&String> = flows.iter().collect();
         let mut of_groups = self.groups.clone();
+        let mut known: BTreeMap<String, BTreeSet<String>> = of_groups
+            .iter()
+            .filter(|((list, _), _)| *list == "flow")
+            .map(|((_, group), members)| (group.clone(), members.iter().cloned().collect()))
+            .collect();
         for Flow { name, group, .. } in &self.scenario.flow {
             if let Some(group) = group {
-                let members = of_groups.entry(("flow", group.clone())).or_default();
-                if !members.contains(name) {
-                    members.push(name.clone());
+                if known.entry(group.clone()).or_default().insert(name.clone()) {
+                    of_groups.entry(("flow", group.clone())).or_default().push(name.clone());
                 }
             }
         }
         let named = |names: &mut Vec<String>| {
             let members = names.iter().flat_map(|name| match of_groups.get(&("flow", name.clone())) {
-                Some(members) if !flows.contains(name) => members.clone(),
+                Some(members) if !single.contains(name) => members.clone(),
                 _ => of(name, &flows),
             });
             *names = members.collect();

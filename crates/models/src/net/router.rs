@@ -24,8 +24,9 @@ pub fn beyond_name(node: &str) -> String {
 /// The node's tables. Arriving packets are treated equally on all ports.
 pub struct Router {
     node: NodeId,
-    /// Output port by destination; nodes beyond the end use the default.
+    /// Output port by destination, from the destination `first` on; nodes outside use the default.
     routes: Vec<Option<Port>>,
+    first: u16,
     default: Option<Port>,
     /// Endpoints at this node, sorted by flow.
     endpoints: Vec<(FlowId, Port)>,
@@ -42,6 +43,7 @@ impl Router {
         Router {
             node,
             routes: Vec::new(),
+            first: 0,
             default: None,
             endpoints: Vec::new(),
             host: None,
@@ -58,7 +60,14 @@ impl Router {
 
     /// Sets the output port for `destination`.
     pub fn set_route(&mut self, destination: NodeId, port: Port) {
-        let index = destination.0 as usize;
+        if self.routes.is_empty() {
+            self.first = destination.0;
+        } else if destination.0 < self.first {
+            let missing = usize::from(self.first - destination.0);
+            self.routes.splice(0..0, std::iter::repeat_n(None, missing));
+            self.first = destination.0;
+        }
+        let index = usize::from(destination.0 - self.first);
         if self.routes.len() <= index {
             self.routes.resize(index + 1, None);
         }
@@ -93,6 +102,7 @@ impl Router {
         Router {
             node: self.node,
             routes: self.routes.clone(),
+            first: self.first,
             default: self.default,
             endpoints: self.endpoints.clone(),
             host: self.host,
@@ -125,7 +135,8 @@ impl Router {
                 return Ok(port);
             }
         }
-        let route = self.routes.get(packet.destination.0 as usize).copied().flatten();
+        let route =
+            self.routes.get(usize::from(packet.destination.0.wrapping_sub(self.first))).copied().flatten();
         route.or(self.default).ok_or(NO_ROUTE)
     }
 }

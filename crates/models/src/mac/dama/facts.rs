@@ -8,6 +8,7 @@ use crate::facts::{self, Course, Crossing, Hop, Traffic};
 use crate::link::acm::{self, Modcod};
 use crate::queue::{self, classes};
 use bentpipe_core::Rate;
+use std::collections::BTreeMap;
 
 impl Config {
     /// The hops of network `name` that paths take, each between the gateway and a terminal.
@@ -18,12 +19,9 @@ impl Config {
         let members = self.members();
         let frame = self.frame().expect("the configuration has been checked");
         let star = Star { name, config: self, frame, members: &members };
-        let member = |node: &str| {
-            members
-                .iter()
-                .find(|member| member.name == node)
-                .expect("an end other than the gateway is a terminal")
-        };
+        let by_name: BTreeMap<&str, &Member> =
+            members.iter().map(|member| (member.name.as_str(), member)).collect();
+        let member = |node: &str| *by_name.get(node).expect("an end other than the gateway is a terminal");
         let hop = |crossing: &Crossing<'_>| match crossing.from == self.gateway {
             true => star.forward(member(crossing.to), crossing.traffic),
             false => star.back(member(crossing.from), crossing.traffic),

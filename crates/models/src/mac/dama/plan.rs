@@ -21,6 +21,8 @@ pub struct Plan {
     carriers: Vec<u16>,
     /// Constant slots, by carrier and position.
     constant: Vec<Run>,
+    /// Number of constant slots in each carrier's frame.
+    taken: Vec<u32>,
     /// The gaps between them, in the same order.
     gaps: Vec<Run>,
 }
@@ -77,7 +79,8 @@ impl Plan {
     /// Creates an empty plan for carriers with these numbers of slots.
     pub fn new(carriers: &[u32]) -> Plan {
         let carriers: Vec<u16> = carriers.iter().map(|slots| *slots as u16).collect();
-        let mut plan = Plan { carriers, constant: Vec::new(), gaps: Vec::new() };
+        let taken = vec![0; carriers.len()];
+        let mut plan = Plan { carriers, constant: Vec::new(), taken, gaps: Vec::new() };
         plan.find_gaps();
         plan
     }
@@ -107,23 +110,29 @@ impl Plan {
             return Some(Run::default());
         }
         // Constant slots that start the frames of all carriers, for the same time, obstruct others least.
-        let share = |gap: &Run| {
-            let own = self.constant.iter().filter(|run| run.carrier == gap.carrier);
-            (own.map(|run| u64::from(run.count)).sum::<u64>() << 32) / u64::from(gap.of)
-        };
-        let wide = self.gaps.iter().filter(|gap| u32::from(gap.count) >= count);
-        let gap = wide.min_by_key(|gap| share(gap))?;
+        let share = |gap: &Run| (u64::from(self.taken[usize::from(gap.carrier)]) << 32) / u64::from(gap.of);
+        let wide = self.gaps.iter().enumerate().filter(|(_, gap)| u32::from(gap.count) >= count);
+        let (place, gap) = wide.min_by_key(|(_, gap)| share(gap))?;
         let run = Run { count: count as u16, ..*gap };
-        let place = |run: &Run| (run.carrier, run.first);
-        let at = self.constant.partition_point(|other| place(other) < place(&run));
+        let order = |run: &Run| (run.carrier, run.first);
+        let at = self.constant.partition_point(|other| order(other) < order(&run));
         self.constant.insert(at, run);
-        self.find_gaps();
+        self.taken[usize::from(run.carrier)] += count;
+        let gap = &mut self.gaps[place];
+        (gap.first, gap.count) = (gap.first + run.count, gap.count - run.count);
+        if gap.count == 0 {
+            self.gaps.remove(place);
+        }
         Some(run)
     }
 
     /// Releases the constant slots of a terminal that has logged off.
     pub fn remove_constant(&mut self, run: Run) {
+        let before = self.constant.len();
         self.constant.retain(|other| *other != run);
+        if self.constant.len() < before {
+            self.taken[usize::from(run.carrier)] -= u32::from(run.count);
+        }
         self.find_gaps();
     }
 
