@@ -27,42 +27,55 @@ class ScenarioError(ValueError):
 
 def allow_code(allowed: bool) -> None: ...
 def register_congestion(name: str, made: type) -> None: ...
-def load(source: str | None, text: str | None, overrides: Sequence[str | tuple[str, str]]) -> str:
-    """Read, override, resolve and validate a scenario.
 
-    ``source`` is the path to read, or only the name to use in messages when ``text`` is given; ``overrides`` are
-    ``key.path=value``, where a table is laid over the one that is there. Returns JSON with every default explicit:
-    ``{"scenario": {...}, "toml": "...", "campaign": "..." or null, "nodes": [...], "stages": N, "warnings": [...],
-    "memory": {"bytes": N, "largest": "..." or null}}``. The last is what an emulation holds while all links are full;
-    what it says of a campaign is TOML of its own and no part of the resolved scenario. Raises :class:`ScenarioError`.
-    """
+class Scenario:
+    """A scenario that was read, overridden, resolved and validated once."""
 
-def facts(source: str | None, text: str | None, overrides: Sequence[str | tuple[str, str]]) -> str:
-    """Return the paths of a scenario's flows, as JSON of :class:`bentpipe.facts.Facts`; arguments and errors are those
-    of :func:`load`."""
+    def __init__(
+        self, source: str | None, text: str | None, overrides: Sequence[str | tuple[str, str]]
+    ) -> None:
+        """Resolve a scenario.
 
-def budgets(source: str | None, text: str | None, overrides: Sequence[str | tuple[str, str]]) -> str:
-    """Return the link budgets of a scenario's networks, as a JSON list of ``{"network", "direction", "budget"}``;
-    arguments and errors are those of :func:`load`."""
+        ``source`` is the path to read, or only the name to use in messages when ``text`` is given; ``overrides`` are
+        ``key.path=value``, where a table is laid over the one that is there. Raises :class:`ScenarioError`.
+        """
+
+    def data(self) -> str:
+        """Return the scenario as JSON with every default explicit, without its campaign."""
+
+    def toml(self) -> str:
+        """Return the same as TOML."""
+
+    def campaign(self) -> str | None:
+        """Return the table ``campaign`` as TOML of its own."""
+
+    def members(self) -> str:
+        """Return ``{"flows": [...], "links": [...], "attached": {...}}`` as JSON: members in place of groups, and the
+        nodes of each network."""
+
+    def nodes(self) -> list[str]: ...
+    def stages(self) -> int:
+        """Build the network and return the number of its stages."""
+
+    def warnings(self) -> list[str]: ...
+    def memory(self) -> str:
+        """Return ``{"bytes": N, "largest": "..." or null}`` as JSON: the memory of an emulation with full
+        links."""
+
+    def facts(self) -> str:
+        """Return the paths of the flows, as JSON of :class:`bentpipe.facts.Facts`."""
+
+    def refuse(self, path: list[str], message: str) -> None:
+        """Raise :class:`ScenarioError` for a value, with its position; ``message`` may end with ``; allowed: ...``."""
+
+def budgets(scenario: Scenario) -> str:
+    """Return the link budgets of a scenario's networks, as a JSON list of ``{"network", "direction", "budget"}``."""
 
 def budget_of(rows: str, margin_db: float) -> str:
     """Return a link budget of comma-separated rows, as JSON. Raises ``ValueError`` with the line that is wrong."""
 
-def refuse(
-    source: str | None,
-    text: str | None,
-    overrides: Sequence[str | tuple[str, str]],
-    path: list[str],
-    message: str,
-) -> None:
-    """Raise :class:`ScenarioError` for a value of a scenario, with its position; ``message`` may end with
-    ``; allowed: ...``."""
-
 def simulate(
-    source: str | None,
-    text: str | None,
-    overrides: Sequence[str | tuple[str, str]],
-    seed: int | None,
+    scenario: Scenario,
     run: int,
     out: str,
     options_json: str,
@@ -84,9 +97,7 @@ def simulate(
     """
 
 def emulate(
-    source: str | None,
-    text: str | None,
-    overrides: Sequence[str | tuple[str, str]],
+    scenario: Scenario,
     run: int,
     out: str,
     options_json: str,
@@ -95,15 +106,13 @@ def emulate(
 ) -> str:
     """Run a scenario in real time with real hosts and write the run folder ``out``, without the GIL.
 
-    Like :func:`simulate`, with the scenario's seed. ``options_json`` may contain ``allow_commands`` and ``in_memory``
+    Like :func:`simulate`. ``options_json`` may contain ``allow_commands`` and ``in_memory``
     (models instead of hosts). Raises :class:`bentpipe.InputError` for commands that were not allowed, and ``OSError``
     with a remedy for what the machine lacks.
     """
 
 def emulate_in_guest(
-    source: str | None,
-    text: str | None,
-    overrides: Sequence[str | tuple[str, str]],
+    scenario: Scenario,
     run: int,
     out: str,
     options_json: str,
@@ -129,9 +138,7 @@ class Network:
 
     def __init__(
         self,
-        source: str | None,
-        text: str | None,
-        overrides: Sequence[str | tuple[str, str]],
+        scenario: Scenario,
         options_json: str,
     ) -> None:
         """Create the hosts and start the clock.
@@ -249,9 +256,7 @@ def calibrate() -> str:
     """
 
 def constellation(
-    source: str | None,
-    text: str | None,
-    overrides: Sequence[str | tuple[str, str]],
+    scenario: Scenario,
     network: str,
     times: list[float],
 ) -> str:
@@ -259,9 +264,7 @@ def constellation(
     :class:`bentpipe.constellations.Constellation`."""
 
 def forwarding(
-    source: str | None,
-    text: str | None,
-    overrides: Sequence[str | tuple[str, str]],
+    scenario: Scenario,
     network: str,
     times: list[float],
 ) -> str:
@@ -366,9 +369,7 @@ class TcpLog:
         """Number of events lost because :meth:`poll` was not called often enough."""
 
 def explain_query(
-    source: str | None,
-    text: str | None,
-    overrides: Sequence[str | tuple[str, str]],
+    scenario: Scenario,
     flow: str | None,
     query: str | None,
     placement: str | None,
@@ -381,9 +382,7 @@ class SensorSink:
 
     def __init__(
         self,
-        source: str | None,
-        text: str | None,
-        overrides: Sequence[str | tuple[str, str]],
+        scenario: Scenario,
         flow: str | None,
     ) -> None: ...
     def query(self) -> str:
@@ -484,7 +483,7 @@ class IaxExchange:
 def session_description(host: str, port: int, encodings: Sequence[str]) -> str:
     """A session description (SDP) that expects media at this address in these encodings."""
 
-def draw_outcomes(name: str, text: str, frames: int, interval: float, size: int, seed: int) -> bytes:
+def draw_outcomes(scenario: Scenario, frames: int, interval: float, size: int, seed: int) -> bytes:
     """Outcomes of frames drawn from the error process of a scenario's first link: a byte per frame, 1 if it is lost.
 
     Frames of ``size`` bytes arrive every ``interval`` seconds. Raises :class:`ScenarioError`.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from .errors import InputError
-from .scenarios import override_texts, source_and_text
+from .scenarios import load
 
 if TYPE_CHECKING:
     from .scenarios import Overrides, ScenarioLike
@@ -44,11 +44,11 @@ def of(source: ScenarioLike, overrides: Overrides = (), *, margin_db: float = 1.
     """
     if isinstance(source, str | Path) and Path(source).suffix == ".csv":
         return [_of_file(Path(source), margin_db)]
-    file, text = source_and_text(source)
-    found = json.loads(_native.budgets(file, text, override_texts(overrides)))
+    scenario = load(source, overrides)
+    found = json.loads(_native.budgets(scenario.native))
     if not found:
         raise InputError(
-            f"{file or 'the scenario'} has no link budget; allowed: link.NAME.acm.budget, "
+            f"{scenario.source or 'the scenario'} has no link budget; allowed: link.NAME.acm.budget, "
             "network.NAME.forward.acm.budget or network.NAME.return.acm.budget"
         )
     return [_budget(one["name"], one["budget"]) for one in found]

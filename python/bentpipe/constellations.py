@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _native
 from .errors import InputError
-from .scenarios import Overrides, ScenarioLike, load, override_texts, source_and_text
+from .scenarios import Overrides, Scenario, ScenarioLike, load
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ def constellation(
 
     ``network`` selects one if the scenario has several. Raises :class:`bentpipe.InputError` if it has none.
     """
-    source, text = source_and_text(scenario)
-    name = _named(scenario, overrides, network)
-    answer = json.loads(_native.constellation(source, text, override_texts(overrides), name, list(times)))
+    resolved = load(scenario, overrides)
+    name = _named(resolved, network)
+    answer = json.loads(_native.constellation(resolved.native, name, list(times)))
     return Constellation(network=name, **answer)
 
 
@@ -61,14 +61,13 @@ def forwarding(
     ``diff`` compares two states. A scenario reads such a text, perhaps edited, from
     ``routing.forwarding = { file = "NAME" }``.
     """
-    source, text = source_and_text(scenario)
-    name = _named(scenario, overrides, network)
-    return _native.forwarding(source, text, override_texts(overrides), name, list(times))
+    resolved = load(scenario, overrides)
+    return _native.forwarding(resolved.native, _named(resolved, network), list(times))
 
 
-def _named(scenario: ScenarioLike, overrides: Overrides, network: str | None) -> str:
+def _named(scenario: Scenario, network: str | None) -> str:
     """Returns the name of the constellation: ``network``, or the only one of the scenario."""
-    networks = load(scenario, overrides).data.get("network", {})
+    networks = scenario.data.get("network", {})
     names = [name for name, config in networks.items() if config["kind"] == "constellation"]
     if network is None:
         if len(names) != 1:

@@ -16,7 +16,7 @@ from . import _native
 from .errors import InputError, unknown
 from .guest import current, guest_for
 from .runs import Run
-from .scenarios import Overrides, ScenarioLike, load, override_texts, source_and_text
+from .scenarios import Overrides, ScenarioLike, load, override_texts
 from .simulation import Progress, Watch, alone, claimed, guarded, run_folder, seeded
 
 #: Exit code of the command line for errors that the caller can fix.
@@ -73,25 +73,22 @@ def emulate(
         )
     if clock == "real" and os.geteuid() != 0 and not command and not in_memory:
         return _in_a_process(scenario, seed, overrides, out, run, allow_commands)
-    source, text = source_and_text(scenario)
-    folder = run_folder(out, lambda: load(scenario, overrides).name)
+    resolved = load(scenario, [*override_texts(overrides), *seeded(seed)])
+    folder = run_folder(out, lambda: resolved.name)
     options = {
         "command": list(command),
         "allow_commands": allow_commands,
         "in_memory": in_memory,
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    replaced = [*override_texts(overrides), *seeded(seed)]
     look_at = watch if clock == "real" else None
     with claimed(folder), alone(folder), guarded(progress, look_at) as (tell, look):
         if clock == "real":
-            _native.emulate(source, text, replaced, run, str(folder), json.dumps(options), tell, look)
+            _native.emulate(resolved.native, run, str(folder), json.dumps(options), tell, look)
         else:
             guest = json.dumps(guest_for(current(kernel)))
-            _native.emulate_in_guest(
-                source, text, replaced, run, str(folder), json.dumps(options), guest, tell
-            )
-    return Run(folder)
+            _native.emulate_in_guest(resolved.native, run, str(folder), json.dumps(options), guest, tell)
+    return Run(folder, resolved)
 
 
 def _in_a_process(

@@ -6,11 +6,9 @@ seconds, sizes in bytes.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict
 
-from . import _native
-from .scenarios import override_texts, source_and_text
+from .scenarios import load
 
 if TYPE_CHECKING:
     from .scenarios import Overrides, ScenarioLike
@@ -148,5 +146,4 @@ def facts(scenario: ScenarioLike, overrides: Overrides = ()) -> Facts:
     >>> [(hop["part"], hop["rate_bit_s"]["mean"], hop["delay_s"]["mean"]) for hop in upload["there"]]
     [('sat.st1', 2048000.0, 0.25)]
     """
-    source, text = source_and_text(scenario)
-    return cast("Facts", json.loads(_native.facts(source, text, override_texts(overrides))))
+    return load(scenario, overrides).facts

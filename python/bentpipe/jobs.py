@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from . import _native
 from .emulation import Clock, emulate
 from .parallel import Tell, in_threads
 from .runs import Run
-from .scenarios import load
+from .scenarios import Scenario, load
 from .simulation import simulate
 
 #: Called with the fraction done of all runs.
@@ -51,8 +51,12 @@ class Job:
     @property
     def key(self) -> str:
         """The key by which an identical run is found again (:func:`run_key`)."""
-        resolved = load(self.scenario, [*self.overrides, f"seed={self.seed}"]).toml
-        return run_key(resolved, *([] if self.clock == "virtual" else [self.clock]))
+        return run_key(self.resolved.toml, *([] if self.clock == "virtual" else [self.clock]))
+
+    @cached_property
+    def resolved(self) -> Scenario:
+        """The scenario with overrides and seed."""
+        return load(self.scenario, [*self.overrides, f"seed={self.seed}"])
 
 
 def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2) -> dict[Job, Run]:
@@ -70,16 +74,11 @@ def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2
             if run.complete:
                 return run
         note.unlink(missing_ok=True)
-        said: dict[str, Any] = {
-            "seed": job.seed,
-            "overrides": list(job.overrides),
-            "out": folder,
-            "progress": tell,
-        }
+        said: dict[str, Any] = {"out": folder, "progress": tell}
         if job.clock == "virtual":
-            run = simulate(job.scenario, **said)
+            run = simulate(job.resolved, **said)
         else:
-            run = emulate(job.scenario, **said, clock=job.clock, allow_commands=job.allow_commands)
+            run = emulate(job.resolved, **said, clock=job.clock, allow_commands=job.allow_commands)
         if run.complete:
             note.write_text(key, encoding="utf-8")
         return run

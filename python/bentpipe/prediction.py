@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from ._native import ScenarioError
-from .facts import facts
 from .handshakes import given_up
 from .quantities import base_value, rate_text, span_text
 
@@ -97,7 +96,7 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
     from .scenarios import load
 
     loaded = load(scenario, overrides)
-    flows = zip(loaded.flows, facts(loaded)["flows"], strict=True)
+    flows = zip(loaded.flows, loaded.facts["flows"], strict=True)
     return {
         flow["name"]: replace(_predict(loaded.data, flow, known), group=flow.get("group"))
         for flow, known in flows
@@ -121,9 +120,9 @@ def _predict_run(run: Run) -> dict[str, FlowPrediction]:
     if ran_s:
         # A run that was interrupted has results until then, and so has the prediction beside them.
         with contextlib.suppress(ScenarioError):
-            return predict_scenario(run.scenario, {"duration": f"{ran_s:.9f} s"})
+            return predict_scenario(run.resolved, {"duration": f"{ran_s:.9f} s"})
     try:
-        return predict_scenario(run.scenario)
+        return predict_scenario(run.resolved)
     except ScenarioError as refused:
         note = f"the run's scenario is not valid in this version: {refused.problems[0]['message']}"
         return {name: FlowPrediction(name, None, note, {}) for name in run.flow_names}

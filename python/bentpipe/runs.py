@@ -17,6 +17,8 @@ from .quantities import listed
 if TYPE_CHECKING:
     import polars as pl
 
+    from .scenarios import Scenario
+
 
 class Run:
     """The results of one scenario, one seed, one instrument.
@@ -33,8 +35,10 @@ class Run:
     (['access', 'dama', 'delivery', 'link', 'ncc', 'tcp'], ['link', 'ncc', 'tcp_connection', 'terminal'])
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, resolved: Scenario | None = None) -> None:
         self.path = Path(folder)
+        if resolved is not None:
+            self.resolved = resolved
         try:
             there, known = self.path.exists(), (self.path / "provenance.json").is_file()
         except OSError as error:
@@ -85,16 +89,21 @@ class Run:
             raise InputError(f"{self.path / 'scenario.toml'} cannot be read: {error}") from error
 
     @cached_property
+    def resolved(self) -> Scenario:
+        """The run's scenario as the engine resolves it. Raises :class:`bentpipe.ScenarioError` for the scenario of an
+        older version that is no longer valid."""
+        from .scenarios import ScenarioText, load
+
+        return load(ScenarioText(text_of(self.path / "scenario.toml"), str(self.path)))
+
+    @cached_property
     def flow_tables(self) -> list[dict[str, Any]]:
         """The scenario's flows in the order of their numbers, with the members of groups in place of groups. Raises
         :class:`bentpipe.ScenarioError` for groups of an older version that are no longer valid."""
         flows: list[dict[str, Any]] = self.scenario.get("flow", [])
         if not any("count" in flow or {"*", "?"} & {*flow["from"], *flow["to"]} for flow in flows):
             return flows
-        from . import _native
-
-        text = (self.path / "scenario.toml").read_text(encoding="utf-8")
-        return cast("list[dict[str, Any]]", json.loads(_native.load(str(self.path), text, []))["flows"])
+        return self.resolved.flows
 
     @property
     def flow_names(self) -> list[str]:

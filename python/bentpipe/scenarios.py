@@ -6,7 +6,8 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -15,37 +16,97 @@ from .quantities import base_value, listed
 
 if TYPE_CHECKING:
     from ._native import Problem
+    from .facts import Facts
 
 
-@dataclass(frozen=True)
 class Scenario:
     """A valid and complete scenario: every key that has a default is present.
 
-    ``data`` is the TOML text ``toml`` as dictionaries and lists; quantities are texts with units. ``nodes`` are the
-    names of the nodes, ``stages`` is the number of stages of the network, ``warnings`` are sentences about what is
-    allowed but probably unintended. ``source`` is the file it came from. ``campaign`` is its table of that name, also
-    complete; it belongs to none of the runs and so is not in ``data``. ``memory`` is the number of ``bytes`` that an
-    emulation holds while all links are full, and the ``largest`` of them. ``flows`` are the flows with the members of
-    groups in place of groups, which ``data`` has as they are written; so are ``links``, and ``attached`` are the nodes
-    of each network.
+    The engine has resolved the scenario once; each property asks the engine on first use. ``source`` is the file it
+    came from, and ``native`` the engine's own object.
     """
 
-    data: dict[str, Any]
-    toml: str
-    nodes: list[str]
-    stages: int
-    warnings: list[str]
-    source: str | None = None
-    campaign: dict[str, Any] | None = None
-    memory: dict[str, Any] = field(default_factory=dict)
-    flows: list[dict[str, Any]] = field(default_factory=list)
-    links: list[dict[str, Any]] = field(default_factory=list)
-    attached: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self, native: _native.Scenario, source: str | None = None) -> None:
+        self.native = native
+        self.source = source
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process resolves the text again.
+        return load, (ScenarioText(self.toml, self.source or self.name),)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The scenario as dictionaries and lists; quantities are texts with units. Groups are as written."""
+        return cast("dict[str, Any]", json.loads(self.native.data()))
+
+    @cached_property
+    def toml(self) -> str:
+        """The text of :attr:`data` as TOML."""
+        return self.native.toml()
+
+    @cached_property
+    def nodes(self) -> list[str]:
+        """Names of the nodes."""
+        return self.native.nodes()
+
+    @cached_property
+    def stages(self) -> int:
+        """The number of stages of the network."""
+        return self.native.stages()
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Sentences about what is allowed but probably unintended."""
+        late = (self._warning(*found) for found in _late(self.data))
+        return [*self.native.warnings(), *late]
+
+    def _warning(self, path: list[str], words: str) -> str:
+        """Returns words about a value with its position, as the engine writes warnings."""
+        try:
+            self.native.refuse(path, words)
+        except _native.ScenarioError as error:
+            return str(error)
+        raise AssertionError("the engine refuses what it is told to refuse")
+
+    @cached_property
+    def campaign(self) -> dict[str, Any] | None:
+        """The table ``campaign``, complete. The table belongs to none of the runs and so is not in :attr:`data`."""
+        text = self.native.campaign()
+        return None if text is None else tomllib.loads(text)
+
+    @cached_property
+    def memory(self) -> dict[str, Any]:
+        """The ``bytes`` that an emulation holds while all links are full, and the ``largest`` of the links."""
+        return cast("dict[str, Any]", json.loads(self.native.memory()))
+
+    @cached_property
+    def _members(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", json.loads(self.native.members()))
+
+    @property
+    def flows(self) -> list[dict[str, Any]]:
+        """The flows with the members of groups in place of groups."""
+        return cast("list[dict[str, Any]]", self._members["flows"])
+
+    @property
+    def links(self) -> list[dict[str, Any]]:
+        """The links with the members of groups in place of groups."""
+        return cast("list[dict[str, Any]]", self._members["links"])
+
+    @property
+    def attached(self) -> dict[str, list[str]]:
+        """The nodes of each network."""
+        return cast("dict[str, list[str]]", self._members["attached"])
 
     @property
     def name(self) -> str:
         """The scenario's own name."""
         return str(self.data.get("name", ""))
+
+    @cached_property
+    def facts(self) -> Facts:
+        """The paths of the flows in numbers."""
+        return cast("Facts", json.loads(self.native.facts()))
 
 
 @dataclass(frozen=True)
@@ -81,23 +142,11 @@ def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
     >>> load("examples/dvb-rcs-upload.toml", {"seed": 7, "flow.upload.app": {"kind": "bulk"}}).data["seed"]
     7
     """
-    source, text = source_and_text(scenario)
     given = override_texts(overrides)
-    answer = json.loads(_native.load(source, text, given))
-    late = [_warning(source, text, given, *found) for found in _late(answer["scenario"])]
-    return Scenario(
-        data=answer["scenario"],
-        toml=answer["toml"],
-        nodes=list(answer["nodes"]),
-        stages=answer["stages"],
-        warnings=[*answer["warnings"], *late],
-        source=source,
-        campaign=None if answer["campaign"] is None else tomllib.loads(answer["campaign"]),
-        memory=answer["memory"],
-        flows=answer["flows"],
-        links=answer["links"],
-        attached=answer["attached"],
-    )
+    if isinstance(scenario, Scenario) and not given:
+        return scenario
+    source, text = source_and_text(scenario)
+    return Scenario(_native.Scenario(source, text, given), source)
 
 
 def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
@@ -117,15 +166,6 @@ def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
         words = "is the end of the run, so that the change has no effect"
         words += f"; the same holds for {len(numbers) - 1} more" if numbers[1:] else ""
         yield ["change", str(numbers[0]), "at"], words
-
-
-def _warning(source: str | None, text: str | None, given: list[Override], path: list[str], words: str) -> str:
-    """Returns words about a value of a valid scenario with its position, as the engine writes warnings."""
-    try:
-        _native.refuse(source, text, given, path, words)
-    except _native.ScenarioError as error:
-        return str(error)
-    raise AssertionError("the engine refuses what it is told to refuse")
 
 
 def check(scenario: ScenarioLike, overrides: Overrides = ()) -> list[Problem]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
 from .errors import InputError
-from .scenarios import override_texts, source_and_text
+from .scenarios import load
 
 if TYPE_CHECKING:
     from .scenarios import Overrides, ScenarioLike
@@ -92,9 +92,8 @@ def explain(
     ``placement`` is ``"nodes"`` or ``"sink"``. Raises :class:`bentpipe.InputError` for a query that is refused, and
     :class:`bentpipe.ScenarioError`.
     """
-    file, text = source_and_text(source)
     answer: dict[str, Any] = json.loads(
-        _native.explain_query(file, text, override_texts(overrides), flow, query, placement)
+        _native.explain_query(load(source, overrides).native, flow, query, placement)
     )
     return Plan(
         query=answer["query"],
@@ -134,8 +133,7 @@ class Server:
         flow: str | None = None,
         address: tuple[str, int] = ("127.0.0.1", 7000),
     ) -> None:
-        file, text = source_and_text(source)
-        self._made = (file, text, override_texts(overrides), flow)
+        self._made = (load(source, overrides).native, flow)
         self._sink()
         self._socket = socket.create_server(address)
         self._socket.settimeout(LOOK_S)

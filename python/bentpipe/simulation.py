@@ -17,7 +17,7 @@ from typing import Any, Final
 from . import _native
 from .errors import InputError
 from .runs import Run
-from .scenarios import Override, Overrides, ScenarioLike, load, override_texts, source_and_text
+from .scenarios import Override, Overrides, ScenarioLike, load, override_texts
 
 #: Called with the fraction done, 0 to 1, about ten times a second. The run stops if it returns False.
 Progress = Callable[[float], "bool | None"]
@@ -64,8 +64,9 @@ def simulate(
     """
     if run < 0:
         raise InputError(f"run = {run} is out of range; allowed: whole numbers from 0")
-    source, text = source_and_text(scenario)
-    folder = run_folder(out, lambda: load(scenario, overrides).name)
+    # As an override, the seed is also in the resolved scenario, which then reproduces the run.
+    resolved = load(scenario, [*override_texts(overrides), *seeded(seed)])
+    folder = run_folder(out, lambda: resolved.name)
     if pace is not None and not 0 < pace < math.inf:
         raise InputError(f"pace = {pace} is out of range; allowed: numbers above 0")
     options = {
@@ -73,11 +74,9 @@ def simulate(
         "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "pace": pace,
     }
-    # As an override, the seed is also in the resolved scenario, which then reproduces the run.
-    replaced = [*override_texts(overrides), *seeded(seed)]
     with claimed(folder), alone(folder), guarded(progress, watch) as (tell, look):
-        _native.simulate(source, text, replaced, None, run, str(folder), json.dumps(options), tell, look)
-    return Run(folder)
+        _native.simulate(resolved.native, run, str(folder), json.dumps(options), tell, look)
+    return Run(folder, resolved)
 
 
 def seeded(seed: int | None) -> list[Override]:

@@ -13,8 +13,8 @@ from typing import Any
 from .errors import InputError
 from .parallel import Progress, Tell, in_threads
 from .runs import Run
-from .scenarios import Override, Overrides, ScenarioLike, load, override_texts
-from .simulation import simulate, slug
+from .scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts
+from .simulation import seeded, simulate, slug
 
 
 @dataclass(frozen=True)
@@ -128,20 +128,14 @@ def simulate_all(
     from several threads, and stops everything by returning False: variations that had not begun are then missing from
     the result. Raises what :func:`bentpipe.simulate` raises.
     """
-    for variation in variations:
-        load(scenario, [*override_texts(overrides), *_named(variation)])
+    given = [*override_texts(overrides), *seeded(seed)]
+    resolved = [(one, load(scenario, [*given, *_named(one)])) for one in variations]
 
-    def one(variation: Variation, tell: Tell) -> Run:
-        return simulate(
-            scenario,
-            seed=seed,
-            overrides=[*override_texts(overrides), *_named(variation)],
-            out=out / folder_name(variation),
-            progress=tell,
-            command=command,
-        )
+    def one(planned: tuple[Variation, Scenario], tell: Tell) -> Run:
+        variation, valid = planned
+        return simulate(valid, out=out / folder_name(variation), progress=tell, command=command)
 
-    runs = in_threads(one, variations, jobs, progress)
+    runs = in_threads(one, resolved, jobs, progress)
     return [run for run in runs if run is not None]
 
 

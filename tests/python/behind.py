@@ -14,7 +14,7 @@ from proxied import Place
 @contextmanager
 def network(text: str, hosts: Sequence[str]) -> Iterator[tuple[Any, dict[str, dict[str, str]]]]:
     """A live network with these hosts, and the record of each."""
-    live = _native.Network("test.toml", text, [], json.dumps({"hosts": list(hosts)}))
+    live = _native.Network(_native.Scenario("test.toml", text, []), json.dumps({"hosts": list(hosts)}))
     try:
         yield live, json.loads(live.describe())["hosts"]
     finally:

@@ -210,12 +210,11 @@ def test_a_value_that_is_no_number_is_named(place: Path) -> None:
 
 @pytest.mark.parametrize("call", [_native.simulate, _native.emulate])
 def test_options_of_the_native_module_that_are_misspelt_are_refused(place: Path, call: object) -> None:
-    given: list[object] = [str(place / "good.toml"), None, []]
-    number = [None, 0] if call is _native.simulate else [0]
+    scenario = _native.Scenario(str(place / "good.toml"), None, [])
     with pytest.raises(ValueError, match="unknown field `alow_commands`"):
-        call(*given, *number, str(place / "unused"), '{"alow_commands": true}', None, None)  # type: ignore[operator]
+        call(scenario, 0, str(place / "unused"), '{"alow_commands": true}', None, None)  # type: ignore[operator]
     with pytest.raises(ValueError, match="unknown field `mtus`"):
-        _native.Network(str(place / "good.toml"), None, [], '{"mtus": 1500}')
+        _native.Network(scenario, '{"mtus": 1500}')
 
 
 @networks

@@ -25,7 +25,8 @@ def without_hosts() -> str | None:
     link = '[[link]]\nname = "l"\nfrom = "a"\nto = "b"\nrate = "1 Mbit/s"\ndelay = "1 ms"\n'
     flow = '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\napp = "bulk"\ntransport = "tcp"\n'
     try:
-        _native.Network("probe", f'name = "probe"\nduration = "1 s"\n{link}{flow}', [], "{}").stop()
+        text = f'name = "probe"\nduration = "1 s"\n{link}{flow}'
+        _native.Network(_native.Scenario("probe", text, []), "{}").stop()
     except OSError as error:
         return str(error)
     return None

@@ -1,5 +1,6 @@
 //! Link budgets, as JSON.
 
+use crate::scenario::Scenario;
 use bentpipe_models::link::acm::budget::Budget;
 use bentpipe_models::link::acm::{Modcods, Rule};
 use pyo3::exceptions::PyValueError;
@@ -8,13 +9,8 @@ use serde_json::json;
 
 /// The link budgets of a scenario: of what they are, and the budgets as they are printed.
 #[pyfunction]
-pub fn budgets(
-    py: Python<'_>,
-    source: Option<&str>,
-    text: Option<&str>,
-    overrides: Vec<crate::Given>,
-) -> PyResult<String> {
-    let scenario = crate::read(py, source, text, &overrides)?.value;
+pub fn budgets(scenario: PyRef<'_, Scenario>) -> String {
+    let scenario = &scenario.loaded.value;
     let links = scenario.link.iter().flat_map(bentpipe_engine::scenario::LinkPair::budgets);
     let links = links.map(|(name, sheet)| (format!("link {name}"), sheet));
     let networks = scenario.network.iter().flat_map(|(name, network)| {
@@ -22,7 +18,7 @@ pub fn budgets(
         network.budgets().into_iter().map(named).collect::<Vec<_>>()
     });
     let all = links.chain(networks).map(|(name, sheet)| json!({"name": name, "budget": sheet}));
-    Ok(json!(all.collect::<Vec<_>>()).to_string())
+    json!(all.collect::<Vec<_>>()).to_string()
 }
 
 /// A link budget of comma-separated rows, with the margin in dB that the link needs above the most robust MODCOD of DVB-S2.

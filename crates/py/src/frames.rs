@@ -1,8 +1,7 @@
 //! Error processes: outcomes drawn from them, and what outcomes say about a Markov chain.
 
-use crate::{error, read, Given};
+use crate::scenario::Scenario;
 use bentpipe_core::{Span, Streams, Time};
-use bentpipe_engine::scenario::Scenario;
 use bentpipe_models::channel::{hidden, Config};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,20 +13,17 @@ type Counts = (f64, Vec<Vec<f64>>, Vec<[f64; 2]>);
 /// Draws outcomes from the error process of a scenario's first link, for frames of `size` bytes every `interval`
 /// seconds: a byte per frame, 1 if it is lost.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub fn draw_outcomes(
     py: Python<'_>,
-    name: &str,
-    text: &str,
+    scenario: PyRef<'_, Scenario>,
     frames: usize,
     interval: f64,
     size: u32,
     seed: u64,
 ) -> PyResult<Py<PyBytes>> {
-    let loaded = read(py, Some(name), Some(text), &[] as &[Given])?;
-    let scenario: &Scenario = &loaded.value;
-    loaded.refuse(scenario.check_simulated()).map_err(|refused| error::refused(py, &refused))?;
-    let config = scenario.link.first().map(|link| &link.error);
+    let model = &scenario.loaded.value;
+    scenario.refused(py, model.check_simulated())?;
+    let config = model.link.first().map(|link| &link.error);
     let process = config.and_then(|config: &Config| config.build());
     let mut process = process.ok_or_else(|| PyValueError::new_err("the first link has no error process"))?;
     let drawn = py.detach(|| {

@@ -1,7 +1,7 @@
 //! Runs in a guest, a kernel in virtual time.
 
 use crate::follow::Follower;
-use crate::{error, from_json, read_to_run, Given, RunOptions};
+use crate::{error, from_json, RunOptions};
 use bentpipe_emu::guest::machine::{self, Error, Start};
 use bentpipe_emu::guest::{inside, parameters, protocol::Job};
 use bentpipe_emu::memory::Need;
@@ -37,18 +37,16 @@ struct Guest {
 #[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
 pub fn emulate_in_guest(
     py: Python<'_>,
-    source: Option<&str>,
-    text: Option<&str>,
-    overrides: Vec<Given>,
+    scenario: PyRef<'_, crate::scenario::Scenario>,
     run: u64,
     out: PathBuf,
     options_json: &str,
     guest_json: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let loaded = read_to_run(py, source, text, &overrides)?;
-    loaded.refuse(loaded.value.check_emulated(false)).map_err(|refused| error::refused(py, &refused))?;
-    let options = from_json::<RunOptions>("options", options_json)?.of(None, run);
+    let loaded = scenario.to_run(py)?;
+    scenario.refused(py, loaded.value.check_emulated(false))?;
+    let options = from_json::<RunOptions>("options", options_json)?.of(run);
     let guest: Guest = from_json("guest", guest_json)?;
     let need = Need::of(&loaded.value);
     need.check().map_err(|lacking| PyOSError::new_err(lacking.to_string()))?;

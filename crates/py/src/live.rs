@@ -1,6 +1,7 @@
 //! Emulated networks as Python holds them.
 
-use crate::{error, from_json, read, Given};
+use crate::scenario::Scenario;
+use crate::{error, from_json};
 use bentpipe_core::Recorder;
 use bentpipe_emu::port::tunnel;
 use bentpipe_emu::process::{exit_code, Guest};
@@ -63,18 +64,10 @@ impl Network {
 impl Network {
     /// Makes the hosts and lets time begin.
     #[new]
-    fn new(
-        py: Python<'_>,
-        source: Option<&str>,
-        text: Option<&str>,
-        overrides: Vec<Given>,
-        options_json: &str,
-    ) -> PyResult<Network> {
-        let loaded = read(py, source, text, &overrides)?;
-        let proxies = loaded.refuse(loaded.value.check_emulated(true));
-        proxies.map_err(|refused| error::refused(py, &refused))?;
+    fn new(py: Python<'_>, scenario: PyRef<'_, Scenario>, options_json: &str) -> PyResult<Network> {
+        scenario.refused(py, scenario.loaded.value.check_emulated(true))?;
         let options: NetworkOptions = from_json("options", options_json)?;
-        let scenario = &loaded.value;
+        let scenario = &scenario.loaded.value;
         let names = options.hosts.unwrap_or_else(|| scenario.nodes());
         let elsewhere = elsewhere(&options.elsewhere, &names)?;
         let internet = options.internet.as_deref().zip(options.rules.as_deref());

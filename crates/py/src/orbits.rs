@@ -1,6 +1,6 @@
 //! Orbits for Python: constellations at chosen moments, looks and passes of element sets.
 
-use crate::{error, read, Given};
+use crate::error;
 use bentpipe_core::{Angle, Distance, Problems, Span, Time};
 use bentpipe_engine::scenario::{NetworkKind, Scenario};
 use bentpipe_models::net::constellation::view::View;
@@ -21,14 +21,11 @@ use serde_json::{json, Value};
 #[pyfunction]
 pub fn constellation(
     py: Python<'_>,
-    source: Option<&str>,
-    text: Option<&str>,
-    overrides: Vec<Given>,
+    scenario: PyRef<'_, crate::scenario::Scenario>,
     network: &str,
     times: Vec<f64>,
 ) -> PyResult<String> {
-    let loaded = read(py, source, text, &overrides)?;
-    let scenario = &loaded.value;
+    let scenario = &scenario.loaded.value;
     let config = named(scenario, network)?;
     let number = |name: &String| config.sites.keys().position(|site| site == name);
     let flows: Vec<_> = scenario
@@ -71,15 +68,11 @@ fn named<'a>(scenario: &'a Scenario, network: &str) -> PyResult<&'a Config> {
 /// The forwarding state of a scenario's constellation at the seconds `times`, which do not go back, as text.
 #[pyfunction]
 pub fn forwarding(
-    py: Python<'_>,
-    source: Option<&str>,
-    text: Option<&str>,
-    overrides: Vec<Given>,
+    scenario: PyRef<'_, crate::scenario::Scenario>,
     network: &str,
     times: Vec<f64>,
 ) -> PyResult<String> {
-    let loaded = read(py, source, text, &overrides)?;
-    let config = named(&loaded.value, network)?;
+    let config = named(&scenario.loaded.value, network)?;
     let mut view = View::new(config);
     let state = |t: &f64| view.forwarding(Time::ZERO + Span::from_secs_f64(*t));
     Ok(times.iter().map(state).collect())

@@ -59,15 +59,12 @@ fn changed(
 #[pyfunction]
 pub fn explain_query(
     py: Python<'_>,
-    source: Option<&str>,
-    text: Option<&str>,
-    overrides: Vec<crate::Given>,
+    scenario: PyRef<'_, crate::scenario::Scenario>,
     flow: Option<&str>,
     query: Option<String>,
     placement: Option<&str>,
 ) -> PyResult<String> {
-    let scenario = crate::read(py, source, text, &overrides)?.value;
-    let config = changed(py, network(py, &scenario, flow)?, query, placement)?;
+    let config = changed(py, network(py, &scenario.loaded.value, flow)?, query, placement)?;
     let plan = config.plan(&config.query).map_err(|wrong| error::input(py, &wrong))?;
     let columns: Vec<&str> = plan.query.items.iter().map(|item| item.name.as_str()).collect();
     let mut document =
@@ -92,13 +89,11 @@ impl SensorSink {
     #[new]
     fn new(
         py: Python<'_>,
-        source: Option<&str>,
-        text: Option<&str>,
-        overrides: Vec<crate::Given>,
+        scenario: PyRef<'_, crate::scenario::Scenario>,
         flow: Option<&str>,
     ) -> PyResult<SensorSink> {
-        let scenario = crate::read(py, source, text, &overrides)?.value;
-        let config = network(py, &scenario, flow)?;
+        let scenario = &scenario.loaded.value;
+        let config = network(py, scenario, flow)?;
         Ok(SensorSink { config, seed: scenario.seed.value(), queries: 0, running: None })
     }
 

@@ -19,7 +19,6 @@ from bentpipe.scenarios import (
     ScenarioText,
     load,
     override_texts,
-    source_and_text,
     toml_value,
 )
 from bentpipe.variation import Variation
@@ -152,14 +151,12 @@ def _refuse(
     for problem in error.problems:
         key = problem["file"].removeprefix(_VARIED)
         if problem["file"].startswith(_VARIED) and key in variation.values:
-            place = _place(load(scenario, overrides).campaign or {}, key)
+            base = load(scenario, overrides)
+            place = _place(base.campaign or {}, key)
             value = f"{variation.values[key]}: {problem['path']}: {problem['message']}"
             meant = f', did you mean "{problem["nearest"]}"?' if problem["nearest"] else ""
             allowed = f"; allowed: {', '.join(problem['allowed'])}" if problem["allowed"] else ""
-            source, text = source_and_text(scenario)
-            _native.refuse(
-                source, text, override_texts(overrides), ["campaign", *place], value + meant + allowed
-            )
+            base.native.refuse(["campaign", *place], value + meant + allowed)
     values = ", ".join(f"{key} = {value}" for key, value in variation.values.items())
     raise InputError(f"campaign: with {values}:\n{error}") from error
 

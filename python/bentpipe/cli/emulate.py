@@ -64,20 +64,18 @@ def emulate(
     from bentpipe.emulation import emulate as emulate_one
     from bentpipe.fidelity import fidelity_text
     from bentpipe.scenarios import load
-    from bentpipe.simulation import run_folder
+    from bentpipe.simulation import run_folder, seeded
     from bentpipe.variation import combinations
 
     # Before a second thread starts: a process with several threads cannot change its user namespace.
     if clock is Clock.real:
         _native.enter_user_namespace()
-    name = load(scenario, overrides or []).name
-    folder = run_folder(out, lambda: name)
+    loaded = load(scenario, [*(overrides or []), *seeded(seed)])
+    folder = run_folder(out, lambda: loaded.name)
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
     with stoppable() as stop, Bar("emulating", stop) as bar:
         run = emulate_one(
-            scenario,
-            seed=seed,
-            overrides=overrides or [],
+            loaded,
             out=folder,
             progress=bar.advance,
             run=replication,

@@ -44,23 +44,23 @@ def simulate(
 ) -> None:
     """Simulate a scenario, or variations of it, in virtual time."""
     from bentpipe.scenarios import load
-    from bentpipe.simulation import run_folder
+    from bentpipe.simulation import run_folder, seeded
     from bentpipe.simulation import simulate as simulate_one
     from bentpipe.variation import combinations, simulate_all
 
     variations = combinations(vary or [])
-    loaded = load(scenario, overrides or [])
+    loaded = load(scenario, [*(overrides or []), *seeded(seed)])
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)
     name = loaded.name
     folder = _folder_of_all(out, name) if vary else run_folder(out, lambda: name)
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
-    given: dict[str, Any] = {"seed": seed, "overrides": overrides or [], "command": command}
     with stoppable() as stop, Bar("simulating", stop) as bar:
         if vary:
+            given: dict[str, Any] = {"seed": seed, "overrides": overrides or [], "command": command}
             runs = simulate_all(scenario, variations, out=folder, jobs=jobs, progress=bar.advance, **given)
         else:
-            runs = [simulate_one(scenario, out=folder, progress=bar.advance, **given)]
+            runs = [simulate_one(loaded, out=folder, progress=bar.advance, command=command)]
     drawn = report and bool(runs) and not stop.wanted
     tell(runs, variations, folder, report=drawn, json=json, all_flows=flows)
     if stop.wanted:

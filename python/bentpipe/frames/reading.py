@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bentpipe.errors import InputError, reading
+from bentpipe.scenarios import ScenarioText, load
 
 from .outcomes import Joined, Outcomes
 
@@ -294,9 +295,11 @@ def draw(
             raise InputError(f"{name} has the keys {', '.join(document) or 'none'}; allowed: error, alone")
         error = document["error"]
     link = {"name": "air", "from": "a", "to": "b", "rate": "11 Mbit/s", "delay": "0 s", "error": error}
-    scenario = json.dumps({"name": "frames", "duration": "1 s", "link": [link]})
+    link_text = json.dumps({"name": "frames", "duration": "1 s", "link": [link]})
     try:
-        drawn = _native.draw_outcomes(name, scenario, frames, interval_s, frame_bytes, seed)
+        drawn = _native.draw_outcomes(
+            load(ScenarioText(link_text, name)).native, frames, interval_s, frame_bytes, seed
+        )
     except ValueError as wrong:
         if isinstance(wrong, _native.ScenarioError):
             raise

@@ -13,7 +13,7 @@ import select
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError
@@ -40,8 +40,10 @@ def start(
 ) -> state.Record:
     """Start a process that keeps a network, and return when the network is up. The network ends with ``process``, if
     that is given. Raises ``OSError`` if it fails."""
+    scenario = {"toml": target.scenario.toml, "source": target.scenario.source or target.label}
     question = {
-        "target": asdict(target),
+        "target": {field.name: getattr(target, field.name) for field in fields(target)}
+        | {"scenario": scenario},
         "name": name,
         "internet": internet,
         "elsewhere": elsewhere,
@@ -95,7 +97,7 @@ def _end(keeper: subprocess.Popen[bytes]) -> None:
 
 def main() -> None:
     """Keep a network until SIGTERM, or the end of the process for which it is up."""
-    from bentpipe.scenarios import Scenario
+    from bentpipe.scenarios import ScenarioText, load
 
     from .living import Living, acquire
     from .target import Target
@@ -104,7 +106,7 @@ def main() -> None:
     # From here on signals stay pending until we wait for them: none ends a half-made network.
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     question: dict[str, Any] = json.load(sys.stdin)
-    scenario = Scenario(**question["target"].pop("scenario"))
+    scenario = load(ScenarioText(**question["target"].pop("scenario")))
     target = Target(scenario=scenario, **question["target"])
     try:
         acquire(internet=question["internet"])

@@ -81,7 +81,7 @@ class Living:
             options |= {"internet": self.target.far, "rules": self.record.rules}
         _allow_files(_FILES + _FILES_PER_HOST * len(self.target.hosts))
         scenario = self.target.scenario
-        self.network = _native.Network(scenario.source, scenario.toml, [], json.dumps(options))
+        self.network = _native.Network(scenario.native, json.dumps(options))
         about = json.loads(self.network.describe())
         self.record.hosts, self.record.elsewhere = about["hosts"], about["elsewhere"]
         self._watcher.tell(self.record)

@@ -18,7 +18,6 @@ from tomlkit.items import Array, InlineTable, Table
 
 from bentpipe._native import ScenarioError
 from bentpipe.campaign.variants import number_of
-from bentpipe.facts import facts
 from bentpipe.prediction import predict_scenario
 from bentpipe.scenarios import Scenario, ScenarioText, load
 from bentpipe.summary import cautions, explain
@@ -49,7 +48,7 @@ def view(text: str, level: str) -> dict[str, Any]:
     meant, resolved values, picture, predictions, and the cost of a run and their number."""
     try:
         loaded = read(text, level)
-        known = facts(loaded)
+        known = loaded.facts
         wanted = cost(loaded.data, known)
         predictions = [one.as_dict() | {"arguments": {}} for one in predict_scenario(loaded).values()]
     except ScenarioError as error:
