@@ -65,6 +65,12 @@ class Scenario:
     def facts(self) -> str:
         """Return the paths of the flows, as JSON of :class:`bentpipe.facts.Facts`."""
 
+    def check_simulated(self) -> None:
+        """Raise :class:`ScenarioError` for what prevents a simulation."""
+
+    def check_emulated(self) -> None:
+        """Raise :class:`ScenarioError` for what prevents an emulation."""
+
     def refuse(self, path: list[str], message: str) -> None:
         """Raise :class:`ScenarioError` for a value, with its position; ``message`` may end with ``; allowed: ...``."""
 

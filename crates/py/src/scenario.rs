@@ -138,6 +138,16 @@ impl Scenario {
         text(&py.detach(|| bentpipe_engine::facts::facts(&self.loaded.value)))
     }
 
+    /// Raises `ScenarioError` for what prevents a simulation.
+    fn check_simulated(&self, py: Python<'_>) -> PyResult<()> {
+        self.refused(py, self.to_run(py)?.value.check_simulated())
+    }
+
+    /// Raises `ScenarioError` for what prevents an emulation.
+    fn check_emulated(&self, py: Python<'_>) -> PyResult<()> {
+        self.refused(py, self.to_run(py)?.value.check_emulated(false))
+    }
+
     /// Raises `ScenarioError` for a value at a key path.
     fn refuse(&self, py: Python<'_>, path: Vec<String>, message: String) -> PyResult<()> {
         let mut problems = Problems::default();
