@@ -300,6 +300,7 @@ def test_29_every_change_is_in_the_audit_log_without_secrets(bed: Bed) -> None:
 def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
     """Over plain HTTP only on this machine itself, whatever a header claims; behind a proxy's socket it is the
     proxy's task."""
+    from bentpipe.testbed.api.callers import cookie_of
     from bentpipe.testbed.api.security import is_encrypted
 
     def scope(scheme: str, host: str) -> dict[str, Any]:
@@ -313,6 +314,10 @@ def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
     assert is_encrypted(scope("https", "lab.example.org"), bed.settings)
     assert not is_encrypted(scope("http", "lab.example.org"), bed.settings)
     assert is_encrypted(scope("http", "lab.example.org"), Settings(bed.settings.data, insecure=True))
+    # A proxy that encrypts passes the log-in on, and its cookie stays one for encrypted connections.
+    behind_proxy = Settings(bed.settings.data, proxied=True)
+    assert is_encrypted(scope("http", "lab.example.org"), behind_proxy)
+    assert cookie_of(behind_proxy) == cookie_of(bed.settings) == "__Host-bentpipe"
 
 
 def test_05_guessing_many_names_from_one_address_is_limited(bed: Bed) -> None:

@@ -333,3 +333,21 @@ def test_another_window_that_applied_first_is_said_with_what_to_do(bed: Served, 
     other.get_by_role("button", name="Discard changes").click()
     expect(other.get_by_label("Scenario", exact=True)).to_have_value(SMALL + "# first\n")
     other.close()
+
+
+def test_a_log_in_over_plain_http_stays(browser: Browser, tmp_path: Path) -> None:
+    """With --insecure, at a name that is not loopback: browsers refuse cookies there that are Secure. The log-in stays
+    over a reload, may change things, and ends when the user logs out."""
+    with serving(tmp_path / "data", "--insecure", "--name", "lab.test") as plain:
+        plain.url = plain.url.replace("127.0.0.1", "lab.test")
+        page = joined(browser, plain)
+        page.reload()
+        expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
+        page.get_by_role("button", name="Create").click()
+        expect(page.get_by_role("link", name="4 Launch")).to_be_visible()
+        page.goto(f"{plain.url}/#/account")
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("button", name="Log in")).to_be_visible()
+        page.reload()
+        log_in(page, plain)
+        page.context.close()

@@ -113,7 +113,9 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip("no Chromium")
     playwright.expect.set_options(timeout=120_000)
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # A name of this machine that is not one of its loopback names.
+    arguments = ["--host-resolver-rules=MAP lab.test 127.0.0.1"]
+    arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
     with playwright.sync_playwright() as running:
         found = running.chromium.launch(executable_path=program, args=arguments)
         yield found

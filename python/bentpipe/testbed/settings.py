@@ -13,8 +13,9 @@ class Settings:
 
     ``database`` is a URL of SQLAlchemy, an SQLite file in ``data`` by default. ``names`` are names of this machine,
     beside its loopback addresses, under which browsers may reach the page. ``slots`` is the number of runs at a time.
-    ``insecure`` allows log-ins over plain HTTP from other machines. ``group`` is the number of the group that shares
-    the data, if web process and executor are different users.
+    ``insecure`` allows log-ins over plain HTTP from other machines, with a cookie that browsers accept there;
+    ``proxied`` is set where a proxy, which encrypts, passes requests to a Unix socket. ``group`` is the number of the
+    group that shares the data, if web process and executor are different users.
     """
 
     data: Path
@@ -22,6 +23,7 @@ class Settings:
     names: tuple[str, ...] = ()
     slots: int = max(1, (os.cpu_count() or 2) - 1)
     insecure: bool = False
+    proxied: bool = False
     real_time: bool = False
     group: int | None = None
 

@@ -14,8 +14,10 @@ from bentpipe.testbed.store import Store
 
 from .security import SAFE
 
-#: The browser sends it only over an encrypted connection or to this machine, and never to another host.
+#: The cookie of a log-in. Browsers send it only over an encrypted connection or to this machine, and to no other host.
 COOKIE: Final = "__Host-bentpipe"
+#: The cookie of a log-in with --insecure: over plain HTTP, browsers refuse the prefix and the attribute Secure.
+INSECURE_COOKIE: Final = "bentpipe"
 
 
 async def store_of(request: Request) -> Store:  # without waiting: else each would take a thread
@@ -42,7 +44,12 @@ def secret_of(request: Request) -> str:
     authorization = request.headers.get("authorization", "")
     if authorization:
         return authorization.removeprefix("Bearer ").strip()
-    return request.cookies.get(COOKIE, "")
+    return request.cookies.get(cookie_of(request.app.state.settings), "")
+
+
+def cookie_of(settings: Settings) -> str:
+    """Returns the name of the log-in's cookie."""
+    return INSECURE_COOKIE if settings.insecure else COOKIE
 
 
 async def caller(request: Request, store: Database) -> Caller:

@@ -114,4 +114,4 @@ def is_encrypted(scope: Any, settings: Settings) -> bool:
     """Whether a log-in may be used on this connection: it is encrypted, or does not leave the machine, or that was
     allowed."""
     name = _name(Headers(scope=scope).get("host", ""))
-    return settings.insecure or scope.get("scheme") == "https" or name in LOOPBACK
+    return settings.insecure or settings.proxied or scope.get("scheme") == "https" or name in LOOPBACK

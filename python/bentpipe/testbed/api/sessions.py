@@ -15,9 +15,10 @@ from sqlalchemy import delete, select
 from bentpipe.testbed import accounts
 from bentpipe.testbed.accounts import Caller, Refused
 from bentpipe.testbed.rules import OF_LEVEL
+from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.tables import Session, User
 
-from .callers import COOKIE, Anyone, Database, Given
+from .callers import Anyone, Database, Given, cookie_of
 from .security import is_encrypted
 
 router = APIRouter(tags=["session"])
@@ -101,14 +102,20 @@ def describe(who: Caller) -> Who:
     return Who.model_validate({"id": who.id, "name": who.name, "level": who.level, "limits": limits})
 
 
-def give(response: Response, secret: str) -> None:
-    """Give a log-in to the browser."""
+def give(response: Response, secret: str, settings: Settings) -> None:
+    """Give a log-in to the browser; an empty secret removes the log-in from it."""
     response.set_cookie(
-        COOKIE, secret, max_age=int(accounts.ABSOLUTE_S), path="/", secure=True, httponly=True, samesite="lax"
+        cookie_of(settings),
+        secret,
+        max_age=int(accounts.ABSOLUTE_S) if secret else 0,
+        path="/",
+        secure=not settings.insecure,
+        httponly=True,
+        samesite="lax",
     )
 
 
-def require_encryption(request: Request, settings: Any) -> None:
+def require_encryption(request: Request, settings: Settings) -> None:
     """Refuse a password over plain HTTP from another machine."""
     if not is_encrypted(request.scope, settings):
         raise Refused(
@@ -122,7 +129,7 @@ async def log_in(given: LogIn, request: Request, response: Response, store: Data
     require_encryption(request, settings)
     address = request.client.host if request.client else ""
     secret, who = await hashing(accounts.log_in, store, given.name, given.password, address)
-    give(response, secret)
+    give(response, secret, settings)
     return describe(who)
 
 
@@ -135,7 +142,7 @@ async def accept(
     secret = await hashing(accounts.accept, store, given.invitation, given.name, given.password)
     with store.writing() as rows:
         who = accounts.caller_of(rows, secret)
-    give(response, secret)
+    give(response, secret, settings)
     return describe(who)
 
 
@@ -146,12 +153,12 @@ async def who_am_i(who: Anyone) -> Who:
 
 
 @router.delete("/session", status_code=204)
-def log_out(who: Anyone, response: Response, store: Database) -> None:
+def log_out(who: Anyone, response: Response, store: Database, settings: Given) -> None:
     """End this log-in."""
     with store.writing() as rows:
         rows.execute(delete(Session).where(Session.id == who.session))
         accounts.note(rows, who, "log out")
-    response.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="lax")
+    give(response, "", settings)
 
 
 @router.put("/session/password", status_code=204)
