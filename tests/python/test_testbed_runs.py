@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from beds import Bed, _cheap_passwords, bed, launched, saved
+from beds import Bed, _cheap_passwords, bed, launched, said, saved
 from bentpipe.errors import InputError
 from bentpipe.testbed.client import Laboratory
 from guests import guests
@@ -32,6 +32,7 @@ def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
     series = ada.get(f"/api/runs/{run['id']}/series/tcp.cwnd").json()
     assert (series["unit"], [line["name"] for line in series["lines"]]) == ("segments", ["up"])
     assert len(series["lines"][0]["time"]) == len(series["lines"][0]["value"]) > 10
+    zoomed_and_labelled(ada, f"/api/runs/{run['id']}")
     # 11: the report contains what users wrote, so it is in a sandbox; 30: files are saved, not shown.
     report = ada.get(f"/api/runs/{run['id']}/report")
     assert "<svg" in report.text and report.headers["content-security-policy"].startswith("sandbox;")
@@ -52,6 +53,29 @@ def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
     ]
     assert ada.delete(f"/api/runs/{other['id']}").status_code == 204
     assert not bed.settings.folder(1, other["id"]).exists()
+
+
+def zoomed_and_labelled(ada: Client, at: str) -> None:
+    """Checks units, which tables with a column of the same name do not share, and the detail of a part of the time."""
+    units = {name: ada.get(f"{at}/series/{name}").json()["unit"] for name in ("tcp.sent", "tcp.acknowledged")}
+    assert units == {"tcp.sent": "bytes", "tcp.acknowledged": "bytes"}
+    whole = ada.get(f"{at}/series/link.queue_packets").json()
+    part = ada.get(f"{at}/series/link.queue_packets", params={"from": 5, "to": 5.5}).json()
+    assert whole["thinned"] and not part["thinned"]
+    for coarse, fine in zip(whole["lines"], part["lines"], strict=True):
+        assert len(coarse["time"]) <= 2002
+        inside = [time for time in fine["time"] if 5 <= time <= 5.5]
+        assert len(inside) > 2 * sum(5 <= time <= 5.5 for time in coarse["time"])
+        # One sample on either side, so that the line reaches the edges.
+        assert len(fine["time"]) == len(inside) + 2 and fine["time"][0] < 5 and fine["time"][-1] > 5.5
+        # Thinning keeps the extremes.
+        shared = [
+            value for time, value in zip(coarse["time"], coarse["value"], strict=True) if 5 <= time <= 5.5
+        ]
+        assert max(shared) <= max(fine["value"])
+    assert "not before" in said(ada.get(f"{at}/series/link.queue_packets", params={"from": 5, "to": 5}))
+    unknown = ada.get(f"{at}/series/tcp.nothing")
+    assert unknown.status_code == 422 and "trace or quantity" in said(unknown) and "/" not in said(unknown)
 
 
 @guests

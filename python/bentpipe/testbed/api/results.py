@@ -14,11 +14,11 @@ from sqlalchemy import select
 
 from bentpipe.comparison import compare
 from bentpipe.groups import by_group, summarise
-from bentpipe.plots.samples import samples_of
 from bentpipe.results import flow_results
 from bentpipe.runs import Run
 from bentpipe.testbed import tables
 from bentpipe.testbed.accounts import Caller, Refused
+from bentpipe.testbed.points import lines_of
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
@@ -31,10 +31,8 @@ router = APIRouter(tags=["results"])
 SANDBOX: Final = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
-#: Points of a plotted line: more than a screen has columns.
-MOST_POINTS: Final = 2_000
-#: Lines of a plot.
-MOST_LINES: Final = 12
+#: Latest time of a part of a run, in seconds.
+LATEST_S: Final = 1e9
 
 
 class File(BaseModel):
@@ -53,8 +51,8 @@ class PlotLine(BaseModel):
 
 
 class Series(BaseModel):
-    """A quantity over time, a line per flow, terminal or link. Long lines are thinned to the extremes of equal
-    parts."""
+    """A quantity over time, a line per flow, terminal or link. Long lines are thinned to the minimum and maximum of
+    equal intervals."""
 
     quantity: str
     unit: str
@@ -167,22 +165,36 @@ def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
 
 
 @router.get("/runs/{run}/series/{quantity}")
-def series(run: str, quantity: str, who: Anyone, store: Database, settings: Given) -> Series:
-    """Return a quantity over time, such as `tcp.cwnd`."""
+def series(
+    run: str,
+    quantity: str,
+    who: Anyone,
+    store: Database,
+    settings: Given,
+    start: Annotated[float | None, Query(alias="from", ge=0, le=LATEST_S)] = None,
+    end: Annotated[float | None, Query(alias="to", ge=0, le=LATEST_S)] = None,
+) -> Series:
+    """Return a quantity over time, such as `tcp.cwnd`, ``from`` one time in seconds ``to`` another. A shorter part has
+    more detail: each line has up to 2000 points between these times, and one on either side."""
     of = Run(folder_of(store, settings, run, who)[1])
-    schema = of.scan(quantity).collect_schema()
-    if len(schema) != 3:
+    names = of.scan(quantity).collect_schema()
+    if len(names) != 3:
         raise Refused(422, f'"{quantity}" is a whole trace; choose one of its quantities')
-    column = schema.names()[2]
-    if not schema[column].is_numeric():
+    column = names.names()[2]
+    if not names[column].is_numeric():
         raise Refused(422, f'"{quantity}" is not a number')
-    lines, thinned = [], False
-    for name, samples in list(samples_of(of, quantity).items())[:MOST_LINES]:
-        known = [None if math.isnan(value) else value for value in samples.values.tolist()]
-        times, values, less = thin(samples.time_s.tolist(), known)
-        thinned |= less or samples.weights is not None
-        lines.append(PlotLine(name=name, time=times, value=values))
-    return Series(quantity=quantity, unit=units().get(column, ""), thinned=thinned, lines=lines)
+    start, end = 0.0 if start is None else start, math.inf if end is None else end
+    if start >= end:
+        raise Refused(422, f"from = {start:g} is not before to = {end:g}")
+    lines = lines_of(of, quantity, start, end)
+    of_trace = (name for name, columns in of.traces.items() if column in columns)
+    trace = next(name for name in of_trace if quantity in (name, column, f"{name}.{column}"))
+    return Series(
+        quantity=quantity,
+        unit=units().get((trace, column), ""),
+        thinned=any(line.thinned for line in lines),
+        lines=[PlotLine(name=line.name, time=line.time_s, value=[*line.values]) for line in lines],
+    )
 
 
 @router.get("/runs/{run}/report")
@@ -244,30 +256,14 @@ def comparison(
     return Compared(baseline=first.id, others=others)
 
 
-def thin(times: list[float], values: list[float | None]) -> tuple[list[float], list[float | None], bool]:
-    """Returns a line of at most :data:`MOST_POINTS` points: of each part of equal length the least and the greatest
-    value, in the order in which they come."""
-    if len(times) <= MOST_POINTS:
-        return times, values, False
-    part = -(-len(times) * 2 // MOST_POINTS)
-    kept: list[int] = []
-    for start in range(0, len(times), part):
-        known = [place for place in range(start, min(start + part, len(times))) if values[place] is not None]
-        if known:
-            extremes = {
-                min(known, key=lambda place: values[place] or 0.0),
-                max(known, key=lambda place: values[place] or 0.0),
-            }
-            kept += sorted(extremes)
-    return [times[place] for place in kept], [values[place] for place in kept], True
-
-
-def units() -> dict[str, str]:
-    """Returns the unit of every column of the traces."""
+def units() -> dict[tuple[str, str], str]:
+    """Returns the unit of every column, by trace and column: `sent` is bytes of TCP and packets of a call."""
     from bentpipe import _native
 
     listed = json.loads(_native.tables())["traces"]
-    return {column["name"]: column["unit"] for table in listed for column in table["columns"]}
+    return {
+        (table["name"], column["name"]): column["unit"] for table in listed for column in table["columns"]
+    }
 
 
 def _files(folder: Path) -> dict[str, Path]:
