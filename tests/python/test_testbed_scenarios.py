@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from beds import Bed, _cheap_passwords, bed, launched, said, saved
-from bentpipe.testbed import accounts, rules
+from bentpipe.testbed import accounts, instruments, rules
 from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.drafts import edit, view
 from bentpipe.testbed.tables import Run
@@ -19,6 +19,15 @@ from sqlalchemy import select
 from testbeds import SMALL, until
 
 __all__ = ["_cheap_passwords", "bed"]
+
+LINK = """
+[[link]]
+name = "{0}"
+from = "{0}"
+to = "{1}"
+rate = "5 Mbit/s"
+delay = "10 ms"
+"""
 
 ATTACKS: dict[str, str] = {
     # 15: paths
@@ -40,6 +49,8 @@ ATTACKS: dict[str, str] = {
     "deeper": "x = " + "[" * 100_000 + "]" * 100_000,
     "long": "# " + "x" * 300_000,
     "many": "x = [" + "1," * 60_000 + "]",
+    # As many digits as fit into a text.
+    "digits": "x = " + "9" * 200_000,
 }
 
 
@@ -87,6 +98,60 @@ def test_16_the_executor_checks_again(bed: Bed) -> None:
     )
     assert ended[0]["state"] == "failed" and "program" in ended[0]["reason"]
     assert not Path("/tmp/bentpipe-was-here").exists()
+
+
+def test_a_key_that_a_campaign_varies_has_to_exist(bed: Bed) -> None:
+    """As the draft is typed, at the key of the campaign, and in words of the page when it is launched."""
+    ada = bed.join("ada")
+    for line, path, word in (
+        ("vary.loss = [1, 2]", "campaign.vary.loss", "unknown key"),
+        ('vary."link.sat.delay" = ["1 s", 2]', "campaign.vary.link.sat.delay", "span of time"),
+    ):
+        text = f"{SMALL}\n[campaign]\n{line}\n"
+        seen = ada.post("/api/drafts/view", json={"text": text}).json()
+        assert not seen["valid"]
+        (problem,) = seen["problems"]
+        assert (problem["path"], problem["line"]) == (path, None) and word in problem["message"]
+        answer = ada.post("/api/runs", json={"text": text, "campaign": True})
+        assert answer.status_code == 422 and word in said(answer) and "--set" not in said(answer)
+
+
+def test_instruments_that_cannot_run_are_refused_before_the_launch(bed: Bed) -> None:
+    """With the same reason in the draft and at the launch: of the machine, which the executor examines, and of the
+    scenario. Reasons name no folder of the machine."""
+    ada = bed.join("ada")
+
+    def impossible(text: str) -> dict[str, str]:
+        found: dict[str, str] = ada.post("/api/drafts/view", json={"text": text}).json()["impossible"]
+        for instrument in ("simulate", "kernel", "emulate"):
+            answer = ada.post("/api/runs", json={"text": text, "instruments": [instrument]})
+            assert (answer.status_code == 201) == (instrument not in found)
+            if instrument in found:
+                assert said(answer).removeprefix(f"{instrument}: ") == found[instrument]
+        return found
+
+    assert impossible(SMALL) == {"emulate": instruments.OFF}
+    instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
+    assert impossible(SMALL) == {"emulate": instruments.OFF, "kernel": instruments.UNBUILT}
+    instruments.write(bed.settings, {})
+    router = SMALL.replace(
+        'preset = "geo"', "".join(LINK.format(*ends) for ends in (("user", "router"), ("router", "server")))
+    )
+    assert impossible(router) == {"emulate": instruments.OFF}
+    split = f'{router}\n[[proxy]]\nname = "pep"\nnode = "router"\nmechanism = "split"\n'
+    assert impossible(split)["kernel"].startswith('proxy.pep.mechanism is simulated, and flow "up"')
+    long = impossible(router.replace("20 s", "2000 s"))
+    assert set(long) == {"emulate"}
+
+
+def test_the_executor_reports_a_missing_kernel(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(bed.settings.data / "cache"))
+    bed.execute()
+    until(bed.settings.instruments.exists)
+    assert instruments.of_machine(bed.settings) == {
+        "emulate": instruments.OFF,
+        "kernel": instruments.UNBUILT,
+    }
 
 
 def test_17_names_are_only_names(bed: Bed) -> None:

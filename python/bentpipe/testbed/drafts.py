@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import tomlkit
@@ -19,19 +20,22 @@ from tomlkit.items import Array, InlineTable, Table
 from bentpipe._native import ScenarioError
 from bentpipe.campaign.variants import number_of
 from bentpipe.prediction import predict_scenario
-from bentpipe.scenarios import Scenario, ScenarioText, load
+from bentpipe.scenarios import Override, Scenario, ScenarioText, load, toml_value
 from bentpipe.summary import cautions, explain
 
 from .accounts import Refused
+from .instruments import impossible
 from .rules import Cost, check_cost, check_resolved, check_text, cost
 
 #: Parts of a scenario that are lists of named tables.
 LISTS: Final = ("link", "access", "flow", "proxy", "service", "handover", "change")
+#: Nodes of a scenario that is loaded in some milliseconds.
+FEW_NODES: Final = 100
 #: Name of a text in messages.
 NAME: Final = "scenario"
 
 
-def read(text: str, level: str, overrides: Sequence[str] = ()) -> Scenario:
+def read(text: str, level: str, overrides: Sequence[Override] = ()) -> Scenario:
     """Returns a scenario of the web, resolved and checked by all rules but those of cost. Raises :class:`Refused`, and
     :class:`bentpipe.ScenarioError`."""
     check_text(text, level)
@@ -43,18 +47,22 @@ def read(text: str, level: str, overrides: Sequence[str] = ()) -> Scenario:
     return loaded
 
 
-def view(text: str, level: str) -> dict[str, Any]:
+def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Returns everything that the page shows about a draft: problems, or else summary, warnings, what is probably not
-    meant, resolved values, picture, predictions, and the cost of a run and their number."""
+    meant, resolved values, picture, predictions, the cost of a run and their number, and the instruments that cannot
+    run it, with the reason. ``machine`` has those that the machine lacks."""
     try:
         loaded = read(text, level)
+        if problems := problems_of_campaign(text, level, loaded):
+            return {"valid": False, "problems": problems, "impossible": dict(machine)}
         known = loaded.facts
         wanted = cost(loaded.data, known)
         predictions = [one.as_dict() | {"arguments": {}} for one in predict_scenario(loaded).values()]
     except ScenarioError as error:
-        return {"valid": False, "problems": [dict(one) | {"file": NAME} for one in error.problems]}
+        problems = [dict(one) | {"file": NAME} for one in error.problems]
+        return {"valid": False, "problems": problems, "impossible": dict(machine)}
     except Refused as refused:
-        problem: dict[str, Any] = {
+        refusal: dict[str, Any] = {
             "file": NAME,
             "line": None,
             "column": None,
@@ -63,7 +71,8 @@ def view(text: str, level: str) -> dict[str, Any]:
             "allowed": [],
             "nearest": None,
         }
-        return {"valid": False, "problems": [problem | {"message": str(refused)}]}
+        problems = [refusal | {"message": str(refused)}]
+        return {"valid": False, "problems": problems, "impossible": dict(machine)}
     return {
         "valid": True,
         "problems": [],
@@ -75,8 +84,34 @@ def view(text: str, level: str) -> dict[str, Any]:
         "runs": _runs(loaded.campaign),
         "picture": picture(loaded),
         "predictions": predictions,
+        "impossible": impossible(loaded, wanted, level, machine),
         "cost": {"events": wanted.events, "seconds": wanted.seconds, "refused": _refusal(wanted, level)},
     }
+
+
+def problems_of_campaign(text: str, level: str, loaded: Scenario) -> list[dict[str, Any]]:
+    """Returns the problems of the values that a campaign varies, each value by itself: keys that do not exist, and
+    values that are not allowed. Of a large scenario, which takes long to load, only the first value of each key is
+    checked here; a launch checks all combinations."""
+    found: list[dict[str, Any]] = []
+    varied: Mapping[str, Sequence[Any]] = {} if loaded.campaign is None else loaded.campaign.get("vary", {})
+    for key, values in varied.items():
+        for value in values if len(loaded.nodes) <= FEW_NODES else values[:1]:
+            try:
+                read(text, level, varying([f"{key}={toml_value(value)}"]))
+            except ScenarioError as error:
+                for one in error.problems:
+                    message = one["message"] if one["path"] == key else f"{one['path']}: {one['message']}"
+                    where = {"file": NAME, "line": None, "column": None, "path": f"campaign.vary.{key}"}
+                    problem = dict(one) | where | {"message": message}
+                    if problem not in found:
+                        found.append(problem)
+    return found
+
+
+def varying(overrides: Sequence[str]) -> list[Override]:
+    """Returns the overrides of a point of a campaign, which messages call by that name."""
+    return [("campaign", one) for one in overrides]
 
 
 def _runs(campaign: Mapping[str, Any] | None) -> int:

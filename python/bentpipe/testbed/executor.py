@@ -32,9 +32,10 @@ from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
 from bentpipe.facts import facts
 
-from . import bounds, live, queue, reproducing
+from . import bounds, instruments, live, queue, reproducing
 from .accounts import Refused
 from .drafts import read
+from .paths import without_paths
 from .rules import OF_LEVEL, Limits, check_cost, cost
 from .settings import Settings
 from .store import Store
@@ -43,6 +44,8 @@ from .tables import ACTIVE, Run
 #: Seconds between looks at the queue, if nobody says that there is work, and between looks at a run.
 LOOK_S: Final = 1.0
 WATCH_S: Final = 0.25
+#: Seconds between looks for a kernel of virtual time.
+EXAMINE_S: Final = 10.0
 #: Bytes that the disk keeps free.
 SPARE: Final = 200_000_000
 
@@ -60,6 +63,7 @@ class Executor:
         self.exclusive = False
         self.lock = alone(settings.data)
         self.groups = bounds.parent()
+        self.lacking = instruments.without_real_time(settings)
         with store.writing() as rows:
             # No other executor works here, so whatever is marked as active belongs to one that was killed.
             for worker in set(rows.scalars(select(Run.worker).where(Run.state.in_(ACTIVE)))):
@@ -73,7 +77,12 @@ class Executor:
     def loop(self) -> None:
         """Take runs until stopped. Trouble with the database is waited out."""
         threading.Thread(target=self._listen, daemon=True).start()
+        examined = -EXAMINE_S
         while not self.ending.is_set():
+            if time.monotonic() - examined > EXAMINE_S:
+                # A kernel may be built while the test bed runs.
+                instruments.write(self.settings, self.lacking | instruments.without_kernel())
+                examined = time.monotonic()
             try:
                 while self._take():
                     pass
@@ -89,6 +98,7 @@ class Executor:
         bounds.leave(self.groups)
         # While the lock is held, so that it is no other executor's; a copy of the folder is a backup without it.
         self.settings.socket.unlink(missing_ok=True)
+        self.settings.instruments.unlink(missing_ok=True)
         self.lock.close()
 
     def _take(self) -> bool:
@@ -96,11 +106,11 @@ class Executor:
         self.busy = {number: thread for number, thread in self.busy.items() if thread.is_alive()}
         if self.ending.is_set() or len(self.busy) >= self.settings.slots or (self.busy and self.exclusive):
             return False
-        instruments = ["simulate", "kernel", "study"]
+        served = ["simulate", "kernel", "study"]
         if self.settings.real_time:
-            instruments.append("emulate")
+            served.append("emulate")
         with self.store.writing() as rows:
-            run = queue.claim(rows, self.worker, instruments, busy=bool(self.busy))
+            run = queue.claim(rows, self.worker, served, busy=bool(self.busy))
         if run is None:
             return False
         self.exclusive = run.instrument in queue.EXCLUSIVE
@@ -116,10 +126,11 @@ class Executor:
             state, reason = "failed", f"refused: {refused}"
         except Exception as error:  # noqa: BLE001 - the queue has to go on
             state, reason = "failed", f"the executor failed: {error}"
+        data = self.settings.data
         while True:
             try:
                 with self.store.writing() as rows:
-                    queue.finish(rows, run.number, self.worker, state, reason)
+                    queue.finish(rows, run.number, self.worker, state, without_paths(reason, data))
                 break
             except SQLAlchemyError:
                 # Until it is recorded, nothing else takes its slot.

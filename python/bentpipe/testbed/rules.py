@@ -83,10 +83,13 @@ def check_text(text: str, level: str) -> dict[str, Any]:
         raise Refused(413, f"the scenario is longer than {limits.text} bytes")
     try:
         tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        if isinstance(error, RecursionError):
-            raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables") from None
+    except tomllib.TOMLDecodeError:
         return {}
+    except RecursionError:
+        raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables") from None
+    except ValueError:
+        # Python's limit of a number's digits, sys.get_int_max_str_digits.
+        raise Refused(422, "the scenario has a number with thousands of digits") from None
     counted = 0
     for values, (depth, key, value) in enumerate(walk(tables)):
         if values > MOST_VALUES:

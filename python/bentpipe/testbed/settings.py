@@ -52,6 +52,11 @@ class Settings:
         """The Unix socket at which the executor is told of new work."""
         return self.data / "executor.socket"
 
+    @property
+    def instruments(self) -> Path:
+        """The file in which the executor writes what its machine lacks (:mod:`bentpipe.testbed.instruments`)."""
+        return self.data / "instruments.json"
+
     def folder(self, owner: int, run: str) -> Path:
         """The folder of a run. Both parts were chosen by this program, never by a user."""
         return self.folder_of(owner) / run

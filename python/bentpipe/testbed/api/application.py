@@ -18,6 +18,7 @@ import bentpipe
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
 from bentpipe.testbed.accounts import Refused
+from bentpipe.testbed.paths import without_paths
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
@@ -68,14 +69,14 @@ def application(settings: Settings, store: Store) -> FastAPI:
     app.state.settings, app.state.store, app.state.broadcast = settings, store, broadcast
     for module in (sessions, accounts, drafts, configurations, runs, live, reproducing, results, means):
         app.include_router(module.router, prefix="/api", responses=REFUSALS)
-    _errors(app)
+    _errors(app, settings.data)
     _page(app)
     app.add_middleware(Guard, settings=settings)
     return app
 
 
-def _errors(app: FastAPI) -> None:
-    """Every error is ``{"detail": TEXT}``, without anything of this machine in it."""
+def _errors(app: FastAPI, data: Path) -> None:
+    """Every error is ``{"detail": TEXT}``, without anything of this machine in it, such as the folder of the data."""
 
     @app.exception_handler(Refused)
     def refused(_: Request, error: Refused) -> Response:
@@ -84,7 +85,7 @@ def _errors(app: FastAPI) -> None:
     @app.exception_handler(ScenarioError)
     @app.exception_handler(InputError)
     def invalid(_: Request, error: ValueError) -> Response:
-        return JSONResponse({"detail": str(error)}, 422)
+        return JSONResponse({"detail": without_paths(str(error), data)}, 422)
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> Response:

@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field
 from bentpipe import _native
 from bentpipe.beginnings import scenario_from
 from bentpipe.scenarios import schema
-from bentpipe.testbed import drafts, maps
+from bentpipe.testbed import drafts, instruments, maps
 from bentpipe.testbed.rules import check_text
 
-from .callers import Anyone
+from .callers import Anyone, Given
 from .sessions import Strict
 
 router = APIRouter(tags=["drafts"])
@@ -135,11 +135,11 @@ def scenario_schema(_: Anyone) -> dict[str, Any]:
 
 
 @router.post("/drafts/view")
-def view(given: Draft, who: Anyone) -> dict[str, Any]:
-    """Return what a text is: problems, or summary, resolved values, picture, predictions and cost. Nothing is
-    stored."""
+def view(given: Draft, who: Anyone, settings: Given) -> dict[str, Any]:
+    """Return what a text is: problems, or summary, resolved values, picture, predictions and cost; and in
+    ``impossible`` the instruments that cannot run it here, with the reason. Nothing is stored."""
     with _turn:
-        return drafts.view(given.text, who.level)
+        return drafts.view(given.text, who.level, instruments.of_machine(settings))
 
 
 @router.post("/drafts/map")

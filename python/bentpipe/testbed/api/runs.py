@@ -16,9 +16,9 @@ from sqlalchemy.orm import Session as Transaction
 
 from bentpipe.campaign.variants import number_of, variations
 from bentpipe.facts import facts
-from bentpipe.testbed import queue
+from bentpipe.testbed import instruments, queue
 from bentpipe.testbed.accounts import Caller, Refused, note
-from bentpipe.testbed.drafts import read
+from bentpipe.testbed.drafts import read, varying
 from bentpipe.testbed.executor import wake
 from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost
 from bentpipe.testbed.store import Store
@@ -133,11 +133,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
             text, name = given.text, given.name or "Unnamed"
         else:
             raise Refused(422, "either a configuration or a text is needed")
-    if "emulate" in given.instruments and not settings.real_time:
-        raise Refused(
-            409, "this test bed does not emulate in real time; its administrator starts it with --real-time"
-        )
-    planned = _plan(given, text, who)
+    planned = _plan(given, text, who, instruments.of_machine(settings))
     batch = identifier() if len(planned) > 1 else None
     with store.writing() as rows:
         room(rows, who, len(planned))
@@ -184,7 +180,7 @@ def _pattern(text: str) -> str:
     return f"{text}#%"
 
 
-def _plan(given: Launch, text: str, who: Caller) -> list[dict[str, object]]:
+def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> list[dict[str, object]]:
     """Returns the columns of each run, checked. Raises :class:`Refused`, and :class:`bentpipe.ScenarioError`."""
     limits = OF_LEVEL[who.level]
     loaded = read(text, who.level)
@@ -203,11 +199,12 @@ def _plan(given: Launch, text: str, who: Caller) -> list[dict[str, object]]:
         raise Refused(422, f"the campaign has more than the {limits.queued} runs that may wait at a time")
     planned: list[dict[str, object]] = []
     for variation in sets:
-        one = read(text, who.level, variation.overrides) if variation.values else loaded
+        one = read(text, who.level, varying(variation.overrides)) if variation.values else loaded
         wanted = cost(one.data, facts(one))
         for instrument in given.instruments:
             pace = given.pace if instrument == "simulate" else None
             check_cost(wanted, instrument, who.level, pace)
+            instruments.check(instrument, one, machine)
             for replication in range(replications):
                 parts = [variation.label, instrument if len(given.instruments) > 1 else ""]
                 parts.append(f"replication {replication}" if replications > 1 else "")

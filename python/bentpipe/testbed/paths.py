@@ -1,0 +1,24 @@
+"""Messages without the folders of this machine, which errors of the engine and of files name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+#: An absolute path of two or more parts. A unit such as kbit/s has no slash at its start, and a URL has two.
+_PATH: Final = re.compile(r"(?<![\w./:~])(?:/[^\s/\"'`;:,()]+){2,}/?")
+
+
+def without_paths(text: str, data: Path) -> str:
+    """Returns a message with the last part of each absolute path in place of the path. ``data`` is the folder of the
+    test bed's data.
+
+    >>> without_paths("/srv/lab/runs/1/a7/traces/tcp.parquet: 5 kbit/s", Path("/srv/lab"))
+    'tcp.parquet: 5 kbit/s'
+    """
+    # Folders with spaces in their names.
+    for folder in (data, data.resolve(), Path.home()):
+        if folder != Path(folder.anchor):
+            text = text.replace(f"{folder}/", "/-/")
+    return _PATH.sub(lambda found: found[0].rstrip("/").rpartition("/")[2], text)
