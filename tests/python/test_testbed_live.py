@@ -64,6 +64,13 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
     until(lambda: ada.get(f"/api/runs/{again['id']}").json()["state"] == "done")
     compared = ada.get("/api/comparison", params={"run": [run["id"], again["id"]]}).json()
     assert all(flow["a"] == flow["b"] for flow in compared["others"][0]["flows"])
+    # The run that was changed by hand says so wherever it is compared, with the key and the value.
+    assert [(one["id"], one["changed"]) for one in compared["runs"]] == [(run["id"], 1), (again["id"], 0)]
+    assert not compared["pinned"]
+    assert [one for one in compared["others"][0]["scenario"] if "by_hand" in one] == [
+        {"key": "link.sat.rate", "a": f"1 Mbit/s at {done['done']:.2f} s", "b": None, "by_hand": True}
+    ]
+    assert [one["changed"] for one in ada.get("/api/runs").json()] == [0, 1]
     assert ada.get("/api/audit").json()[-1]["action"] == "join"
     assert "change run" in {line["action"] for line in ada.get("/api/audit").json()}
 

@@ -228,3 +228,34 @@ def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
         rows.scalars(select(Run).where(Run.id == runs[0]["id"])).one().variation = None
     answer = ada.get(f"/api/batches/{runs[0]['batch']}/means")
     assert answer.status_code == 409 and "older version" in said(answer)
+
+
+def test_fidelity_is_beside_every_number_of_a_run(bed: Bed) -> None:
+    """In lists, of the run, in comparisons, and of a mean over runs that of the least accurate one."""
+    ada = bed.join("ada")
+    bed.execute()
+    text = SMALL.replace("20 s", "1 s") + "\n[campaign]\nreplications = 3\n"
+    runs = launched(ada, text=text, campaign=True)
+    ended(ada, runs)
+    assert all(one["fidelity"] is None for one in ada.get("/api/runs").json())
+    assert means(ada, runs[0]["batch"])["points"][0]["fidelity"] is None
+    # As if a real kernel had run them.
+    lateness = {"count": 9, "p50_s": 0.01, "p99_s": 0.02, "max_s": 0.03}
+    expected = dict(zip((one["id"] for one in runs), ("valid", "void", "void"), strict=True))
+    with bed.store.writing() as rows:
+        for row in rows.scalars(select(Run)):
+            row.instrument = "emulate"
+            written = {"verdict": expected[row.id], "lateness": lateness, "lost": 0, "reasons": ["too late"]}
+            file = bed.settings.folder(row.owner_id, row.id) / "fidelity.json"
+            file.write_text(json.dumps(written))
+    listed = {one["id"]: one["fidelity"]["verdict"] for one in ada.get("/api/runs").json()}
+    compared = ada.get("/api/comparison", params={"run": list(expected)}).json()["runs"]
+    alone = {one: ada.get(f"/api/runs/{one}").json()["fidelity"]["verdict"] for one in expected}
+    assert listed == alone == {one["id"]: one["fidelity"]["verdict"] for one in compared} == expected
+    (point,) = means(ada, runs[0]["batch"])["points"]
+    number = runs[1]["number"]
+    assert point["fidelity"]["verdict"] == "void"
+    assert point["fidelity"]["text"].startswith(
+        f"2 of 3 runs; run {number}: 9 packets reached their hosts 10 ms late"
+    )
+    assert point["fidelity"]["text"].endswith("too late")

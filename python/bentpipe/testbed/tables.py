@@ -6,8 +6,8 @@ import secrets
 import time
 from typing import Any, Final
 
-from sqlalchemy import JSON, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy import JSON, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, func, select
+from sqlalchemy.orm import DeclarativeBase, Mapped, column_property, mapped_column, relationship
 
 #: The levels of accounts, each with the rights of those before it.
 LEVELS: Final = ("guest", "user", "administrator")
@@ -96,6 +96,23 @@ class Configuration(Base):
     owner: Mapped[User] = relationship(lazy="joined")
 
 
+class Change(Base):
+    """A change of a run's scenario by hand, while it is in progress. ``done`` is when it was made, in seconds of the
+    run, and ``refused`` why it was not; both are unset until the run has answered."""
+
+    __tablename__ = "change"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    run_number: Mapped[int] = mapped_column(ForeignKey("run.number", ondelete="CASCADE"), index=True)
+    user: Mapped[str] = mapped_column(String(64))
+    at: Mapped[float] = mapped_column(Float, default=time.time)
+    key: Mapped[str] = mapped_column(String(200))
+    value: Mapped[str] = mapped_column(String(500))
+    #: Whether the run has been asked for it.
+    passed: Mapped[bool] = mapped_column(default=False)
+    done: Mapped[float | None] = mapped_column(Float)
+    refused: Mapped[str | None] = mapped_column(Text)
+
+
 class Run(Base):
     """A run, from its place in the queue to its results."""
 
@@ -145,23 +162,14 @@ class Run(Base):
     shared: Mapped[bool] = mapped_column(default=False)
     baseline: Mapped[bool] = mapped_column(default=False)
     owner: Mapped[User] = relationship(lazy="joined")
-
-
-class Change(Base):
-    """A change of a run's scenario by hand, while it is in progress. ``done`` is when it was made, in seconds of the
-    run, and ``refused`` why it was not; both are unset until the run has answered."""
-
-    __tablename__ = "change"
-    id: Mapped[int] = mapped_column(Integer, primary_key=True)
-    run_number: Mapped[int] = mapped_column(ForeignKey("run.number", ondelete="CASCADE"), index=True)
-    user: Mapped[str] = mapped_column(String(64))
-    at: Mapped[float] = mapped_column(Float, default=time.time)
-    key: Mapped[str] = mapped_column(String(200))
-    value: Mapped[str] = mapped_column(String(500))
-    #: Whether the run has been asked for it.
-    passed: Mapped[bool] = mapped_column(default=False)
-    done: Mapped[float | None] = mapped_column(Float)
-    refused: Mapped[str | None] = mapped_column(Text)
+    #: Number of changes by hand that were made.
+    changed: Mapped[int] = column_property(
+        select(func.count(Change.id))
+        .where(Change.run_number == number, Change.done.is_not(None), Change.refused.is_(None))
+        .correlate_except(Change)
+        .scalar_subquery(),
+        deferred=True,
+    )
 
 
 class Event(Base):

@@ -55,9 +55,11 @@ export interface Changed {
   refused: string | null;
 }
 
-/** The differences of runs from the first. */
+/** The differences of runs from a baseline, which is ``pinned`` if nothing else was asked for. ``runs`` are all of them, the baseline first. Keys of the scenario that were changed by hand while a run was in progress have ``by_hand``, with the values and their times. */
 export interface Compared {
   baseline: string;
+  pinned: boolean;
+  runs: Entry[];
   others: (Record<string, unknown>)[];
 }
 
@@ -78,7 +80,7 @@ export interface Edits {
   edits: Edit[];
 }
 
-/** A run. ``position`` is its place in the queue from 1, and ``expected`` the seconds until it is expected to start. */
+/** A run. ``position`` is its place in the queue from 1, and ``expected`` the seconds until it is expected to start. ``fidelity`` is null for simulations, which are exact, and before the end; ``changed`` is the number of changes by hand. */
 export interface Entry {
   id: string;
   number: number;
@@ -98,8 +100,16 @@ export interface Entry {
   ended: number | null;
   shared: boolean;
   baseline: boolean;
+  changed: number;
+  fidelity: Fidelity | null;
   position: number | null;
   expected: number | null;
+}
+
+/** How accurately a run of real kernels followed its scenario, and the reason in a sentence. */
+export interface Fidelity {
+  verdict: "valid" | "degraded" | "void";
+  text: string;
 }
 
 /** A file of a run: its path for the route of files, and its size. */
@@ -262,13 +272,14 @@ export interface PlotLine {
   value: (number | null)[];
 }
 
-/** Means at one point of the varied keys, of one flow, terminal or link, or of what was asked for. ``at`` are the positions on the axes, ``runs`` is the number of runs that were launched there and still exist, and ``means`` has an entry per metric, null without a value. */
+/** Means at one point of the varied keys, of one flow, terminal or link, or of what was asked for. ``at`` are the positions on the axes, ``runs`` is the number of runs that were launched there and still exist, and ``means`` has an entry per metric, null without a value. ``fidelity`` is that of the least accurate run in the means; null if all are simulations, which are exact. */
 export interface Point {
   labels: string[];
   at: number[];
   of: string;
   runs: number;
   means: (Mean | null)[];
+  fidelity: Fidelity | null;
 }
 
 /** The queue: what waits and what runs, and by how many at a time. Only one's own runs have names. */
@@ -338,13 +349,15 @@ export interface Scenario {
   ended: number | null;
   shared: boolean;
   baseline: boolean;
+  changed: number;
+  fidelity: Fidelity | null;
   position: number | null;
   expected: number | null;
   scenario: string;
   resolved: Record<string, unknown>;
 }
 
-/** A quantity over time, a line per flow, terminal or link. Long lines are thinned to the extremes of equal parts. */
+/** A quantity over time, a line per flow, terminal or link. Long lines are thinned to the minimum and maximum of equal intervals. */
 export interface Series {
   quantity: string;
   unit: string;

@@ -7,7 +7,7 @@ of the same scenarios, with distinct random numbers.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final
 
@@ -25,10 +25,11 @@ from bentpipe.testbed import tables
 from bentpipe.testbed.accounts import Caller, Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
+from bentpipe.testbed.verdicts import Verdict, verdict_of, worst
 from bentpipe.variation import Variation, short_names
 
 from .callers import Anyone, Database, Given
-from .runs import State, seen_by
+from .runs import Fidelity, State, seen_by
 
 router = APIRouter(tags=["results"])
 
@@ -78,13 +79,15 @@ class Metric(BaseModel):
 class Point(BaseModel):
     """Means at one point of the varied keys, of one flow, terminal or link, or of what was asked for. ``at`` are the
     positions on the axes, ``runs`` is the number of runs that were launched there and still exist, and ``means`` has
-    an entry per metric, null without a value."""
+    an entry per metric, null without a value. ``fidelity`` is that of the least accurate run in the means; null if all
+    are simulations, which are exact."""
 
     labels: list[str]
     at: list[float]
     of: str
     runs: int
     means: list[Mean | None]
+    fidelity: Fidelity | None
 
 
 class Missing(BaseModel):
@@ -142,6 +145,11 @@ def means(
         raise Refused(
             422, f"these are {len(table.rows)} means; choose a flow or a group, at most {MOST_ROWS}"
         )
+    verdicts = {
+        run.id: (run.number, verdict_of(one.folder, run.instrument, run.state))
+        for run, one in zip(found, counted, strict=True)
+        if one.status == "complete"
+    }
     named = [
         Missing(id=run.id, number=run.number, label=run.label, state=run.state, reason=one.error)
         for run, one in zip(found, counted, strict=True)
@@ -157,7 +165,7 @@ def means(
         across=most_numbers(campaign.index, differing or list(axes)),
         available=available,
         metrics=[] if table is None else _metrics(campaign, table),
-        points=[] if table is None else list(_points(campaign, table, axes)),
+        points=[] if table is None else list(_points(campaign, table, axes, verdicts)),
         latex="" if table is None else as_latex(table),
     )
 
@@ -219,15 +227,24 @@ def _metrics(campaign: Campaign, table: Table) -> list[Metric]:
     ]
 
 
-def _points(campaign: Campaign, table: Table, axes: Mapping[str, Axis]) -> Iterator[Point]:
-    launched = campaign.index.select(list(axes)).rows() if axes else [()] * campaign.index.height
-    runs: Counter[tuple[Any, ...]] = Counter(launched)
+def _points(
+    campaign: Campaign,
+    table: Table,
+    axes: Mapping[str, Axis],
+    verdicts: Mapping[str, tuple[int, Verdict | None]],
+) -> Iterator[Point]:
+    launched: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
+    for run, *values in campaign.index.select("run", *axes).iter_rows():
+        launched[tuple(values)].append(run)
     for row in table.rows:
+        runs = launched[tuple(row.values)]
+        verdict = worst(verdicts[run] for run in runs if run in verdicts)
         yield Point(
             labels=row.labels[: len(axes)],
             at=[axis.at[value] for axis, value in zip(axes.values(), row.values, strict=True)],
             of=row.entity,
-            runs=runs[tuple(row.values)],
+            runs=len(runs),
+            fidelity=None if verdict is None else Fidelity(verdict=verdict.verdict, text=verdict.text),
             means=[
                 None if one is None else _mean(*one, size)
                 for one, size in zip(row.means, table.scales, strict=True)

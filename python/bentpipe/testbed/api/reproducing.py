@@ -61,7 +61,7 @@ def listed(_: Anyone) -> list[Study]:
 @router.post("/studies/{study}/runs", status_code=201)
 def reproduce(study: str, given: Reproduce, who: AUser, store: Database, settings: Given) -> Entry:
     """Put a study into the queue: one run, whose report has the verdicts and the figures."""
-    if before := again(store, given.once, who):
+    if before := again(store, settings, given.once, who):
         return before[0]
     if not OF_LEVEL[who.level].instruments:
         raise Refused(403, "your level may not launch")
@@ -81,6 +81,6 @@ def reproduce(study: str, given: Reproduce, who: AUser, store: Database, setting
         rows.refresh(run)
         queue.tell(rows, run)
         note(rows, who, "launch", f"study {study} {given.test or ''}".strip())
-        made = entry(run, who)
+        made = entry(run, who, settings)
     wake(settings, made.number)
     return made

@@ -23,7 +23,7 @@ from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
 from .callers import Anyone, Database, Given
-from .runs import seen
+from .runs import Entry, entry, seen
 
 router = APIRouter(tags=["results"])
 
@@ -95,9 +95,13 @@ class Results(BaseModel):
 
 
 class Compared(BaseModel):
-    """The differences of runs from the first."""
+    """The differences of runs from a baseline, which is ``pinned`` if nothing else was asked for. ``runs`` are all of
+    them, the baseline first. Keys of the scenario that were changed by hand while a run was in progress have
+    ``by_hand``, with the values and their times."""
 
     baseline: str
+    pinned: bool
+    runs: list[Entry]
     others: list[dict[str, Any]]
 
 
@@ -236,6 +240,7 @@ def comparison(
     baseline: Annotated[str, Query(max_length=32)] = "",
 ) -> Compared:
     """Return in what runs differ from a baseline: the one that is given, or the caller's pinned one, or the first."""
+    pinned = None
     if not baseline:
         with store.reading() as rows:
             pinned = rows.scalar(
@@ -243,17 +248,44 @@ def comparison(
             )
         baseline = pinned or run[0]
     first, folder = folder_of(store, settings, baseline, who)
-    others = []
+    others, compared = [], [baseline]
     for one in dict.fromkeys(run):
         if one == baseline:
             continue
         row, other = folder_of(store, settings, one, who)
         both = compare(folder, other).as_dict()
+        both["scenario"] += by_hand(store, first, row)
         others.append(
             {"run": row.id, "name": row.name, "number": row.number, "label": row.label}
             | {key: both[key] for key in ("equal", "scenario", "flows", "missing")}
         )
-    return Compared(baseline=first.id, others=others)
+        compared.append(row.id)
+    with store.reading() as rows:
+        entries = [entry(seen(rows, one, who), who, settings) for one in compared]
+    return Compared(baseline=first.id, pinned=pinned is not None, runs=entries, others=others)
+
+
+def by_hand(store: Store, first: tables.Run, other: tables.Run) -> list[dict[str, Any]]:
+    """Returns the keys that were changed by hand in either run, as differences of the scenario."""
+    made = [_made(store, run) for run in (first, other)]
+    return [
+        {"key": key, "a": made[0].get(key), "b": made[1].get(key), "by_hand": True}
+        for key in dict.fromkeys([*made[0], *made[1]])
+        if made[0].get(key) != made[1].get(key)
+    ]
+
+
+def _made(store: Store, run: tables.Run) -> dict[str, str]:
+    """Returns the values that a run's keys were given by hand, with the times."""
+    change = tables.Change
+    wanted = select(change).where(
+        change.run_number == run.number, change.done.is_not(None), change.refused.is_(None)
+    )
+    found: dict[str, list[str]] = {}
+    with store.reading() as rows:
+        for one in rows.scalars(wanted.order_by(change.id)):
+            found.setdefault(one.key, []).append(f"{one.value} at {one.done:.2f} s")
+    return {key: ", ".join(values) for key, values in found.items()}
 
 
 def units() -> dict[tuple[str, str], str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query
@@ -21,8 +22,10 @@ from bentpipe.testbed.accounts import Caller, Refused, note
 from bentpipe.testbed.drafts import read, varying
 from bentpipe.testbed.executor import wake
 from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost
+from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Run, User, identifier
+from bentpipe.testbed.verdicts import Grade, verdict_of
 from bentpipe.variation import Variation
 
 from .callers import Anyone, AUser, Database, Given, Number, may_see, owns
@@ -57,9 +60,17 @@ class Launch(Strict):
     pace: Annotated[float, Field(ge=0.001, le=1e6)] | None = None
 
 
+class Fidelity(BaseModel):
+    """How accurately a run of real kernels followed its scenario, and the reason in a sentence."""
+
+    verdict: Grade
+    text: str
+
+
 class Entry(BaseModel):
     """A run. ``position`` is its place in the queue from 1, and ``expected`` the seconds until it is expected to
-    start."""
+    start. ``fidelity`` is null for simulations, which are exact, and before the end; ``changed`` is the number of
+    changes by hand."""
 
     id: str
     number: int
@@ -79,6 +90,8 @@ class Entry(BaseModel):
     ended: float | None
     shared: bool
     baseline: bool
+    changed: int = 0
+    fidelity: Fidelity | None = None
     position: int | None = None
     expected: float | None = None
 
@@ -92,6 +105,7 @@ _LIST: Final = select(
     *(getattr(Run, key) for key in _KEYS),
     Run.configuration_id.label("configuration"),
     Run.owner_id,
+    Run.changed.label("changed"),
     User.name.label("owner"),
 ).join(User, User.id == Run.owner_id)
 
@@ -123,7 +137,7 @@ class Queue(BaseModel):
 @router.post("/runs", status_code=201)
 def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[Entry]:
     """Put runs into the queue."""
-    if before := again(store, given.once, who):
+    if before := again(store, settings, given.once, who):
         return before
     with store.reading() as rows:
         if given.configuration is not None:
@@ -154,23 +168,23 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
         except IntegrityError:
             # The same launch has arrived a second time while this one was checked.
             rows.rollback()
-            return again(store, given.once, who)
+            return again(store, settings, given.once, who)
         for run in made:
             rows.refresh(run)
             queue.tell(rows, run)
         note(rows, who, "launch", f"{name}: {len(made)} run{'s' if len(made) > 1 else ''}")
-        listed = [entry(one, who) for one in made]
+        listed = [entry(one, who, settings) for one in made]
     wake(settings, made[0].number)
     return listed
 
 
-def again(store: Store, once: str | None, who: Caller) -> list[Entry]:
+def again(store: Store, settings: Settings, once: str | None, who: Caller) -> list[Entry]:
     """Returns the runs of a launch that has been done already."""
     if once is None:
         return []
     before = select(Run).where(Run.owner_id == who.id, Run.once.like(_pattern(once), escape="\\"))
     with store.reading() as rows:
-        return [entry(one, who) for one in rows.scalars(before.order_by(Run.number))]
+        return [entry(one, who, settings) for one in rows.scalars(before.order_by(Run.number))]
 
 
 def _pattern(text: str) -> str:
@@ -271,7 +285,7 @@ def listed(
         waiting = any(one.state == "queued" for one in runs)
         places = queue.plan(rows, settings.slots) if waiting else {}
     # Written at once: FastAPI would check and convert every entry again.
-    return Response(_ENTRIES.dump_json(_entries(runs, who, places)), media_type="application/json")
+    return Response(_ENTRIES.dump_json(_entries(runs, who, settings, places)), media_type="application/json")
 
 
 @router.get("/queue", response_model=Queue)
@@ -283,7 +297,7 @@ def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
         first = sorted(places, key=lambda run: places[run][0])[:100]
         waiting = rows.execute(_LIST.where(Run.id.in_(first))).all() if first else []
     ordered = [*running, *sorted(waiting, key=lambda run: places[run.id][0])]
-    entries = _entries(ordered, who, places)
+    entries = _entries(ordered, who, settings, places)
     for one, run in zip(entries, ordered, strict=True):
         if not may_see(who, run.owner_id, run.shared):
             one.id, one.name, one.label, one.owner, one.reason = "", "someone's run", "", "", ""
@@ -303,15 +317,16 @@ def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
     """Return a run."""
     with store.reading() as rows:
         row = seen(rows, run, who)
+        places = queue.plan(rows, settings.slots) if row.state == "queued" else {}
         return Scenario(
-            **entry(row, who, queue.plan(rows, settings.slots) if row.state == "queued" else {}).model_dump(),
+            **entry(row, who, settings, places).model_dump(),
             scenario=row.scenario,
             resolved=tomllib.loads(row.scenario),
         )
 
 
 @router.patch("/runs/{run}")
-def mark(run: str, given: Mark, who: AUser, store: Database) -> Entry:
+def mark(run: str, given: Mark, who: AUser, store: Database, settings: Given) -> Entry:
     """Share a run, or pin it as the baseline of one's comparisons."""
     with store.writing() as rows:
         row = owned(rows, run, who)
@@ -323,18 +338,18 @@ def mark(run: str, given: Mark, who: AUser, store: Database) -> Entry:
                 other.baseline = False
             row.baseline = given.baseline
             note(rows, who, "pin run" if given.baseline else "unpin run", f"{row.name} {row.number}")
-        return entry(row, who)
+        return entry(row, who, settings)
 
 
 @router.post("/runs/{run}/cancel")
-def cancel(run: str, who: AUser, store: Database) -> Entry:
+def cancel(run: str, who: AUser, store: Database, settings: Given) -> Entry:
     """Cancel a run that waits or runs. What it has written so far stays."""
     with store.writing() as rows:
         row = owned(rows, run, who)
         if row.state not in FINAL:
             queue.cancel(rows, row)
             note(rows, who, "cancel", f"{row.name} {row.number}")
-        return entry(row, who)
+        return entry(row, who, settings)
 
 
 @router.delete("/runs/{run}", status_code=204)
@@ -350,22 +365,34 @@ def remove(run: str, who: AUser, store: Database, settings: Given) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def entry(row: Run, who: Caller, places: Mapping[str, tuple[int, float]] | None = None) -> Entry:
+def entry(
+    row: Run, who: Caller, settings: Settings, places: Mapping[str, tuple[int, float]] | None = None
+) -> Entry:
     """Returns a run as the page needs it."""
-    values = {key: getattr(row, key) for key in _KEYS}
+    values = {key: getattr(row, key) for key in (*_KEYS, "changed")}
     values |= {"configuration": row.configuration_id, "owner": row.owner.name}
-    return Entry.model_validate(values | _for(row, who, places or {}))
+    return Entry.model_validate(values | _for(row, who, settings, places or {}))
 
 
-def _entries(found: Sequence[Any], who: Caller, places: Mapping[str, tuple[int, float]]) -> list[Entry]:
+def _entries(
+    found: Sequence[Any], who: Caller, settings: Settings, places: Mapping[str, tuple[int, float]]
+) -> list[Entry]:
     """Returns rows of :data:`_LIST` as the page needs them."""
-    return _ENTRIES.validate_python([{**row._mapping, **_for(row, who, places)} for row in found])
+    return _ENTRIES.validate_python([{**row._mapping, **_for(row, who, settings, places)} for row in found])
 
 
-def _for(row: Any, who: Caller, places: Mapping[str, tuple[int, float]]) -> dict[str, Any]:
-    """Returns what of an entry depends on who asks and when."""
+def _for(
+    row: Any, who: Caller, settings: Settings, places: Mapping[str, tuple[int, float]]
+) -> dict[str, Any]:
+    """Returns the fields of an entry that depend on the caller, the time, and the run's folder."""
     position, expected = places.get(row.id, (None, None))
-    return {"mine": owns(who, row.owner_id), "position": position, "expected": expected}
+    verdict = verdict_of(settings.folder(row.owner_id, row.id), row.instrument, row.state)
+    return {
+        "mine": owns(who, row.owner_id),
+        "position": position,
+        "expected": expected,
+        "fidelity": None if verdict is None else asdict(verdict),
+    }
 
 
 def seen(rows: Transaction, run: str, who: Caller) -> Run:
