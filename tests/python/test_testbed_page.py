@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from networks import until
-from testbeds import PASSWORD, SMALL, Served, bed, browser, log_in
+from testbeds import DRAWN, PASSWORD, SMALL, Served, bed, browser, log_in
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
@@ -99,6 +101,9 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     # 3. The test.
     click("link", "3 Test")
     expect(page.get_by_label("simulate")).to_be_checked()
+    # What cannot run here says so before the launch.
+    expect(page.get_by_role("checkbox", name="emulate")).to_be_disabled()
+    expect(page.get_by_text("this test bed does not emulate in real time")).to_be_visible()
     # 4. Launch, after the preview.
     click("link", "4 Launch")
     expect(page.get_by_label("Summary of the scenario")).to_contain_text("20 s")
@@ -150,7 +155,9 @@ def test_a_link_opens_the_whole_view(bed: Served, ada: Page, browser: Browser) -
     page.mouse.move(inner["x"] + 0.25 * inner["width"], y)
     page.mouse.down()
     page.mouse.move(inner["x"] + 0.5 * inner["width"], y, steps=5)
-    page.mouse.up()
+    # The detail of the part is asked for.
+    with page.expect_response(lambda answer: "/series/tcp.cwnd?from=" in answer.url):
+        page.mouse.up()
     expect(page).to_have_url(re.compile("time=[0-9.]+-[0-9.]+"))
     other.goto(page.url)
     expect(other.get_by_role("button", name="All of tcp.cwnd")).to_be_visible()
@@ -188,6 +195,14 @@ def test_a_launch_says_what_is_probably_not_meant_and_how_many_runs_it_is(bed: S
     page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
     expect(page.get_by_text("idle: no flow uses this part of the network")).to_be_visible()
     expect(page.get_by_text("the campaign, 6 runs")).to_be_visible()
+    # A key that does not exist is refused where it is typed, and can be taken back there.
+    page.get_by_role("link", name="3 Test").click()
+    page.get_by_label("Key to vary").fill("loss")
+    page.get_by_label("Values").fill("1, 2")
+    page.get_by_role("button", name="Vary", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("campaign.vary.loss: unknown key")
+    page.get_by_role("button", name="Stop varying loss").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_key_is_found_in_a_long_form_by_a_word_of_its_name_or_description(bed: Served, ada: Page) -> None:
@@ -322,6 +337,37 @@ def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
     page.goto(f"{bed.url}/#/runs/{runs[1]}/files")
     assert download(page.get_by_role("link", name="traces/tcp.parquet"))[:4] == b"PAR1"
     assert download(page.get_by_role("link", name=re.compile("pcapng")).first)[:4] == b"\x0a\x0d\x0d\x0a"
+
+
+def test_a_run_shows_its_fidelity_wherever_it_has_numbers(bed: Served, ada: Page) -> None:
+    """In lists, above its results, over plots and in comparisons, with the reason for pointer and keyboard. No run is
+    needed for it: a run of before gets the fidelity of an emulation on a busy machine."""
+    page = ada
+    found = page.request.get(f"{bed.url}/api/runs?state=done&limit=50").json()
+    void, other = (next(one for one in found if one["name"] == name) for name in ("cubic", "reno"))
+    lateness = {"count": 9, "p50_s": 0.01, "p99_s": 0.02, "max_s": 0.03}
+    file = next(bed.data.glob(f"runs/*/{void['id']}")) / "fidelity.json"
+    file.write_text(json.dumps({"verdict": "void", "lateness": lateness, "lost": 0, "reasons": ["busy"]}))
+    with sqlite3.connect(bed.data / "testbed.sqlite") as rows:
+        rows.execute("update run set instrument = 'emulate' where id = ?", (void["id"],))
+    page.goto(f"{bed.url}/#/runs?search=cubic")
+    mark = page.get_by_role("note", name="void")
+    mark.first.hover()
+    expect(page.get_by_role("tooltip").first).to_contain_text("do not use its numbers. 9 packets reached")
+    expect(page.get_by_role("tooltip").first).to_be_in_viewport()
+    page.goto(f"{bed.url}/#/runs/{void['id']}/report")
+    expect(mark).to_have_count(2)
+    mark.first.focus()
+    expect(page.get_by_role("tooltip").first).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator(".tip")).to_have_count(0)
+    page.goto(f"{bed.url}/#/runs/{void['id']}/plots?show=tcp.cwnd")
+    expect(mark).to_have_count(2)
+    page.goto(f"{bed.url}/#/compare?run={other['id']},{void['id']}&baseline={other['id']}")
+    expect(mark).to_have_count(2)
+    expect(page.get_by_text(f"{void['number']} cubic [void]: up", exact=False).first).to_be_visible()
+    expect(page.get_by_text("Your pinned run")).to_have_count(0)
+    serious(page, "comparison")
 
 
 def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Browser) -> None:
@@ -518,9 +564,11 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     made = ada.request.post(
         f"{bed.url}/api/configurations", data={"name": "watched", "text": SMALL}, headers=origin
     ).json()
+    page.add_init_script(DRAWN)
     page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
+    page.reload()
     page.get_by_label("slow down").check()
-    page.get_by_label("Seconds of the scenario per second").fill("2")
+    page.get_by_label("Seconds of the scenario per second").fill("1")
     page.get_by_role("button", name="Launch").click()
     for quantity in ("goodput", "RTT", "congestion window", "queue"):
         canvas = page.get_by_role("img", name=f"{quantity} over time").locator("canvas")
@@ -533,6 +581,20 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     row = page.get_by_role("row").filter(has_text="link.sat.rate")
     expect(row).to_contain_text(re.compile(r"\d+\.\d\d s"))
     serious(page, "live view")
+    # Keys that are pressed fast: one change at a time, in their order, and the last value counts.
+    for _ in range(8):
+        slider.press("ArrowRight")
+    wanted = slider.get_attribute("aria-valuetext")
+    run = page.url.rpartition("/")[2]
+    found = f"{bed.url}/api/runs/{run}/changes"
+    until(lambda: (last := page.request.get(found).json()[-1])["value"] == wanted and last["done"])
+    made = [one for one in page.request.get(found).json() if one["key"] == "link.sat.rate"]
+    rates = [float(one["value"].split()[0]) for one in made]
+    assert rates == sorted(rates) and len(rates) < 8, made
+    assert sorted(one["done"] for one in made) == [one["done"] for one in made]
+    expect(page.get_by_text(re.compile(f"^{wanted} set at "))).to_be_visible()
+    # The label in the plots is that of the value that holds.
+    until(lambda: f"link.sat.rate = {wanted}" in page.evaluate("window.drawn"))
     page.set_viewport_size({"width": 390, "height": 800})
     # Plots follow a change of the window when they hear of it.
     until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))

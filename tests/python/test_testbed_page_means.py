@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from campaigns import SCENARIO
-from testbeds import Served, bed, browser, log_in, until
+from testbeds import DRAWN, Served, bed, browser, log_in, until
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
@@ -161,3 +161,19 @@ def test_a_launch_without_means_says_why(bed: Served, ada: Page) -> None:
     expect(page.get_by_role("table")).to_have_count(0)
     means_of("nothing")
     expect(page.get_by_role("alert")).to_contain_text("there is no such run")
+
+
+def test_axes_of_values_over_decades(bed: Served, ada: Page) -> None:
+    """Each tick of a figure has a text of its own; values over decades are at equal distances."""
+    page = ada
+    varied = "vary.link.sat.error.probability = [0.0001, 0.001, 0.01, 0.1]"
+    text = CAMPAIGN.partition("[campaign]")[0].replace("4 s", "1 s") + f"[campaign]\n{varied}\n"
+    runs = started(bed, page, text)
+    page.add_init_script(DRAWN)
+    page.goto(f"{bed.url}/#/runs?batch={runs[0]['batch']}&part=means")
+    page.reload()
+    expect(page.get_by_role("status").filter(has_text="over all 4 runs")).to_be_visible()
+    expect(page.get_by_role("img", name="goodput by probability").locator("canvas")).to_be_visible()
+    drawn = page.evaluate("window.drawn")
+    assert {"0.0001", "0.001", "0.01", "0.1"} <= set(drawn)
+    assert len(set(drawn)) == len(drawn)

@@ -27,6 +27,14 @@ PAGE = ROOT / "python/bentpipe/testbed/static/index.html"
 BENTPIPE = (sys.executable, "-c", "from bentpipe.cli import main; main()")
 PASSWORD = "correct horse battery"
 
+#: For a page's start: the texts of the last drawing of any plot, which are pixels, as `window.drawn`.
+DRAWN = """
+window.drawn = [];
+const context = CanvasRenderingContext2D.prototype, { clearRect, fillText } = context;
+context.clearRect = function (...given) { window.drawn = []; return clearRect.apply(this, given); };
+context.fillText = function (...given) { window.drawn.push(given[0]); return fillText.apply(this, given); };
+"""
+
 SMALL = """name = "Small"
 duration = "20 s"
 preset = "geo"

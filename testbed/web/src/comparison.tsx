@@ -1,7 +1,8 @@
 // Runs side by side: only what differs, from a pinned baseline.
 
-import { useMemo, useState } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import type { Compared, Entry, Results } from "./api.gen";
+import { Marks, markText } from "./marks";
 import { csv, Field, Notice, rounded, save, Title } from "./parts";
 import { firstOf, quantitiesOf, Quantity } from "./run";
 import { go, useLoaded, usePlace, useValue } from "./state";
@@ -11,6 +12,8 @@ interface Difference {
   key: string;
   a: unknown;
   b: unknown;
+  /** Changed while a run was in progress. */
+  by_hand?: boolean;
 }
 interface NumberDifference {
   flow: string;
@@ -39,14 +42,21 @@ export function Comparison() {
   const first = firstOf(known);
   const quantity = chosen || (first.includes("tcp.cwnd") ? "tcp.cwnd" : (first[0] ?? ""));
   const to = (next: string[], from = baseline) => go(["compare"], { run: next.join(","), baseline: from, show: chosen }, true);
+  const entry = (id: string) => [...(value?.runs ?? []), ...(listed ?? [])].find((one) => one.id === id);
   const name = (id: string) => {
-    const found = listed?.find((one) => one.id === id);
+    const found = entry(id);
     return found ? `${found.number} ${found.name}${found.label ? ` (${found.label})` : ""}` : id;
   };
+  /** The name with the marks as text, for legends and files. */
+  const marked = (id: string) => {
+    const found = entry(id);
+    const marks = found ? markText(found) : "";
+    return marks ? `${name(id)} [${marks}]` : name(id);
+  };
   const plotted = useMemo(
-    () => (value ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({ id, name: name(id) })) : []),
+    () => (value ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({ id, name: marked(id) })) : []),
     // eslint-disable-next-line react-hooks/exhaustive-deps
-    [value, listed],
+    [value],
   );
   return (
     <>
@@ -77,12 +87,12 @@ export function Comparison() {
           Add
         </button>
         {runs.length > 0 && (
-          <Field label="Baseline" help="Pinned, until another one is chosen here.">
+          <Field label="Baseline" help={value?.pinned ? "Your pinned run, until another one is chosen here." : undefined}>
             {(id, described) => (
               <select id={id} aria-describedby={described} value={value?.baseline ?? ""} onChange={(event) => to(runs, event.target.value)}>
                 {[...new Set([...(value ? [value.baseline] : []), ...runs])].map((one) => (
                   <option key={one} value={one}>
-                    {name(one)}
+                    {marked(one)}
                   </option>
                 ))}
               </select>
@@ -91,8 +101,8 @@ export function Comparison() {
         )}
         {value && value.others.length > 0 && (
           <>
-            <button onClick={() => save("comparison.csv", csv([["run", "flow", "quantity", "baseline", "value"], ...rows(value, name)]))}>CSV</button>
-            <button onClick={() => save("comparison.tex", latex(value, name))}>LaTeX</button>
+            <button onClick={() => save("comparison.csv", csv([["run", "flow", "quantity", "baseline", "value"], ...rows(value, marked)]))}>CSV</button>
+            <button onClick={() => save("comparison.tex", latex(value, marked))}>LaTeX</button>
           </>
         )}
       </div>
@@ -103,11 +113,12 @@ export function Comparison() {
         <section key={String(one.run)}>
           <div className="heading">
             <h2>{name(String(one.run))}</h2>
+            {entry(String(one.run)) && <Marks run={entry(String(one.run))!} />}
             <button onClick={() => to(runs.filter((other) => other !== one.run))} aria-label={`Remove ${name(String(one.run))} from the comparison`}>
               Remove
             </button>
           </div>
-          <Differences name={name(String(one.run))} scenario={one.scenario as Difference[]} flows={one.flows as NumberDifference[]} missing={one.missing as string[]} />
+          <Differences name={name(String(one.run))} marks={marksOf(value, String(one.run))} scenario={one.scenario as Difference[]} flows={one.flows as NumberDifference[]} missing={one.missing as string[]} />
         </section>
       ))}
       {plotted.length > 1 && quantity && (
@@ -129,8 +140,22 @@ export function Comparison() {
   );
 }
 
-function Differences({ name, scenario, flows, missing }: { name: string; scenario: Difference[]; flows: NumberDifference[]; missing: string[] }) {
+/** The marks of the baseline and of another run, for the columns of their numbers. */
+function marksOf(value: Compared, run: string): [ReactNode, ReactNode] {
+  const of = (id: string) => {
+    const found = value.runs.find((one) => one.id === id);
+    return found && <Marks run={found} />;
+  };
+  return [of(value.baseline), of(run)];
+}
+
+/** Relative differences below this are shown as 0.0 %, and left out. */
+const LEAST = 0.0005;
+
+function Differences({ name, marks, scenario, flows, missing }: { name: string; marks: [ReactNode, ReactNode]; scenario: Difference[]; flows: NumberDifference[]; missing: string[] }) {
   const differing = flows.filter((one) => one.a !== one.b);
+  const visible = differing.filter((one) => one.relative === null || Math.abs(one.relative) >= LEAST);
+  const small = differing.length - visible.length;
   return (
     <div className="beside">
       <div className="wide" role="region" aria-label={`Scenario of ${name}`} tabIndex={0}>
@@ -148,6 +173,7 @@ function Differences({ name, scenario, flows, missing }: { name: string; scenari
               <tr key={one.key}>
                 <th scope="row">
                   <code>{one.key}</code>
+                  {one.by_hand && <span className="badge">by hand</span>}
                 </th>
                 <td>{rounded(one.a)}</td>
                 <td>{rounded(one.b)}</td>
@@ -164,13 +190,13 @@ function Differences({ name, scenario, flows, missing }: { name: string; scenari
             <tr>
               <th>Flow</th>
               <th>Quantity</th>
-              <th>Baseline</th>
-              <th>This run</th>
+              <th>Baseline {marks[0]}</th>
+              <th>This run {marks[1]}</th>
               <th>Difference</th>
             </tr>
           </thead>
           <tbody>
-            {differing.map((one) => (
+            {visible.map((one) => (
               <tr key={`${one.flow} ${one.quantity}`}>
                 <th scope="row">{one.flow}</th>
                 <td>{quantityOf(one)}</td>
@@ -182,6 +208,7 @@ function Differences({ name, scenario, flows, missing }: { name: string; scenari
           </tbody>
         </table>
         {differing.length === 0 && flows.length > 0 && <p className="soft">Nothing: all numbers of all flows are equal.</p>}
+        {small > 0 && <p className="soft">{small === 1 ? "One number differs" : `${small} numbers differ`} by less than 0.05 %; the CSV file has all.</p>}
         {missing.length > 0 && <p>In one run only: {missing.join(", ")}</p>}
       </div>
     </div>

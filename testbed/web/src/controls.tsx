@@ -2,12 +2,11 @@
 // and a value.
 
 import { useEffect, useMemo, useRef, useState } from "react";
-import { useActions } from "./actions";
 import { api } from "./api";
 import type { Changed, Scenario } from "./api.gen";
 import { Field, Notice } from "./parts";
 import { isTable, resolved, variants, type Schema, type Table } from "./schema";
-import { useLoaded } from "./state";
+import { message, useLoaded } from "./state";
 
 interface Slider {
   key: string;
@@ -60,31 +59,39 @@ function sliderOf(key: string, value: unknown, schema: Schema | undefined): Omit
   return { key, value: number, unit: quantity[2] ?? "", least, most: Math.min(number * 10, schema?.maximum ?? Infinity), logarithmic: true };
 }
 
-export function Controls({ run, data, events }: { run: Scenario; data: Table; events: number }) {
+/** `events` counts what has happened in the run, and `recorded` is called when the record has another change that was made. */
+export function Controls({ run, data, events, recorded }: { run: Scenario; data: Table; events: number; recorded: () => void }) {
   const schema = useLoaded<Schema>("/schema").value;
   const all = useMemo(() => (schema ? sliders(data, schema) : []), [data, schema]);
   const made = useLoaded<Changed[]>(`/runs/${run.id}/changes?at=${events}`);
-  const kept = useRef<Changed[]>([]);
-  if (made.value) kept.current = made.value;
+  const [changes, setChanges] = useState<Changed[]>([]);
+  useEffect(() => {
+    if (made.value) setChanges(made.value);
+  }, [made.value]);
   // The run answers before its answer is recorded.
-  const unanswered = kept.current.some((one) => one.done === null && one.refused === null);
+  const unanswered = changes.some((one) => one.done === null && one.refused === null);
+  const count = changes.filter((one) => one.done !== null).length;
+  useEffect(() => {
+    if (count > 0) recorded();
+  }, [count, recorded]);
   const again = made.again;
   useEffect(() => {
     if (!unanswered) return;
     const timer = setInterval(again, 500);
     return () => clearInterval(timer);
   }, [unanswered, again]);
-  const { trouble, act } = useActions(again);
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
-  const change = (of: string, to: string) => act(api.post<Changed>(`/runs/${run.id}/changes`, { key: of, value: to }));
+  const { asked, trouble, change } = useChanges(run.id, setChanges);
+  /** The value that the run has, by key: of the last change that was made. */
+  const set = new Map(changes.flatMap((one) => (one.done !== null ? [[one.key, one]] : [])));
   return (
     <>
       <h2>Change while it runs</h2>
       <Notice text={trouble} />
       {all.length === 0 && <p className="soft">Nothing of this scenario can change while it runs.</p>}
       {all.map((one) => (
-        <Slide key={one.key} of={one} change={change} />
+        <Slide key={one.key} of={one} set={set.get(one.key)} asked={asked.includes(one.key)} change={change} />
       ))}
       <details>
         <summary>Any key</summary>
@@ -92,7 +99,7 @@ export function Controls({ run, data, events }: { run: Scenario; data: Table; ev
           className="stack"
           onSubmit={(event) => {
             event.preventDefault();
-            void change(key, value);
+            change(key, value);
           }}
         >
           <Field label="Key" help="Such as link.sat.error; the reference marks the keys that can change.">
@@ -104,16 +111,74 @@ export function Controls({ run, data, events }: { run: Scenario; data: Table; ev
           <button disabled={!key || !value}>Change</button>
         </form>
       </details>
-      <MadeList changes={kept.current} />
+      <MadeList changes={changes} />
     </>
   );
 }
 
+/** Milliseconds between looks for a run's answer, and how long its answer is waited for. */
+const LOOK_MS = 200;
+const MOST_MS = 5000;
+
+/** Changes of a run, sent one at a time: the next one when the run has answered. Of a key that is changed again meanwhile, only
+ * the latest value is sent. `asked` are the keys whose change has not been answered. */
+function useChanges(run: string, seen: (changes: Changed[]) => void): { asked: string[]; trouble: string; change: (key: string, value: string) => void } {
+  const wanted = useRef(new Map<string, string>());
+  const busy = useRef(false);
+  const here = useRef(true);
+  const [asked, setAsked] = useState<string[]>([]);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    here.current = true;
+    return () => {
+      here.current = false;
+    };
+  }, []);
+  const answered = async (made: Changed) => {
+    const until = Date.now() + MOST_MS;
+    while (here.current && Date.now() < until) {
+      const all = await api.get<Changed[]>(`/runs/${run}/changes`);
+      seen(all);
+      const found = all.find((one) => one.id === made.id);
+      if (!found || found.done !== null || found.refused !== null) return;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  };
+  const send = async () => {
+    if (busy.current) return;
+    busy.current = true;
+    for (let next = first(wanted.current); next && here.current; next = first(wanted.current)) {
+      const [key, value] = next;
+      wanted.current.delete(key);
+      try {
+        await answered(await api.post<Changed>(`/runs/${run}/changes`, { key, value }));
+      } catch (error) {
+        setTrouble(message(error));
+      }
+      setAsked([...wanted.current.keys()]);
+    }
+    busy.current = false;
+  };
+  const change = (key: string, value: string) => {
+    setTrouble("");
+    wanted.current.set(key, value);
+    setAsked((before) => [...new Set([...before, key])]);
+    void send();
+  };
+  return { asked, trouble, change };
+}
+
+function first(of: Map<string, string>): [string, string] | undefined {
+  return of.entries().next().value;
+}
+
 const STEPS = 200;
 
-function Slide({ of, change }: { of: Slider; change: (key: string, value: string) => Promise<void> }) {
-  const [value, setValue] = useState(of.value);
-  const [sent, setSent] = useState(of.value);
+function Slide({ of, set, asked, change }: { of: Slider; set: Changed | undefined; asked: boolean; change: (key: string, value: string) => void }) {
+  // While it is moved, its own value; otherwise that of the run, which may have been changed in another window.
+  const [moved, setMoved] = useState<number | null>(null);
+  const current = (set && valueIn(set.value, of.unit)) ?? of.value;
+  const value = moved ?? current;
   const scale = (number: number) => (of.logarithmic ? Math.log(number / of.least) / Math.log(of.most / of.least) : (number - of.least) / (of.most - of.least));
   const back = (place: number) => {
     const number = of.logarithmic ? of.least * (of.most / of.least) ** place : of.least + place * (of.most - of.least);
@@ -121,11 +186,21 @@ function Slide({ of, change }: { of: Slider; change: (key: string, value: string
     return Number.isInteger(of.value) && of.unit === "" && of.logarithmic ? Math.max(1, Math.round(rounded)) : rounded;
   };
   const text = `${value}${of.unit && ` ${of.unit}`}`;
-  const send = () => {
-    if (value === sent) return;
-    setSent(value);
-    void change(of.key, text);
+  const sent = useRef("");
+  const release = () => {
+    if (moved === null || text === sent.current) return;
+    sent.current = text;
+    change(of.key, text);
   };
+  // The run has answered what was asked last: its value counts, also if it has refused.
+  const before = useRef(asked);
+  useEffect(() => {
+    if (before.current && !asked && text === sent.current) {
+      sent.current = "";
+      setMoved(null);
+    }
+    before.current = asked;
+  }, [asked, text]);
   return (
     <Field label={of.key}>
       {(id) => (
@@ -138,16 +213,25 @@ function Slide({ of, change }: { of: Slider; change: (key: string, value: string
             value={Math.round(scale(value) * STEPS)}
             aria-valuetext={text}
             title={of.about.replace(/\s+/g, " ")}
-            onChange={(event) => setValue(back(Number(event.target.value) / STEPS))}
-            onPointerUp={send}
-            onKeyUp={send}
-            onBlur={send}
+            onChange={(event) => setMoved(back(Number(event.target.value) / STEPS))}
+            onPointerUp={release}
+            onKeyUp={release}
+            onBlur={release}
           />
-          <output htmlFor={id}>{text}</output>
+          <output htmlFor={id}>
+            {text}
+            <span className="soft">{asked ? " asked" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}</span>
+          </output>
         </span>
       )}
     </Field>
   );
+}
+
+/** The number of a quantity in a unit; null if it has another unit. */
+function valueIn(text: string, unit: string): number | null {
+  const [number = "", ...rest] = text.split(" ");
+  return rest.join(" ") === unit && Number.isFinite(Number(number)) ? Number(number) : null;
 }
 
 /** The changes that were made by hand in a run, with what became of them. */

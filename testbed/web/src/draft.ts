@@ -29,6 +29,8 @@ export interface View {
   picture: PictureData;
   predictions: Prediction[];
   cost: { events: number; seconds: number; refused: string | null };
+  /** The instruments that cannot run the draft here, with the reason. Also of a draft that is not valid. */
+  impossible: Record<string, string>;
 }
 
 /** Makes changes in the text of the draft, one after the other. Returns whether they were made. */

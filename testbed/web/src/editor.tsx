@@ -211,7 +211,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
         />
       )}
-      {step === "test" && <Trial view={good} edit={mine ? edit : undefined} id={applied.id} who={who} />}
+      {step === "test" && <Trial view={good} impossible={view?.impossible ?? {}} edit={mine ? edit : undefined} id={applied.id} who={who} />}
       {step === "launch" && <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} who={who} />}
       {step === "report" && (
         <section>
@@ -250,6 +250,13 @@ function Problems({ view, id }: { view: View | null; id: string }) {
 
 /** The name of a key, which leads to the form that has it. */
 function KeyLink({ path, id }: { path: string; id: string }) {
+  if (path.startsWith("campaign.")) {
+    return (
+      <a href={link(["configuration", id, "test"])}>
+        <code>{path}</code>
+      </a>
+    );
+  }
   const of = PANELS.exec(path)?.[0];
   if (!of) return <code>{path}</code>;
   return (

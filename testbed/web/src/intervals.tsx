@@ -4,6 +4,8 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Means, Varied } from "./api.gen";
+import { FidelityMark, worst } from "./marks";
+import { decades, spansDecades, tickTexts } from "./numbers";
 import { COLOURS } from "./plot";
 
 /** Pixels between the marks of two lines at the same value, so that their intervals do not cover each other. */
@@ -41,7 +43,7 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   return (
     <section>
       <h2>
-        {title} by {axis.name}
+        {title} by {axis.name} <FidelityMark of={worst(means.points.map((one) => one.fidelity))} />
       </h2>
       {lines.length === 0 && <p className="soft">No run has a value of {title}.</p>}
       {lines.length > COLOURS.length && (
@@ -87,22 +89,40 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
   const ink = getComputedStyle(element).color;
   const style = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8886" } };
   const ends = lines.flatMap((line) => line.mean.flatMap((mean, place) => [mean - (line.half[place] || 0), mean + (line.half[place] || 0)]));
+  const means = lines.flatMap((line) => line.mean);
+  const logarithmic = { x: axis.numbers && spansDecades(axis.ticks), y: spansDecades(means) };
   // From zero, as the command line draws them, so that a small difference does not look like a large one.
   const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
   const room = 0.05 * (high - low || 1);
+  const least = Math.min(...ends.filter((one) => one > 0), ...means);
+  const range: uPlot.Range.MinMax = logarithmic.y ? [least / 1.5, high * 1.5] : [low < 0 ? low - room : 0, high + room];
   const first = axis.ticks[0] ?? 0;
   const final = axis.ticks.at(-1) ?? 0;
   const beside = axis.numbers ? 0.06 * (final - first || Math.abs(first) || 1) : 0.5;
+  const reach = (final / first) ** 0.06;
+  const domain: uPlot.Range.MinMax = logarithmic.x ? [first / reach, final * reach] : [first - beside, final + beside];
   const longest = Math.max(...axis.labels.map((one) => one.length));
   /** Whether names do not fit side by side, so that they are written at an angle. */
   const crowded = (plot: uPlot) => !axis.numbers && 7 * longest > (plot.width - 80) / axis.labels.length;
   /** Whether there is room for the name of every value. */
-  const spaced = (plot: uPlot, least: number, most: number) => {
-    const gaps = axis.ticks.slice(1).map((one, place) => one - axis.ticks[place]!);
-    return (Math.min(...gaps) / (most - least)) * (plot.width - 80) > 8 * longest + 12;
+  const spaced = (plot: uPlot, from: number, to: number) => {
+    const at = logarithmic.x ? Math.log : Number;
+    const gaps = axis.ticks.slice(1).map((one, place) => at(one) - at(axis.ticks[place]!));
+    return (Math.min(...gaps) / (at(to) - at(from))) * (plot.width - 80) > 8 * longest + 12;
   };
+  // uPlot would leave out ticks of logarithmic axes.
+  const all: uPlot.Axis.Filter = (_, ticks) => ticks;
   const across: uPlot.Axis = axis.numbers
-    ? { ...style, label: axis.title, splits: (plot, _, least, most, step) => (spaced(plot, least, most) ? axis.ticks : multiples(least, most, step)) }
+    ? {
+        ...style,
+        label: axis.title,
+        filter: all,
+        splits: (plot, _, from, to, step) => (spaced(plot, from, to) ? axis.ticks : logarithmic.x ? decades(from, to) : multiples(from, to, step)),
+        values: (_, ticks) => {
+          const texts = tickTexts(ticks);
+          return ticks.map((one, place) => axis.labels[axis.ticks.indexOf(one)] ?? texts[place]!);
+        },
+      }
     : {
         ...style,
         label: axis.title,
@@ -115,9 +135,9 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
     {
       width: element.clientWidth,
       height: 300,
-      scales: { x: { time: false, range: [first - beside, final + beside] }, y: { range: [low < 0 ? low - room : 0, high + room] } },
+      scales: { x: { time: false, distr: logarithmic.x ? 3 : 1, range: domain }, y: { distr: logarithmic.y ? 3 : 1, range } },
       cursor: { drag: { setScale: false, x: false, y: false } },
-      axes: [across, { ...style, label: title, size: (_, values) => 20 + 7 * Math.max(5, ...(values ?? []).map((one) => one.length)) }],
+      axes: [across, { ...style, label: logarithmic.y ? `${title}, logarithmic` : title, ...(logarithmic.y && { filter: all, splits: (_, __, from, to) => decades(from, to) }), values: (_, ticks) => tickTexts(ticks), size: (_, values) => 20 + 7 * Math.max(5, ...(values ?? []).map((one) => one.length)) }],
       series: [
         { label: axis.title, value: (_, at) => (at === null ? "–" : (axis.labels[axis.ticks.indexOf(at)] ?? String(at))) },
         ...lines.map((line, number) => ({
@@ -145,7 +165,8 @@ function mark(plot: uPlot, line: Line, colour: string, beside: number, joined: b
   const { ctx } = plot;
   const ratio = devicePixelRatio;
   const x = (at: number) => plot.valToPos(at, "x", true) + beside * ratio;
-  const y = (value: number) => plot.valToPos(value, "y", true);
+  // An interval that reaches below zero ends at the edge of a logarithmic axis.
+  const y = (value: number) => plot.valToPos(Math.max(value, plot.scales.y!.min ?? value), "y", true);
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = colour;
   ctx.lineWidth = 1.5 * ratio;

@@ -22,6 +22,7 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
     return tried.current.once;
   };
   const campaign = Boolean(view?.campaign);
+  const blocked = instruments.filter((one) => view && one in view.impossible);
   const runs = (view?.runs ?? 1) * instruments.length;
   const launch = async () => {
     setBusy(true);
@@ -45,7 +46,7 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
         {who.level !== "guest" && (
           <button
             className="primary"
-            disabled={busy || !view.valid || view.cost.refused !== null || instruments.length === 0 || (dirty && !mine)}
+            disabled={busy || !view.valid || view.cost.refused !== null || instruments.length === 0 || blocked.length > 0 || (dirty && !mine)}
             onClick={() => void launch()}
           >
             {dirty ? "Apply and launch" : "Launch"}
@@ -79,6 +80,7 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
       {view.valid && (
         <>
           <Notice text={view.cost.refused ?? ""} />
+          {view.cost.refused === null && blocked.map((one) => <Notice key={one} text={`${one} is not possible: ${view.impossible[one]}. Choose another instrument in step 3, Test.`} />)}
           {[...view.warnings, ...view.cautions].map((one) => (
             <Notice key={one} text={one} kind="plain" />
           ))}

@@ -1,6 +1,6 @@
 // A run in progress: plots that grow, what happens in it, and what can be changed by hand.
 
-import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Region, Scenario, Series } from "./api.gen";
 import { Controls } from "./controls";
 import { Progress } from "./parts";
@@ -53,6 +53,7 @@ export function Live({ run }: { run: Scenario }) {
   const regions = useLoaded<Region[]>(`/runs/${run.id}/regions?at=${asked}`);
   const kept = useRef<Region[]>([]);
   if (regions.value) kept.current = regions.value;
+  const recorded = useCallback(() => setAsked((before) => before + 1), []);
   const end = seconds(resolved.duration);
   useRows(run.id, (parts: Part[], begins) => {
     if (begins) rows.current = {};
@@ -104,7 +105,7 @@ export function Live({ run }: { run: Scenario }) {
           {dropped > 0 && <p className="soft">{dropped} rows were not shown, so as not to slow the run; its files have them.</p>}
         </section>
         <section aria-label="Changes by hand" className="right">
-          {run.mine && run.instrument !== "kernel" && started && <Controls run={run} data={resolved} events={asked} />}
+          {run.mine && run.instrument !== "kernel" && started && <Controls run={run} data={resolved} events={asked} recorded={recorded} />}
         </section>
       </div>
     </>

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Means, Point } from "./api.gen";
 import { Intervals } from "./intervals";
+import { FidelityMark } from "./marks";
 import { csv, Field, Notice, save } from "./parts";
 import { FINAL, link, useEvents, useLoaded, useValue } from "./state";
 
@@ -152,6 +153,11 @@ function named(of: Means): boolean {
   return of.keys.length === 0 || new Set(of.points.map((one) => one.of)).size > 1;
 }
 
+/** True if some of the runs were emulations, which have a fidelity. */
+function judged(of: Means): boolean {
+  return of.points.some((one) => one.fidelity);
+}
+
 function Table({ of }: { of: Means }) {
   const entities = named(of);
   const title = (metric: string, unit: string) => metric.replaceAll("_", " ") + (unit === "1" ? "" : ` (${unit})`);
@@ -171,6 +177,7 @@ function Table({ of }: { of: Means }) {
                 </th>
               ))}
               {entities && <th>of</th>}
+              {judged(of) && <th>fidelity</th>}
               {of.metrics.flatMap((one) => [<th key={one.metric}>{title(one.metric, one.shown_unit)}</th>, <th key={`${one.metric} runs`}>runs</th>])}
             </tr>
           </thead>
@@ -183,6 +190,11 @@ function Table({ of }: { of: Means }) {
                   </th>
                 ))}
                 {entities && <th scope="row">{point.of}</th>}
+                {judged(of) && (
+                  <td>
+                    <FidelityMark of={point.fidelity} />
+                  </td>
+                )}
                 {point.means.flatMap((one, place) => {
                   const key = of.metrics[place]!.metric;
                   const known = one !== null || measured.has(`${place} ${point.of}`);
@@ -216,10 +228,11 @@ function data(of: Means): string {
   const lines = of.points.map((point) => [
     ...point.labels,
     point.of,
+    ...(judged(of) ? [point.fidelity?.verdict ?? ""] : []),
     ...point.means.flatMap((one, place) => {
       const { size } = of.metrics[place]!;
       return [one ? one.mean / size : "", one?.half_width != null ? one.half_width / size : "", one?.count ?? 0];
     }),
   ]);
-  return csv([[...of.keys.map((one) => one.name), "of", ...columns], ...lines]);
+  return csv([[...of.keys.map((one) => one.name), "of", ...(judged(of) ? ["fidelity"] : []), ...columns], ...lines]);
 }

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Region, Series } from "./api.gen";
+import { tickTexts } from "./numbers";
 
 export const COLOURS = ["#2f6fde", "#c2410c", "#15803d", "#a21caf", "#0e7490", "#854d0e", "#be123c", "#4d7c0f", "#6d28d9", "#475569", "#0369a1", "#9f1239"];
 /** Regions that are drawn in a plot: more would be stripes. */
@@ -57,8 +58,8 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
           },
         },
         axes: [
-          { ...axis, label: "time (s)" },
-          { ...axis, label: unit ? `${title} (${unit})` : title, size: (_, values) => 20 + 7 * Math.max(7, ...(values ?? []).map((one) => one.length)) },
+          { ...axis, label: "time (s)", values: (_, ticks) => tickTexts(ticks) },
+          { ...axis, values: (_, ticks) => tickTexts(ticks), label: unit ? `${title} (${unit})` : title, size: (_, values) => 20 + 7 * Math.max(7, ...(values ?? []).map((one) => one.length)) },
         ],
         series: [
           { label: "time (s)" },
@@ -73,7 +74,7 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
               of.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
             },
           ],
-          drawClear: [(of) => shade(of, drawn.current.regions.slice(0, MOST_REGIONS), ink)],
+          drawClear: [(of) => shade(of, drawn.current.regions, ink)],
         },
       },
       joined(latest.current),
@@ -96,7 +97,7 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
   return (
     <figure className="plot">
       <div ref={place} role="img" aria-label={`${title} over time`} />
-      {thinned && <figcaption className="soft">Thinned to the extremes of each part; the complete data is in the run's Parquet files.</figcaption>}
+      {thinned && <figcaption className="soft">Thinned to the extremes of each interval. A shorter part of the time has more detail; the run's Parquet files have everything.</figcaption>}
     </figure>
   );
 }
@@ -106,8 +107,10 @@ function joined(lines: Line[]): uPlot.AlignedData {
 }
 
 /** Draws regions as bands behind the lines, each entity in a row of its own, with the label at its start. */
-function shade(plot: uPlot, regions: Region[], ink: string): void {
+function shade(plot: uPlot, all: Region[], ink: string): void {
   const { ctx, bbox } = plot;
+  const [least, most] = [plot.scales.x!.min ?? 0, plot.scales.x!.max ?? 0];
+  const regions = all.filter((one) => one.start <= most && (one.end ?? Infinity) > least).slice(-MOST_REGIONS);
   const rows = [...new Set(regions.map((one) => `${one.kind} ${one.of}`))];
   const ratio = devicePixelRatio;
   ctx.save();
@@ -128,15 +131,17 @@ function shade(plot: uPlot, regions: Region[], ink: string): void {
     ctx.fillStyle = "#88888880";
     ctx.fillRect(from, bbox.top, ratio, bbox.height);
   });
-  const right: number[] = [];
+  // From the last one: where labels would overlap, the latest value is the one that still holds.
+  const taken: number[] = [];
   ctx.fillStyle = ink;
-  for (const one of regions) {
+  for (const one of regions.toReversed()) {
     const from = Math.max(at(one.start), bbox.left);
     const text = one.kind === "change" ? one.label : `${one.of}: ${one.label}`;
     const row = rows.indexOf(`${one.kind} ${one.of}`);
-    if (from < (right[row] ?? -Infinity)) continue;
+    const end = from + ctx.measureText(text).width + 10 * ratio;
+    if (end > (taken[row] ?? Infinity)) continue;
     ctx.fillText(text, from + 4 * ratio, bbox.top + (2 + 12 * row) * ratio);
-    right[row] = from + ctx.measureText(text).width + 10 * ratio;
+    taken[row] = from;
   }
   ctx.restore();
 }

@@ -13,6 +13,11 @@ export function useProblem(path: string): string {
   return found ? sentence(found) : "";
 }
 
+/** The problems of keys below a path. */
+export function useProblemsBelow(path: string): Problem[] {
+  return useContext(Problems).filter((one) => one.path.startsWith(path));
+}
+
 /** A problem as a text that says what is wrong and what is allowed. */
 export function sentence(one: Problem): string {
   const value = one.value === null ? "" : `${one.value} `;

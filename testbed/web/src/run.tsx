@@ -1,12 +1,13 @@
 // One run: its progress while it runs, then its report, plots and files.
 
-import { useEffect, useState } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { useActions } from "./actions";
 import { api } from "./api";
 import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario, Series } from "./api.gen";
 import { useReturns } from "./connection";
 import { MadeList } from "./controls";
 import { Live } from "./live";
+import { Marks, type Marked } from "./marks";
 import { csv, Notice, rounded, save, scaled, Title, when } from "./parts";
 import { Plot } from "./plot";
 import { State } from "./runs";
@@ -46,6 +47,7 @@ export function RunView({ id }: { id: string }) {
           Run {run.number}: {run.name}
         </Title>
         {run.baseline && <span className="badge">baseline</span>}
+        <Marks run={run} />
         <span className="grow" />
         {run.mine && !ended && <button onClick={() => void act(api.post(`/runs/${id}/cancel`))}>Cancel</button>}
         {run.mine && run.state === "done" && (
@@ -88,8 +90,8 @@ export function RunView({ id }: { id: string }) {
               </a>
             ))}
           </nav>
-          {tab === "report" && <Report id={id} state={run.state} flows={run.instrument !== "study"} />}
-          {tab === "plots" && <Plots id={id} />}
+          {tab === "report" && <Report id={id} run={run} state={run.state} flows={run.instrument !== "study"} />}
+          {tab === "plots" && <Plots run={run} />}
           {tab === "files" && <Files id={id} />}
           {tab === "scenario" && <Repeat run={run} />}
         </>
@@ -98,19 +100,22 @@ export function RunView({ id }: { id: string }) {
   );
 }
 
-function Report({ id, state, flows }: { id: string; state: string; flows: boolean }) {
+function Report({ id, run, state, flows }: { id: string; run: Marked; state: string; flows: boolean }) {
   const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
   if (error) return <Notice text={error} kind="plain" />;
   if (!value) return <p aria-busy="true">Loading…</p>;
   return (
     <>
       {value.groups.map((one) => (
-        <Group key={one.name} group={one} />
+        <Group key={one.name} group={one} run={run} />
       ))}
       {flows && (
         <div className="wide" role="region" aria-label="Flows" tabIndex={0}>
         <table>
-          <caption>Flows{value.flows.length > MOST_FLOWS && `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}</caption>
+          <caption>
+            Flows{value.flows.length > MOST_FLOWS && `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}
+            <Marks run={run} />
+          </caption>
           <thead>
             <tr>
               <th>Flow</th>
@@ -152,12 +157,13 @@ function Report({ id, state, flows }: { id: string; state: string; flows: boolea
 const MOST_FLOWS = 50;
 
 /** The flows of a group as statistics, a row per quantity. */
-function Group({ group }: { group: GroupOfFlows }) {
+function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
   return (
     <div className="wide" role="region" aria-label={`Group ${group.name}`} tabIndex={0}>
       <table>
         <caption>
           {group.name}: {group.flows} flows
+          <Marks run={run} />
         </caption>
         <thead>
           <tr>
@@ -196,7 +202,8 @@ export function firstOf(known: string[]): string[] {
   return first.length > 0 ? first : known.slice(0, FIRST.length);
 }
 
-function Plots({ id }: { id: string }) {
+function Plots({ run }: { run: Entry }) {
+  const { id } = run;
   const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
   const [given, show] = useValue("show");
   const regions = useLoaded<Region[]>(`/runs/${id}/regions`).value;
@@ -226,36 +233,47 @@ function Plots({ id }: { id: string }) {
       </details>
       {shown.length > 0 && <TimeShown />}
       {shown.map((one) => (
-        <Quantity key={one} runs={[{ id, name: "" }]} quantity={one} regions={regions} />
+        <Quantity key={one} runs={[{ id, name: "" }]} marks={<Marks run={run} />} quantity={one} regions={regions} />
       ))}
       {value && shown.length === 0 && <p className="soft">Choose quantities to plot.</p>}
     </>
   );
 }
 
-/** One quantity of several runs in one plot. */
-export function Quantity({ runs, quantity, regions }: { runs: { id: string; name: string }[]; quantity: string; regions?: Region[] }) {
+/** Milliseconds in which further changes of the part of the time are waited for. */
+const SETTLE = 150;
+
+/** One quantity of several runs in one plot. A part of the time is loaded with its own detail. */
+export function Quantity({ runs, quantity, regions, marks }: { runs: { id: string; name: string }[]; quantity: string; regions?: Region[]; marks?: ReactNode }) {
   const [part, choose] = useTime();
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
   const [trouble, setTrouble] = useState("");
-  const key = runs.map((one) => one.id).join(",");
+  const key = runs.map((one) => `${one.id} ${one.name}`).join(",");
+  const within = part ? `?from=${part[0]}&to=${part[1]}` : "";
   const returns = useReturns();
   useEffect(() => {
     let current = true;
     setTrouble("");
-    Promise.all(runs.map(async ({ id, name }) => ({ name, of: await api.get<Series>(`/runs/${id}/series/${quantity}`) }))).then(
-      (found) => current && setSeries(found),
-      (error: unknown) => current && setTrouble(message(error)),
+    // What is drawn stays until the detail is there.
+    const timer = setTimeout(
+      () =>
+        Promise.all(runs.map(async ({ id, name }) => ({ name, of: await api.get<Series>(`/runs/${id}/series/${quantity}${within}`) }))).then(
+          (found) => current && setSeries(found),
+          (error: unknown) => current && setTrouble(message(error)),
+        ),
+      within ? SETTLE : 0,
     );
     return () => {
       current = false;
+      clearTimeout(timer);
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [key, quantity, returns]);
+  }, [key, quantity, within, returns]);
   return (
     <section>
       <div className="heading">
         <h2>{quantity}</h2>
+        {marks}
         {part && (
           <button onClick={() => choose(undefined)} aria-label={`All of ${quantity}`}>
             Whole time

@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { api } from "./api";
 import type { Entry, Queue } from "./api.gen";
 import { useReturns } from "./connection";
+import { Marks } from "./marks";
 import { MeansOfLaunch } from "./means";
 import { duration, Field, Notice, Progress, Title, when } from "./parts";
 import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
@@ -143,6 +144,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                     </a>
                     {one.label && <span className="soft"> {one.label}</span>}
                     {one.baseline && <span className="badge">baseline</span>}
+                    <Marks run={one} />
                   </th>
                   <td>{one.owner}</td>
                   <td>{one.instrument}</td>

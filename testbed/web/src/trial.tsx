@@ -1,19 +1,21 @@
 // Step 3: what the scenario is tested with, and the campaign.
 
 import { useEffect, useRef, useState } from "react";
-import type { Queue, Who } from "./api.gen";
+import type { Who } from "./api.gen";
 import type { Edit, View } from "./draft";
 import { typed } from "./form";
 import { Field } from "./parts";
-import { useProblem } from "./problems";
+import { sentence, useProblem, useProblemsBelow } from "./problems";
 import type { Table } from "./schema";
-import { useLoaded } from "./state";
 
 const ABOUT: Record<string, string> = {
   simulate: "In virtual time, with the models of TCP: fast and exactly repeatable.",
   kernel: "A real Linux kernel in virtual time: real TCP, no waiting.",
   emulate: "Real hosts in real time, one run at a time.",
 };
+
+/** The path of a campaign's keys in problems. */
+const VARY = "campaign.vary.";
 
 /** What is to be run is kept for the tab, so that it outlives a reload. */
 export function useInstruments(id: string, who: Who): [string[], (next: string[]) => void] {
@@ -29,11 +31,10 @@ export function useInstruments(id: string, who: Who): [string[], (next: string[]
   ];
 }
 
-export function Trial({ view, edit, id, who }: { view: View | null; edit?: Edit; id: string; who: Who }) {
+export function Trial({ view, impossible, edit, id, who }: { view: View | null; impossible: Record<string, string>; edit?: Edit; id: string; who: Who }) {
   const [instruments, setInstruments] = useInstruments(id, who);
   const campaign = view?.campaign ?? null;
-  // Whether this test bed emulates in real time is its administrator's to say.
-  const off = useLoaded<Queue>("/queue").value?.real_time === false ? "emulate" : "";
+  const wrong = useProblemsBelow(VARY);
   const [key, setKey] = useState("");
   const [values, setValues] = useState("");
   const vary = (campaign?.vary ?? {}) as Table;
@@ -50,14 +51,19 @@ export function Trial({ view, edit, id, who }: { view: View | null; edit?: Edit;
               <input
                 type="checkbox"
                 checked={instruments.includes(name)}
-                disabled={name === off || !((who.limits.instruments as string[]) ?? []).includes(name)}
+                // One that was chosen before can be left out.
+                disabled={name in impossible && !instruments.includes(name)}
+                aria-describedby={name in impossible ? `why-${name}` : undefined}
                 onChange={(event) => setInstruments(event.target.checked ? [...instruments, name] : instruments.filter((one) => one !== name))}
               />
               <span>
-                <strong>{name}</strong> <span className="soft">
-                  {about}
-                  {name === off && " Off on this test bed."}
-                </span>
+                <strong>{name}</strong> <span className="soft">{about}</span>
+                {name in impossible && (
+                  <span className="why" id={`why-${name}`}>
+                    {" "}
+                    Not possible: {impossible[name]}.
+                  </span>
+                )}
               </span>
             </label>
           ))}
@@ -75,6 +81,20 @@ export function Trial({ view, edit, id, who }: { view: View | null; edit?: Edit;
                 <code>{name}</code>: {(listed as unknown[]).map(String).join(", ")}{" "}
                 {edit && (
                   <button onClick={() => void edit([{ path: ["campaign", "vary", name], value: null }])} aria-label={`Stop varying ${name}`}>
+                    Remove
+                  </button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+        {wrong.length > 0 && (
+          <ul>
+            {wrong.map((one) => (
+              <li key={one.path + one.value}>
+                <code>{one.path.slice(VARY.length)}</code>: <span className="wrong">{sentence(one)}</span>{" "}
+                {edit && (
+                  <button onClick={() => void edit([{ path: ["campaign", "vary", one.path.slice(VARY.length)], value: null }])} aria-label={`Stop varying ${one.path.slice(VARY.length)}`}>
                     Remove
                   </button>
                 )}

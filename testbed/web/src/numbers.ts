@@ -1,0 +1,38 @@
+// Texts of numbers along an axis.
+
+/** Texts of the ticks of an axis, with the digits that distinguish neighbouring ticks. Null ticks have no text. */
+export function tickTexts(ticks: (number | null)[]): string[] {
+  const known = [...new Set(ticks.filter((one): one is number => one !== null))].sort((a, b) => a - b);
+  const gap = Math.min(...known.slice(1).map((one, place) => one - known[place]!));
+  const largest = Math.max(...known.map(Math.abs), 0);
+  // Digits up to a tenth of the smallest gap distinguish ticks; trailing zeros are left out.
+  const digits = Number.isFinite(gap) ? Math.ceil(-Math.log10(gap)) + 1 : 6;
+  const small = largest > 0 && largest < 1e-4;
+  return ticks.map((one) => {
+    if (one === null) return "";
+    if (one === 0) return "0";
+    if (small || largest >= 1e9) return exponential(one, gap);
+    return one.toLocaleString("en", { maximumFractionDigits: Math.min(20, Math.max(0, digits)) });
+  });
+}
+
+function exponential(value: number, gap: number): string {
+  const digits = Number.isFinite(gap) ? Math.ceil(Math.log10(Math.abs(value) / gap)) + 1 : 3;
+  return value.toExponential(Math.min(12, Math.max(0, digits))).replace(/\.?0+e/, "e").replace("e+", "e");
+}
+
+/** The positions of ticks between two powers of ten: 1, 2 and 5 of each decade, or only the powers if there are many. */
+export function decades(least: number, most: number): number[] {
+  const [first, last] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))];
+  const steps = last - first <= 3 ? [1, 2, 5] : [1];
+  const found: number[] = [];
+  for (let power = first; power <= last; power++) {
+    for (const step of steps) found.push(Number(`${step}e${power}`));
+  }
+  return found.filter((one) => one >= least * (1 - 1e-9) && one <= most * (1 + 1e-9));
+}
+
+/** True if numbers are so different that a logarithmic axis shows them better: all above zero, over two decades or more. */
+export function spansDecades(values: number[]): boolean {
+  return values.length > 1 && Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) >= 99.9;
+}
