@@ -10,7 +10,8 @@ which runs one test of the study (or all), writes runs and figures below ``out``
 :class:`bentpipe.InputError` for a test that the study does not have. Other files of the folder are imported as
 ``from .name import ...``. A study that can run on other clocks also takes an argument ``clock`` and names its clocks in
 ``CLOCKS`` (by default virtual and real), and a study that is a campaign takes ``replications``, the number of runs per
-point; one that is driven by traces of frames takes ``traces``, a folder with those of the user.
+point; one that is driven by traces of frames takes ``traces``, a folder with those of the user. ``KERNEL`` names the
+tests that need a kernel of virtual time on every clock (:func:`with_kernel`).
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation, suspected``. The tolerance is in the unit of the value or, with a percent sign, a part
@@ -24,6 +25,7 @@ read and change. :func:`find` searches the current folder and the checkout that 
 
 from __future__ import annotations
 
+import ast
 import csv
 import importlib.util
 import inspect
@@ -154,6 +156,19 @@ class Reproduction:
     def successful(self) -> bool:
         """Whether every statement holds or the study says that it does not."""
         return all(verdict.expected for verdict in self.verdicts)
+
+
+def with_kernel(folder: Path) -> tuple[str, ...]:
+    """Returns the tests of a study's folder that need a kernel of virtual time, without running the study's code."""
+    tree = ast.parse((folder / "study.py").read_text(encoding="utf-8"))
+    for statement in tree.body:
+        if (
+            isinstance(statement, ast.AnnAssign)
+            and ast.unparse(statement.target) == "KERNEL"
+            and statement.value
+        ):
+            return tuple(ast.literal_eval(statement.value))
+    return ()
 
 
 def judge(statements: Sequence[Statement], ours: Mapping[str, float | None]) -> list[Verdict]:

@@ -51,6 +51,9 @@ TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "wichmo-kernel": wichmo_kernel.reproduce,
 }
 
+#: The tests whose runs need a kernel of virtual time.
+KERNEL: Final = ("eggs-tcp", "ucit-kernel", "wichmo-kernel")
+
 #: The tests that take a folder of traces, and a number of replications.
 TRACED: Final = ("wichmo", "wichmo-kernel")
 

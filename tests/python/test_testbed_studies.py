@@ -7,7 +7,7 @@ import json
 import pytest
 from beds import Bed, _cheap_passwords, bed, said
 from bentpipe.errors import InputError
-from bentpipe.testbed import reproducing
+from bentpipe.testbed import instruments, reproducing
 from bentpipe.testbed.accounts import Refused
 from testbeds import until
 
@@ -39,6 +39,20 @@ def test_a_study_is_reproduced(bed: Bed) -> None:
     assert "data:image/" in report and str(bed.settings.data) not in report
     assert ada.get(f"{of}/results").json()["flows"] == []
     assert "launch it again" in said(ada.post(f"{of}/configuration", json={"name": "x"}))
+
+
+def test_studies_that_need_a_kernel_say_so_where_there_is_none(bed: Bed) -> None:
+    """In the list and at the launch, for the tests that need it and for all tests of the study together."""
+    ada = bed.join("ada")
+    instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
+    (satnex,) = (one for one in ada.get("/api/studies").json() if one["name"] == "satnex")
+    reasons = {one["name"]: one["impossible"] for one in satnex["tests"]} | {None: satnex["impossible"]}
+    needing = {name for name, reason in reasons.items() if reason}
+    assert needing == {"eggs-tcp", "ucit-kernel", "wichmo-kernel", None}
+    for test, reason in reasons.items():
+        if reason:
+            assert said(ada.post("/api/studies/satnex/runs", json={"test": test})) == reason
+    assert ada.post("/api/studies/satnex/runs", json={"test": "ucit"}).status_code == 201
 
 
 @pytest.mark.parametrize("study", ["nothing", "../../etc", "dama; id"])

@@ -12,6 +12,7 @@ import json
 import mimetypes
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -47,6 +48,14 @@ def described(study: str) -> Description:
     said = dict(re.findall(r"^ *bentpipe reproduce \S+ --test (\S+) +# (.+)$", text, re.MULTILINE))
     tests = {test: _plain(said.get(test, "")) for test in available()[study]}
     return Description(heading.removeprefix("# "), _plain(paragraph), tests)
+
+
+def check_kernel(study: str, test: str | None, machine: Mapping[str, str]) -> None:
+    """Refuse a test, or a whole study, that needs a kernel where the machine has none. Raises :class:`Refused`."""
+    reason, needing = machine.get("kernel"), studies.with_kernel(studies.known()[study])
+    if reason is not None and needing and test in (None, *needing):
+        which = f"{test} needs" if test else f"{', '.join(needing)} need"
+        raise Refused(409, f"{which} a kernel: {reason}")
 
 
 def _plain(markdown: str) -> str:

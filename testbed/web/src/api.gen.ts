@@ -387,18 +387,20 @@ export interface Statistics {
   worst_flow: string;
 }
 
-/** A study with its title, what it is about, and its tests. */
+/** A study with its title, what it is about, and its tests; ``impossible`` is why not all of them can run here. */
 export interface Study {
   name: string;
   title: string;
   about: string;
   tests: StudyTest[];
+  impossible: string | null;
 }
 
-/** A test of a study, and what it is, if its README says so. */
+/** A test of a study, and what it is, if its README says so; ``impossible`` is why it cannot run here. */
 export interface StudyTest {
   name: string;
   about: string;
+  impossible: string | null;
 }
 
 /** A scenario to start from. */

@@ -33,6 +33,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
       setTrouble(message(error));
     }
   };
+  const reason = test ? study.tests.find((one) => one.name === test)?.impossible : study.impossible;
   return (
     <section className="panel" aria-label={study.title}>
       <h2>{study.title}</h2>
@@ -55,11 +56,12 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
           )}
         </Field>
         {who.level !== "guest" && (
-          <button onClick={() => void launch()} aria-label={`Reproduce ${study.name}`}>
+          <button disabled={Boolean(reason)} onClick={() => void launch()} aria-label={`Reproduce ${study.name}`}>
             Reproduce
           </button>
         )}
       </div>
+      {reason && <Notice text={`Not possible: ${reason}.`} kind="plain" />}
     </section>
   );
 }

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from bentpipe.testbed import queue, reproducing
+from bentpipe.testbed import instruments, queue, reproducing
 from bentpipe.testbed.accounts import Refused, note
 from bentpipe.testbed.executor import wake
 from bentpipe.testbed.rules import OF_LEVEL
@@ -21,19 +21,21 @@ router = APIRouter(tags=["studies"])
 
 
 class StudyTest(BaseModel):
-    """A test of a study, and what it is, if its README says so."""
+    """A test of a study, and what it is, if its README says so; ``impossible`` is why it cannot run here."""
 
     name: str
     about: str
+    impossible: str | None
 
 
 class Study(BaseModel):
-    """A study with its title, what it is about, and its tests."""
+    """A study with its title, what it is about, and its tests; ``impossible`` is why not all of them can run here."""
 
     name: str
     title: str
     about: str
     tests: list[StudyTest]
+    impossible: str | None
 
 
 class Reproduce(Strict):
@@ -44,15 +46,28 @@ class Reproduce(Strict):
 
 
 @router.get("/studies")
-def listed(_: Anyone) -> list[Study]:
+def listed(_: Anyone, settings: Given) -> list[Study]:
     """Return the studies that this test bed has."""
+    machine = instruments.of_machine(settings)
+
+    def refusal(study: str, test: str | None) -> str | None:
+        try:
+            reproducing.check_kernel(study, test, machine)
+        except Refused as refused:
+            return str(refused)
+        return None
+
     found = {name: reproducing.described(name) for name in reproducing.available()}
     return [
         Study(
             name=name,
             title=of.title,
             about=of.about,
-            tests=[StudyTest(name=test, about=about) for test, about in of.tests.items()],
+            tests=[
+                StudyTest(name=test, about=about, impossible=refusal(name, test))
+                for test, about in of.tests.items()
+            ],
+            impossible=refusal(name, None),
         )
         for name, of in found.items()
     ]
@@ -66,6 +81,7 @@ def reproduce(study: str, given: Reproduce, who: AUser, store: Database, setting
     if not OF_LEVEL[who.level].instruments:
         raise Refused(403, "your level may not launch")
     order = reproducing.order(study, given.test)
+    reproducing.check_kernel(study, given.test, instruments.of_machine(settings))
     with store.writing() as rows:
         room(rows, who, 1)
         run = Run(
