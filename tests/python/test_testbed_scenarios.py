@@ -14,6 +14,7 @@ from beds import Bed, _cheap_passwords, bed, launched, said, saved
 from bentpipe.testbed import accounts, instruments, rules
 from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.drafts import edit, view
+from bentpipe.testbed.executor import Executor
 from bentpipe.testbed.tables import Run
 from sqlalchemy import select
 from testbeds import SMALL, until
@@ -140,6 +141,10 @@ def test_instruments_that_cannot_run_are_refused_before_the_launch(bed: Bed) -> 
     assert impossible(router) == {"emulate": instruments.OFF}
     split = f'{router}\n[[proxy]]\nname = "pep"\nnode = "router"\nmechanism = "split"\n'
     assert impossible(split)["kernel"].startswith('proxy.pep.mechanism is simulated, and flow "up"')
+    linux = impossible(router.replace('"reno"', '"linux-illinois"'))
+    assert "needs the instrument kernel or emulate" in linux["simulate"] and "kernel" not in linux
+    idle = impossible(router.partition("[[flow]]")[0] + router.partition('"reno" }')[2])
+    assert "has no flow" in idle["simulate"] and idle["kernel"] == idle["simulate"]
     long = impossible(router.replace("20 s", "2000 s"))
     assert set(long) == {"emulate"}
 
@@ -152,6 +157,18 @@ def test_the_executor_reports_a_missing_kernel(bed: Bed, monkeypatch: pytest.Mon
         "emulate": instruments.OFF,
         "kernel": instruments.UNBUILT,
     }
+
+
+def test_reasons_of_failed_runs_name_no_folder(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Executor, run: Run) -> tuple[str, str]:
+        raise OSError(f"{self.settings.folder(1, run.id)}/traces/tcp.parquet is damaged, at 5 kbit/s")
+
+    monkeypatch.setattr(Executor, "_run", broken)
+    ada = bed.join("ada")
+    (run,) = launched(ada)
+    bed.execute()
+    ended = until(lambda: (one := ada.get(f"/api/runs/{run['id']}").json())["ended"] and one)
+    assert ended["reason"] == "the executor failed: tcp.parquet is damaged, at 5 kbit/s"
 
 
 def test_17_names_are_only_names(bed: Bed) -> None:

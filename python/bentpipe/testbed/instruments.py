@@ -7,8 +7,9 @@ what its machine lacks into the folder of the data, and the web process reads th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from bentpipe import _native
 from bentpipe._native import ScenarioError
@@ -71,22 +72,35 @@ def of_machine(settings: Settings) -> dict[str, str]:
     return found if settings.real_time else found | {"emulate": OFF}
 
 
-def of_scenario(scenario: Scenario) -> str | None:
-    """Returns the reason why a scenario cannot run with the TCP of a real kernel, such as a simulated proxy."""
+def of_scenario(scenario: Scenario, instrument: str) -> str | None:
+    """Returns the reason why an instrument cannot run a scenario, such as a simulated proxy for hosts with real TCP, or
+    a congestion control of the Linux kernel for a simulation."""
+    # Options that are no JSON: the engine checks the scenario, then refuses the options and runs nothing.
     try:
-        # Options that are no JSON: the engine checks the scenario, then refuses the options and runs nothing.
-        _native.emulate("scenario", scenario.toml, [], 0, "", "", None, None)
+        if instrument in REAL:
+            _native.emulate("scenario", scenario.toml, [], 0, "", "", None, None)
+        else:
+            _native.simulate("scenario", scenario.toml, [], None, 0, "", "", None, None)
     except ScenarioError as error:
-        found = "; ".join(dict.fromkeys(f"{one['path']} {one['message']}" for one in error.problems))
-        return f'{found}: choose simulate, or give these flows endpoints = "model"'
+        return "; ".join(dict.fromkeys(_sentence(one) for one in error.problems))
     except ValueError:
         return None
     return None
 
 
+def _sentence(problem: Mapping[str, Any]) -> str:
+    """Returns a problem in terms of the page: remedies of the command line are replaced."""
+    text = f"{problem['path']} {problem['message']}"
+    allowed = [one for one in problem["allowed"] if "bentpipe" not in one]
+    if len(allowed) < len(problem["allowed"]):
+        return f'{text}: choose simulate, or give these flows endpoints = "model"'
+    text = re.sub("needs `bentpipe emulate`", "needs the instrument kernel or emulate", text)
+    return f"{text}; allowed: {', '.join(allowed)}" if allowed else text
+
+
 def check(instrument: str, scenario: Scenario, machine: Mapping[str, str]) -> None:
     """Refuse an instrument that cannot run, or not this scenario. Raises :class:`Refused`."""
-    reason = machine.get(instrument) or (of_scenario(scenario) if instrument in REAL else None)
+    reason = machine.get(instrument) or of_scenario(scenario, instrument)
     if reason is not None:
         raise Refused(409, f"{instrument}: {reason}")
 
