@@ -207,10 +207,16 @@ function Table({ of }: { of: Means }) {
       </div>
       <p className="row">
         <button onClick={() => save("means.csv", data(of))}>CSV</button>
-        <button onClick={() => save("means.tex", of.latex)}>LaTeX</button>
+        <button onClick={() => save("means.tex", remarks(of) + of.latex)}>LaTeX</button>
       </p>
     </>
   );
+}
+
+/** Comments of LaTeX with the fidelity of each point that is not valid. */
+function remarks(of: Means): string {
+  const doubtful = of.points.filter((one) => one.fidelity && one.fidelity.verdict !== "valid");
+  return doubtful.map((one) => `% ${[...one.labels, one.of].join(", ")}: ${one.fidelity!.verdict}\n`).join("");
 }
 
 /** The number of runs that a mean is over, and of how many where some are missing. */
