@@ -101,7 +101,7 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     # 3. The test.
     click("link", "3 Test")
     expect(page.get_by_label("simulate")).to_be_checked()
-    # What cannot run here says so before the launch.
+    # An instrument that cannot run here says so before the launch.
     expect(page.get_by_role("checkbox", name="emulate")).to_be_disabled()
     expect(page.get_by_text("this test bed does not emulate in real time")).to_be_visible()
     # 4. Launch, after the preview.

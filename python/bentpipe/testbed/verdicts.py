@@ -1,4 +1,4 @@
-"""Fidelity of the runs of real kernels: how accurately the emulation followed its scenario."""
+"""Fidelity of the runs of real kernels: the accuracy with which the emulation followed its scenario."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ export interface Entry {
   expected: number | null;
 }
 
-/** How accurately a run of real kernels followed its scenario, and the reason in a sentence. */
+/** Accuracy with which a run of real kernels followed its scenario, and the reason in a sentence. */
 export interface Fidelity {
   verdict: "valid" | "degraded" | "void";
   text: string;

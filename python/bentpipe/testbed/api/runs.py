@@ -61,7 +61,7 @@ class Launch(Strict):
 
 
 class Fidelity(BaseModel):
-    """How accurately a run of real kernels followed its scenario, and the reason in a sentence."""
+    """Accuracy with which a run of real kernels followed its scenario, and the reason in a sentence."""
 
     verdict: Grade
     text: str
