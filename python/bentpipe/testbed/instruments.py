@@ -75,16 +75,13 @@ def of_machine(settings: Settings) -> dict[str, str]:
 def of_scenario(scenario: Scenario, instrument: str) -> str | None:
     """Returns the reason why an instrument cannot run a scenario, such as a simulated proxy for hosts with real TCP, or
     a congestion control of the Linux kernel for a simulation."""
-    # Options that are no JSON: the engine checks the scenario, then refuses the options and runs nothing.
     try:
         if instrument in REAL:
-            _native.emulate("scenario", scenario.toml, [], 0, "", "", None, None)
+            scenario.native.check_emulated()
         else:
-            _native.simulate("scenario", scenario.toml, [], None, 0, "", "", None, None)
+            scenario.native.check_simulated()
     except ScenarioError as error:
         return "; ".join(dict.fromkeys(_sentence(one) for one in error.problems))
-    except ValueError:
-        return None
     return None
 
 
