@@ -9,13 +9,16 @@ NATIVE := python/bentpipe/_native.abi3.so
 # Maturin's arguments for compiling the engine. The engine depends on this file.
 BUILT := .venv/built
 # `dist` is for users and optimised across crates; `release` compiles in half the time, runs up to half as long again, and
-# tests share it, as do the packages, whose own engine is always `dist` and compiled by zig: this one only draws the site. Only
+# `make run` and tests share it, as do the packages, whose own engine is always `dist` and compiled by zig: this one only draws the site. Only
 # `make build` and `make bench` insist on `dist`: the others use the existing engine.
 ifneq ($(filter build bench,$(MAKECMDGOALS)),)
 PROFILE ?= dist
 else
-PROFILE ?= $(or $(word 2,$(shell cat $(BUILT) 2>/dev/null)),$(if $(filter test docs wheel sdist deb test-packages,$(MAKECMDGOALS)),release,dist))
+PROFILE ?= $(or $(word 2,$(shell cat $(BUILT) 2>/dev/null)),$(if $(filter run test docs wheel sdist deb test-packages,$(MAKECMDGOALS)),release,dist))
 endif
+# The set of Python packages (scripts/venv): what tests and documentation need is three times what a run needs.
+PACKAGES ?= $(if $(filter test test-kernel test-variants bench generate studies docs wheel sdist deb test-packages lock,$(MAKECMDGOALS)),dev,$(if $(filter web,$(MAKECMDGOALS)),testbed,run))
+
 # The sources of the compiled engine.
 SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml) $(shell find crates congestion -type f ! -path '*/target/*' 2>/dev/null | tr ' ' '?')
 
@@ -30,7 +33,7 @@ help: ## Print this list
 build: $(BIN)/bentpipe $(NATIVE) ## Set up .venv, compile the engine, leave .venv/bin/bentpipe
 
 venv:
-	@scripts/venv
+	@scripts/venv $(PACKAGES)
 
 packages:
 	@scripts/packages build
@@ -49,7 +52,7 @@ run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Ve
 
 # What tests need is installed while the engine is compiled; not by `make -n`, which runs a line that calls make itself.
 test: packages ## Run every check and every test
-	@$(if $(findstring n,$(firstword -$(MAKEFLAGS))),,scripts/packages test &) $(MAKE) build PROFILE=$(PROFILE) && wait
+	@$(if $(findstring n,$(firstword -$(MAKEFLAGS))),,scripts/packages test &) $(MAKE) build PROFILE=$(PROFILE) PACKAGES=dev && wait
 	@scripts/ilbc
 	@scripts/test
 
@@ -72,7 +75,7 @@ generate: build ## Regenerate the files generated from the engine: types, refere
 studies: build ## Reproduce every published experiment completely (satnex needs `make kernel`): verdicts, figures below runs/
 	@for study in studies/*/; do $(BIN)/bentpipe reproduce $$(basename $$study | tr _ -) || exit 1; done
 
-web: ## Build the page of the test bed (`bentpipe serve`), with Node
+web: venv ## Build the page of the test bed (`bentpipe serve`), with Node
 	@scripts/web
 
 docs: build ## Build the documentation as a site: python/bentpipe/site, which `bentpipe docs` opens
@@ -90,9 +93,8 @@ deb: wheel ## Build the Debian package: dist/bentpipe_*.deb
 test-packages: deb sdist ## Build all packages and use them without compiler, repository and network
 	@$(BIN)/pytest -s tests/packages
 
-lock: venv ## Rewrite requirements.txt from pyproject.toml, with the newest versions
-	@$(BIN)/python -m pip install --quiet uv
-	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade pyproject.toml --extra dev --extra testbed --python-version 3.11 --universal -o requirements.txt
+lock: venv ## Rewrite requirements/ from pyproject.toml, with the newest versions
+	@scripts/lock --upgrade
 
 clean: ## Remove everything that was built, and nothing else
 	rm -rf .venv target dist build $(NATIVE) python/bentpipe/testbed/static python/bentpipe/site testbed/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

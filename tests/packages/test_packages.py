@@ -44,10 +44,10 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="module")
 def wheelhouse() -> Path:
-    """The wheels of everything that bentpipe needs, in the versions of requirements.txt."""
+    """The wheels of everything that bentpipe needs, in the versions of requirements/dev.txt."""
     place = ROOT / "build/wheelhouse"
     versions = ROOT / "build/constraints.txt"
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "requirements/dev.txt").read_text(encoding="utf-8").splitlines()
     versions.write_text("\n".join(line for line in lines if not line.lstrip().startswith("#")))
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     download = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", place, "--constraint", versions]
