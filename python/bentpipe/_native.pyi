@@ -341,26 +341,21 @@ def hear(codec: str, packets: Sequence[tuple[int, float]]) -> str:
     ``KeyError`` for an unknown codec and ``ValueError`` for an arrival that is not a time.
     """
 
-def read_contacts(name: str, text: str) -> str:
-    """Returns the nodes and contacts of a contact plan in any format, as JSON. ``name`` is for messages.
-
-    Raises :class:`bentpipe.InputError` with everything that is wrong, line by line.
-    """
-
-def route_contacts(
-    name: str,
-    text: str,
-    source: str,
-    destination: str,
-    at: str,
-    size: int,
-    most: int,
-    without: Sequence[str],
-) -> str:
-    """Returns up to ``most`` routes of a bundle through a contact plan, the best first, as JSON."""
-
 def version() -> str:
     """Return the engine's version."""
+
+class ContactPlan:
+    """A contact plan in any format. ``name`` is for messages; with ``skip_impossible``, contacts that do not end after
+    their start are skipped. Raises :class:`bentpipe.InputError` with everything that is wrong, line by line."""
+
+    def __init__(self, name: str, text: str, skip_impossible: bool) -> None: ...
+    def describe(self) -> str:
+        """Returns the nodes, the contacts and the number of skipped contacts, as JSON."""
+
+    def routes(
+        self, source: str, destination: str, at: str, size: int, most: int, without: Sequence[str]
+    ) -> str:
+        """Returns up to ``most`` routes of a bundle, the best first, as a JSON list."""
 
 class TcpLog:
     """The kernel's log of the TCP connections of a network namespace, given by the inode number of its file; it ends

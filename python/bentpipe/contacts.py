@@ -5,15 +5,16 @@
     from bentpipe import contacts
 
     plan = contacts.read_plan("mars-day.csv")
-    route = contacts.routes("mars-day.csv", "rover", "earth", at=3600, size=10_000)[0]
+    route = contacts.routes(plan, "rover", "earth", at=3600, size=10_000)[0]
     print(route.arrival)
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,22 @@ class Contact:
 
 @dataclass(frozen=True)
 class Plan:
-    """A contact plan: its nodes and the contacts between them."""
+    """A contact plan: its nodes, the contacts between them, and the number of impossible contacts that were skipped."""
 
     name: str
     nodes: list[Node]
     contacts: list[Contact]
+    skipped: int = 0
+
+    @cached_property
+    def _read(self) -> _native.ContactPlan:
+        """The plan for searches, from its contacts; :func:`read_plan` sets the one that it has read."""
+        text = json.dumps({"nodes": self.nodes, "contacts": [asdict(contact) for contact in self.contacts]})
+        return _native.ContactPlan(self.name, text, False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and pickles have the contacts alone.
+        return {name: value for name, value in vars(self).items() if name != "_read"}
 
 
 @dataclass(frozen=True)
@@ -56,26 +68,33 @@ class Passage(Contact):
 
 @dataclass(frozen=True)
 class Route:
-    """A route: its contacts in order, the arrival of a bundle's last bit, and the earliest end of its contacts."""
+    """A route: its contacts in order, the arrival of a bundle's last bit, and the earliest end of its contacts.
+
+    The route of a bundle that is at its destination has no contacts, and ``terminates`` is None.
+    """
 
     contacts: list[Passage]
     arrival: float
-    terminates: float
+    terminates: float | None
     next_hop: Node
 
 
-def read_plan(path: Path | str) -> Plan:
+def read_plan(path: Path | str, *, skip_impossible: bool = False) -> Plan:
     """Reads a contact plan: JSON (our object or that of HDTN), ION's commands, comma-separated values, or TOML.
 
-    Raises :class:`bentpipe.InputError` with the lines if the plan contradicts itself.
+    Raises :class:`bentpipe.InputError` with the lines if the plan contradicts itself. With ``skip_impossible``,
+    contacts that do not end after their start are skipped and counted, as HDTN does.
     """
-    answer = json.loads(_native.read_contacts(str(path), _text(path)))
+    read = _native.ContactPlan(str(path), text_of(Path(path)), skip_impossible)
+    answer = json.loads(read.describe())
     contacts = [Contact(**contact) for contact in answer["contacts"]]
-    return Plan(name=Path(path).name, nodes=answer["nodes"], contacts=contacts)
+    plan = Plan(Path(path).name, answer["nodes"], contacts, answer["skipped"])
+    vars(plan)["_read"] = read
+    return plan
 
 
 def routes(
-    path: Path | str,
+    plan: Plan | Path | str,
     source: Node,
     destination: Node,
     *,
@@ -86,21 +105,17 @@ def routes(
 ) -> list[Route]:
     """Returns up to ``most`` routes for a bundle of ``size`` bytes that is at ``source`` at ``at``, the best first.
 
+    ``plan`` is a plan or its file; the file is read at each call.
+
     The best route has the earliest arrival of the last bit; among equals the fewest contacts, then the latest
     termination, then the next hop of the smallest number (CCSDS 734.3). ``without`` names nodes to avoid. The list is
     empty if there is no route.
     """
+    if not isinstance(plan, Plan):
+        plan = read_plan(plan)
     excluded = [str(node) for node in without]
-    answer: dict[str, Any] = json.loads(
-        _native.route_contacts(
-            str(path), _text(path), str(source), str(destination), str(at), size, most, excluded
-        )
-    )
+    found = plan._read.routes(str(source), str(destination), str(at), size, most, excluded)
     return [
         Route(**{**route, "contacts": [Passage(**contact) for contact in route["contacts"]]})
-        for route in answer["routes"]
+        for route in json.loads(found)
     ]
-
-
-def _text(path: Path | str) -> str:
-    return text_of(Path(path))

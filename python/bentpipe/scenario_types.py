@@ -1752,6 +1752,9 @@ class PlanContactKind(TypedDict):
     kind: Literal["plan"]
     plan: str | dict[str, object]
     """The contact plan: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML."""
+    skip_impossible: NotRequired[bool]
+    """Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with
+    such a contact is refused."""
 
 
 class WindowsContactKind(TypedDict):
@@ -3480,6 +3483,9 @@ class BundlesNetworkKind(TypedDict):
     `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at meetings and use no plan."""
     segment: NotRequired[Size]
     """Largest LTP segment in bytes, headers of LTP included, 1400 B by default."""
+    skip_impossible: NotRequired[bool]
+    """Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with
+    such a contact is refused."""
     storage: NotRequired[Size]
     """Bytes of bundles that a node stores at most. Unlimited by default."""
 

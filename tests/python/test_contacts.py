@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,62 @@ def test_a_contradiction_is_refused_with_file_and_line(tmp_path: Path) -> None:
         contacts.read_plan(plan)
     with pytest.raises(InputError, match="no such file"):
         contacts.read_plan(tmp_path / "missing.csv")
+
+
+def test_impossible_contacts_are_skipped_on_request(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    plan.write_text("src,dst,start,end,rate_bps,owlt_s\na,b,0,10,8000,1\nb,a,20,10,8000,1\n")
+    question = ("contacts", "route", plan, "--from", "a", "--to", "b")
+    refused = call(*question, code=2)
+    assert f"{plan}:3: the contact ends at 10 s and starts at 20 s" in refused
+    assert "--skip-impossible" in refused
+    said = commands.call(*question, "--skip-impossible", "--json", code=0)
+    assert json.loads(said.stdout)["arrival"] == 1 and "skipped 1 impossible contacts" in said.stderr
+    assert json.loads(call("contacts", "show", plan, "--skip-impossible", "--json"))["skipped"] == 1
+    with pytest.raises(InputError, match="skip_impossible=True"):
+        contacts.read_plan(plan)
+    assert contacts.read_plan(plan, skip_impossible=True).skipped == 1
+    scenario = """
+        name = "contacts"
+        duration = "1 s"
+        [[link]]
+        name = "l"
+        from = "a"
+        to = "b"
+        rate = "1 Mbit/s"
+        delay = "1 ms"
+        contacts = { when = { kind = "plan", plan = { file = "plan.csv" } } }
+        """
+    file = tmp_path / "scenario.toml"
+    file.write_text(scenario)
+    assert "skip_impossible = true" in call("check", file, code=2)
+    file.write_text(scenario.replace('"plan.csv" }', '"plan.csv" }, skip_impossible = true'))
+    assert "1 impossible contacts" in commands.call("check", file).output
+    file.write_text(
+        'name = "contacts"\nduration = "1 s"\n[network.n]\nkind = "bundles"\nplan = { file = "plan.csv" }\n'
+    )
+    assert "skip_impossible = true" in call("check", file, code=2)
+    assert (
+        "1 impossible contacts"
+        in commands.call("check", file, "--set", "network.n.skip_impossible=true").output
+    )
+
+
+def test_a_plan_is_read_once_for_many_routes(tutorial: Path) -> None:
+    plan = contacts.read_plan(tutorial)
+    expected = contacts.routes(tutorial, 1, 5, most=100)
+    tutorial.unlink()
+    made = contacts.Plan("by hand", plan.nodes, plan.contacts)
+    for one in (plan, made, pickle.loads(pickle.dumps(plan))):
+        assert contacts.routes(one, 1, 5, most=100) == expected
+
+
+def test_a_bundle_at_its_destination_arrives_at_once(tutorial: Path) -> None:
+    here = ("contacts", "route", tutorial, "--from", 2, "--to", 2, "--at", 50, "--bytes", 1000)
+    answer = json.loads(call(*here, "--json"))
+    assert (answer["contacts"], answer["arrival"], answer["next_hop"]) == ([], 50, 2)
+    assert call(*here) == "Arrival at 2: 50 s, where the bundle is\n"
+    assert [route.arrival for route in contacts.routes(tutorial, 2, 2, at=50, most=9)] == [50]
 
 
 def test_a_plan_is_drawn(tutorial: Path, tmp_path: Path) -> None:

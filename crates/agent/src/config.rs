@@ -56,6 +56,9 @@ pub struct Config {
 pub struct Planned {
     /// The plan in any of the formats of [`bentpipe_dtn::contacts::read`].
     pub text: String,
+    /// Skips contacts that do not end after their start; otherwise a plan with such a contact is refused.
+    #[serde(default)]
+    pub skip_impossible: bool,
     /// Time from now to second 0 of the plan in seconds, negative if that has passed.
     pub lead: f64,
 }

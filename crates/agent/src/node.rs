@@ -64,7 +64,7 @@ impl Node {
             |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
         let routes = Routes::new(&config)?;
         let schedule = match &config.plan {
-            Some(plan) => Some(Schedule::new(&config, &plan.text, plan.lead)?),
+            Some(plan) => Some(Schedule::new(&config, plan)?),
             None => None,
         };
         let store = Store::open(&config.storage, config.limit, config.sync)

@@ -2,7 +2,7 @@
 //!
 //! Time counts from the start of the agent. Contacts of this agent with nodes that are not its peers are left out: no bundle could leave over them.
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, Planned};
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Contact, Node, Plan};
 use bentpipe_dtn::routing::contact_graph::{Query, Search};
@@ -29,13 +29,17 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a configuration with a plan whose second 0 is `lead` seconds from now, or was, if it is negative.
+    /// The schedule of a configuration by its plan.
     ///
     /// # Errors
     /// If the plan cannot be read, or does not have this node.
-    pub fn new(config: &Config, text: &str, lead: f64) -> io::Result<Schedule> {
+    pub fn new(config: &Config, planned: &Planned) -> io::Result<Schedule> {
         let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
-        let plan = read::plan(text).map_err(|wrong| {
+        let plan = match planned.skip_impossible {
+            true => read::possible(&planned.text).map(|(plan, _)| plan),
+            false => read::plan(&planned.text),
+        };
+        let plan = plan.map_err(|wrong| {
             let lines: Vec<String> = wrong.iter().map(|one| format!("contact plan: {one}")).collect();
             invalid(lines.join("\n"))
         })?;
@@ -57,7 +61,7 @@ impl Schedule {
             }
         }
         let shift = |time: Time| {
-            let seconds = time.as_nanos() as f64 / 1e9 + lead;
+            let seconds = time.as_nanos() as f64 / 1e9 + planned.lead;
             Time::from_nanos((seconds.max(0.0) * 1e9) as u64)
         };
         let contacts = plan.contacts().iter().map(|contact| Contact {

@@ -408,7 +408,7 @@ fn bundles_follow_a_contact_plan() {
                 rover,slow,0,100,1000000,0.01\nslow,earth,90,100,1000000,0.01\n\
                 rover,fast,1.5,100,1000000,0.01\nfast,rover,0,100,1000000,0.01\n\
                 fast,earth,2.5,100,1000000,0.01\nearth,fast,0,100,1000000,0.01\n";
-    let plan = Some(Planned { text: text.to_owned(), lead: 0.0 });
+    let plan = Some(Planned { text: text.to_owned(), skip_impossible: false, lead: 0.0 });
     let peer =
         |node: &str, layer, address| Peer { node: format!("dtn://{node}/"), at: Address { layer, address } };
     let earth = Running::start(Config {
@@ -508,7 +508,7 @@ fn bundles_that_fit_no_contact_are_divided_and_joined() {
             node: "dtn://earth/".to_owned(),
             at: Address { layer: Layer::Tcpcl, address: earth.address },
         }],
-        plan: Some(Planned { text, lead: 0.0 }),
+        plan: Some(Planned { text, skip_impossible: false, lead: 0.0 }),
         ..config("rover", &folder.0)
     });
     let payload: Vec<u8> = (0..100_000_u32).map(|place| (place % 251) as u8).collect();

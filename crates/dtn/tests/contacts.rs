@@ -209,6 +209,36 @@ fn one_plan_in_every_format_is_the_same() {
     assert_eq!(delays, [3, 4, 9]);
 }
 
+#[test]
+fn impossible_contacts_are_refused_or_skipped() {
+    // The second contact precedes its start, the third is empty; node 3 has no other contact.
+    let plans = [
+        r#"{"contacts": [{"contact": 0, "source": 1, "dest": 2, "finalDestination": 2, "startTime": 0, "endTime": 60, "rate": 8, "owlt": 1},
+            {"contact": 1, "source": 2, "dest": 3, "startTime": 90, "endTime": 30, "rate": 8, "owlt": 1},
+            {"contact": 2, "source": 3, "dest": 1, "startTime": 30, "endTime": 30, "rate": 8, "owlt": 1},
+            {"contact": 3, "source": 2, "dest": 1, "startTime": 5, "endTime": 60, "rate": 8, "owlt": 1}]}"#,
+        "id,src,dst,start,end,rate_bps,owlt_s\n0,1,2,0,60,8000000,1\n1,2,3,90,30,8000000,1\n2,3,1,30,30,8000000,1\n3,2,1,5,60,8000000,1\n",
+    ];
+    let ion = "a contact +0 +60 1 2 1000000\na contact +90 +30 2 3 1000000\na contact +30 +30 3 1 1000000\n\
+               a contact +5 +60 2 1 1000000\na range +0 +60 1 2 1\n";
+    for (plan, first) in [(plans[0], 0), (plans[1], 0), (ion, 1)] {
+        let refused = read::plan(plan).unwrap_err();
+        assert_eq!(refused.len(), 2, "{refused:?}");
+        assert!(refused[0].message.starts_with("the contact ends at 30 s and starts at 90 s"));
+        let (possible, skipped) = read::possible(plan).unwrap();
+        assert_eq!(skipped, refused);
+        assert_eq!(possible.nodes(), ["1", "2", "3"]);
+        let kept: Vec<u64> = possible.contacts().iter().map(|contact| contact.id).collect();
+        assert_eq!(kept, [first, first + 3]);
+    }
+    // Whatever else is wrong is still refused, and a plan needs one contact.
+    let twice = plans[0].replace("\"contact\": 3", "\"contact\": 0");
+    assert!(read::possible(&twice).is_err());
+    let other = plans[0].replace("\"finalDestination\": 2", "\"finalDestination\": 3");
+    assert_eq!(refusals(&other)[0], "line 1: finalDestination is 3; allowed: the node 2, which receives");
+    assert!(read::possible("src,dst,start,end,rate_bps,owlt_s\n1,2,9,8,1000,1\n").is_err());
+}
+
 fn plans() -> impl Strategy<Value = Plan> {
     let contact = (0..5_u32, 0..5_u32, 0..40_u64, 1..40_u64, 1..4_u64, 0..3_u64);
     prop::collection::vec(contact, 1..14).prop_map(|rows| {

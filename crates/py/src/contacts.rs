@@ -2,7 +2,7 @@
 
 use crate::error;
 use bentpipe_core::Time;
-use bentpipe_dtn::contacts::{number, read, Contact, Node, Plan};
+use bentpipe_dtn::contacts::{number, read, Contact, Node, Plan, Wrong};
 use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Route, Search};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -10,19 +10,23 @@ use serde_json::{json, Value};
 /// The lines of errors that are shown.
 const SHOWN: usize = 20;
 
-/// Reads a plan, or raises what is wrong with it, line by line.
-fn plan(py: Python<'_>, name: &str, text: &str) -> PyResult<Plan> {
-    read::plan(text).map_err(|wrong| {
-        let lines = wrong.iter().take(SHOWN).map(|wrong| match wrong.line {
-            0 => format!("{name}: {}", wrong.message),
-            line => format!("{name}:{line}: {}", wrong.message),
-        });
-        let mut lines: Vec<String> = lines.collect();
-        if wrong.len() > SHOWN {
-            lines.push(format!("and {} more", wrong.len() - SHOWN));
-        }
-        error::input(py, &lines.join("\n"))
-    })
+/// What is wrong with a plan, line by line.
+fn refusal(py: Python<'_>, name: &str, text: &str, wrong: &[Wrong]) -> PyErr {
+    let lines = wrong.iter().take(SHOWN).map(|wrong| match wrong.line {
+        0 => format!("{name}: {}", wrong.message),
+        line => format!("{name}:{line}: {}", wrong.message),
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if wrong.len() > SHOWN {
+        lines.push(format!("and {} more", wrong.len() - SHOWN));
+    }
+    if read::possible(text).is_ok() {
+        lines.push(
+            "--skip-impossible (in Python skip_impossible=True) skips contacts that do not end after their start"
+                .to_owned(),
+        );
+    }
+    error::input(py, &lines.join("\n"))
 }
 
 /// A node as the formats give it: a number if it is one.
@@ -43,53 +47,80 @@ fn described(plan: &Plan, contact: &Contact) -> Value {
     })
 }
 
-/// The nodes and contacts of a plan.
-#[pyfunction]
-pub fn read_contacts(py: Python<'_>, name: &str, text: &str) -> PyResult<String> {
-    let plan = plan(py, name, text)?;
-    let contacts: Vec<Value> = plan.contacts().iter().map(|contact| described(&plan, contact)).collect();
-    let nodes: Vec<Value> = (0..plan.nodes().len() as u32).map(|node| named(&plan, Node(node))).collect();
-    Ok(json!({"nodes": nodes, "contacts": contacts}).to_string())
+/// A contact plan that has been read.
+#[pyclass(frozen, module = "bentpipe")]
+pub struct ContactPlan {
+    plan: Plan,
+    skipped: usize,
 }
 
-/// The best routes of a bundle through a plan, the best first; `at` is decimal seconds.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
-pub fn route_contacts(
-    py: Python<'_>,
-    name: &str,
-    text: &str,
-    from: &str,
-    to: &str,
-    at: &str,
-    bytes: u64,
-    most: usize,
-    without: Vec<String>,
-) -> PyResult<String> {
-    let plan = plan(py, name, text)?;
-    let node = |what: &str, node: &str| {
-        // 01 is the node 1.
-        let plain =
-            node.trim().parse::<u64>().map_or_else(|_| node.trim().to_owned(), |number| number.to_string());
-        plan.node(&plain).ok_or_else(|| {
-            let known = plan.nodes().join(", ");
-            error::input(py, &format!("unknown node \"{node}\" in {what}; allowed: {known}"))
-        })
-    };
-    let at = number::nanoseconds("--at", at).map_err(|said| error::input(py, &said))?;
-    let (from, to) = (node("--from", from)?, node("--to", to)?);
-    if from == to {
-        return Err(error::input(py, "--from and --to are the same node; allowed: two nodes"));
+#[pymethods]
+impl ContactPlan {
+    /// Reads a plan, or raises what is wrong with it, line by line. `name` is for messages.
+    #[new]
+    fn new(py: Python<'_>, name: &str, text: &str, skip_impossible: bool) -> PyResult<ContactPlan> {
+        let read = match skip_impossible {
+            true => read::possible(text),
+            false => read::plan(text).map(|plan| (plan, Vec::new())),
+        };
+        let (plan, skipped) = read.map_err(|wrong| refusal(py, name, text, &wrong))?;
+        Ok(ContactPlan { plan, skipped: skipped.len() })
     }
-    let without = without.iter().map(|name| node("--without", name)).collect::<PyResult<Vec<Node>>>()?;
-    let query = Query { excluded_nodes: &without, ..Query::new(from, to, Time::from_nanos(at), bytes) };
-    let bookings = Bookings::new(&plan);
-    let routes = py.detach(|| match most {
-        1 => Search::default().best(&plan, &query, &bookings).into_iter().collect(),
-        most => Search::default().routes(&plan, &query, &bookings, most),
-    });
-    let routes: Vec<Value> = routes.iter().map(|route| passed(&plan, route)).collect();
-    Ok(json!({"from": named(&plan, from), "to": named(&plan, to), "routes": routes}).to_string())
+
+    /// The nodes, contacts and number of skipped contacts of the plan.
+    fn describe(&self) -> String {
+        let plan = &self.plan;
+        let contacts: Vec<Value> = plan.contacts().iter().map(|contact| described(plan, contact)).collect();
+        let nodes: Vec<Value> = (0..plan.nodes().len() as u32).map(|node| named(plan, Node(node))).collect();
+        json!({"nodes": nodes, "contacts": contacts, "skipped": self.skipped}).to_string()
+    }
+
+    /// The best routes of a bundle through the plan, the best first; `at` is decimal seconds.
+    #[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
+    fn routes(
+        &self,
+        py: Python<'_>,
+        from: &str,
+        to: &str,
+        at: &str,
+        bytes: u64,
+        most: usize,
+        without: Vec<String>,
+    ) -> PyResult<String> {
+        let plan = &self.plan;
+        let node = |what: &str, node: &str| {
+            // 01 is the node 1.
+            let plain = node
+                .trim()
+                .parse::<u64>()
+                .map_or_else(|_| node.trim().to_owned(), |number| number.to_string());
+            plan.node(&plain).ok_or_else(|| {
+                let known = plan.nodes().join(", ");
+                error::input(py, &format!("unknown node \"{node}\" in {what}; allowed: {known}"))
+            })
+        };
+        let at = number::nanoseconds("--at", at).map_err(|said| error::input(py, &said))?;
+        let (from, to) = (node("--from", from)?, node("--to", to)?);
+        let without = without.iter().map(|name| node("--without", name)).collect::<PyResult<Vec<Node>>>()?;
+        let at = Time::from_nanos(at);
+        if from == to {
+            // The bundle is at its destination now, without a contact.
+            let here = json!({
+                "contacts": [],
+                "arrival": at.as_secs_f64(),
+                "terminates": null,
+                "next_hop": named(plan, to),
+            });
+            return Ok(json!([here]).to_string());
+        }
+        let query = Query { excluded_nodes: &without, ..Query::new(from, to, at, bytes) };
+        let bookings = Bookings::new(plan);
+        let routes = py.detach(|| match most {
+            1 => Search::default().best(plan, &query, &bookings).into_iter().collect(),
+            most => Search::default().routes(plan, &query, &bookings, most),
+        });
+        Ok(Value::from_iter(routes.iter().map(|route| passed(plan, route))).to_string())
+    }
 }
 
 fn passed(plan: &Plan, route: &Route) -> Value {

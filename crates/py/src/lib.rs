@@ -172,7 +172,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(voice::emodel, module)?)?;
     module.add_function(wrap_pyfunction!(voice::hear, module)?)?;
     module.add_function(wrap_pyfunction!(voice::voice, module)?)?;
-    module.add_function(wrap_pyfunction!(contacts::read_contacts, module)?)?;
-    module.add_function(wrap_pyfunction!(contacts::route_contacts, module)?)?;
+    module.add_class::<contacts::ContactPlan>()?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

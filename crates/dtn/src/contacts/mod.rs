@@ -66,6 +66,21 @@ pub struct Entry {
     pub delay: Span,
 }
 
+impl Entry {
+    /// The reason why the contact cannot take place, if it does not end after its start.
+    pub(crate) fn impossible(&self) -> Option<Wrong> {
+        let (start, end) = (number::seconds(self.start), number::seconds(self.end));
+        (self.end <= self.start).then(|| {
+            Wrong::at(
+                self.line,
+                format!(
+                    "the contact ends at {end} s and starts at {start} s; allowed: an end after its start"
+                ),
+            )
+        })
+    }
+}
+
 /// What is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wrong {
@@ -132,16 +147,11 @@ impl Plan {
             if entry.from == entry.to {
                 refuse(format!("the contact leads from node {} to itself; allowed: two nodes", entry.from));
             }
-            if entry.end <= entry.start {
-                let (start, end) = (number::seconds(entry.start), number::seconds(entry.end));
-                refuse(format!(
-                    "the contact ends at {end} s and starts at {start} s; allowed: an end after its start"
-                ));
-            }
             let id = entry.id.unwrap_or(index as u64 + 1);
             if let Some(other) = ids.insert(id, entry.line) {
                 refuse(format!("contact {id} is also in line {other}; allowed: a number for each contact"));
             }
+            wrong.extend(entry.impossible());
             if wrong.len() == before {
                 let (start, end, rate, delay) = (entry.start, entry.end, entry.rate, entry.delay);
                 contacts.push((entry.line, Contact { id, from, to, start, end, rate, delay }));

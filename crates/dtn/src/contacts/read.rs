@@ -58,6 +58,37 @@ impl Format {
 /// # Errors
 /// Everything that is wrong, in the order of lines.
 pub fn plan(text: &str) -> Result<Plan, Vec<Wrong>> {
+    let content = content(text)?;
+    Plan::new(&content.entries, content.nodes.as_deref())
+}
+
+/// Reads a plan without its impossible contacts, those that do not end after their start. Returns the plan and the
+/// reason for each contact left out. HDTN ignores such contacts, and some of its plans contain them.
+///
+/// # Errors
+/// Everything else that is wrong, in the order of lines.
+pub fn possible(text: &str) -> Result<(Plan, Vec<Wrong>), Vec<Wrong>> {
+    let Content { mut entries, nodes } = content(text)?;
+    // Contacts keep their numbers, and nodes exist even if all their contacts are left out.
+    for (entry, number) in entries.iter_mut().zip(1..) {
+        entry.id = entry.id.or(Some(number));
+    }
+    let nodes = nodes
+        .unwrap_or_else(|| entries.iter().flat_map(|entry| [entry.from.clone(), entry.to.clone()]).collect());
+    let mut skipped = Vec::new();
+    entries.retain(|entry| {
+        let impossible = entry.impossible();
+        let keep = impossible.is_none();
+        skipped.extend(impossible);
+        keep
+    });
+    if entries.is_empty() {
+        return Err(vec![Wrong::at(0, "has no possible contacts; allowed: at least one")]);
+    }
+    Ok((Plan::new(&entries, Some(&nodes))?, skipped))
+}
+
+fn content(text: &str) -> Result<Content, Vec<Wrong>> {
     let content = match Format::of(text) {
         Format::Json => json::read(text)?,
         Format::Ion => ion::read(text)?,
@@ -67,10 +98,23 @@ pub fn plan(text: &str) -> Result<Plan, Vec<Wrong>> {
     if content.entries.is_empty() {
         return Err(vec![Wrong::at(0, "has no contacts; allowed: at least one")]);
     }
-    Plan::new(&content.entries, content.nodes.as_deref())
+    Ok(content)
 }
 
-/// The line of a byte of a text, from 1.
-fn line_of(text: &str, byte: usize) -> usize {
-    1 + text.as_bytes()[..byte.min(text.len())].iter().filter(|byte| **byte == b'\n').count()
+/// Finds the line of a position in a text in logarithmic time.
+struct Lines<'a> {
+    text: &'a str,
+    /// Positions of the line feeds.
+    ends: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Lines<'a> {
+        Lines { text, ends: text.match_indices('\n').map(|(place, _)| place).collect() }
+    }
+
+    /// The line of a byte, from 1.
+    fn of(&self, byte: usize) -> usize {
+        1 + self.ends.partition_point(|end| *end < byte)
+    }
 }

@@ -109,8 +109,11 @@ impl LinkPair {
         self.back.clone().unwrap_or_else(|| self.forward())
     }
 
-    /// Adds a remark for each direction whose link budget has no margin left.
+    /// Adds remarks: link budgets without margin, and contacts of a plan that are skipped.
     pub fn remark(&self, remarks: &mut Problems) {
+        if let Some(contacts) = &self.contacts {
+            remarks.within("contacts", |remarks| contacts.remark(remarks));
+        }
         if let Some(acm) = &self.acm {
             remarks.within("acm", |remarks| acm.remark(remarks));
         }

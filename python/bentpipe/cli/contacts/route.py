@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..common import TROUBLE, Json
+
+if TYPE_CHECKING:
+    from bentpipe.contacts import Plan
 
 PlanFile = Annotated[
     Path,
@@ -18,6 +21,24 @@ PlanFile = Annotated[
         show_default=False,
     ),
 ]
+
+SkipImpossible = Annotated[
+    bool,
+    typer.Option(
+        "--skip-impossible",
+        help="Skip contacts that do not end after their start. Without it they are refused.",
+    ),
+]
+
+
+def read(plan: Path, skip_impossible: bool) -> Plan:
+    """Reads a plan, and reports on standard error how many contacts were skipped."""
+    from bentpipe import contacts
+
+    found = contacts.read_plan(plan, skip_impossible=skip_impossible)
+    if found.skipped:
+        typer.echo(f"bentpipe: {plan}: skipped {found.skipped} impossible contacts", err=True)
+    return found
 
 
 def route(
@@ -39,6 +60,7 @@ def route(
         list[str] | None,
         typer.Option(metavar="NODE", help="A node that it must avoid. Repeatable.", show_default=False),
     ] = None,
+    skip_impossible: SkipImpossible = False,
     json: Json = False,
 ) -> None:
     """Find the route by which a bundle arrives first.
@@ -47,14 +69,21 @@ def route(
 
     The arrival is that of the last bit: a bundle begins when the contact is open and it is there, must have left when
     the contact ends, takes its bytes divided by the rate and then the light time; nodes forward it whole. Equal
-    arrivals are decided by the number of contacts, then by the latest end. Exit code 1 if there is no route.
+    arrivals are decided by the number of contacts, then by the latest end. A bundle that is at its destination arrives
+    at once, without a contact. Exit code 1 if there is no route.
     """
     from bentpipe import contacts
 
     from ..output import print_json, print_table
 
     found = contacts.routes(
-        plan, source, destination, at=at, size=size, most=most, without=tuple(without or ())
+        read(plan, skip_impossible),
+        source,
+        destination,
+        at=at,
+        size=size,
+        most=most,
+        without=tuple(without or ()),
     )
     if json:
         best = asdict(found[0]) if found else {"contacts": [], "arrival": None}
@@ -68,6 +97,10 @@ def route(
     if json:
         return
     for one in found:
+        title = f"Arrival at {destination}: {one.arrival:.10g} s"
+        if not one.contacts:
+            typer.echo(f"{title}, where the bundle is")
+            continue
         rows = [
             (
                 str(passage.id),
@@ -78,4 +111,4 @@ def route(
             for passage in one.contacts
         ]
         heads = ("Contact", "Nodes", "Start\ns", "End\ns", "First bit\ns", "Last bit\ns", "Arrival\ns")
-        print_table(heads, rows, text_columns=2, title=f"Arrival at {destination}: {one.arrival:.10g} s")
+        print_table(heads, rows, text_columns=2, title=title)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..common import FIGURES, Json
-from .route import PlanFile
+from .route import PlanFile, SkipImpossible
+from .route import read as read_plan
 
 if TYPE_CHECKING:
     from bentpipe.contacts import Contact, Plan
@@ -27,17 +28,16 @@ def show(
             "--out", "-o", metavar="FILE", help="Write a figure: PNG, SVG or PDF.", show_default=False
         ),
     ] = None,
+    skip_impossible: SkipImpossible = False,
     json: Json = False,
 ) -> None:
     """Show which nodes can transmit to which, and draw when.
 
     Prints the totals of each pair of nodes.
     """
-    from bentpipe import contacts
-
     from ..output import of_format, print_json, print_table
 
-    read = contacts.read_plan(plan)
+    read = read_plan(plan, skip_impossible)
     if out is not None:
         from bentpipe import plots
 

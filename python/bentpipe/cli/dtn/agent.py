@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..common import Json
+from ..contacts.route import SkipImpossible, read
 from .keys import ConfidentialityKey, IntegrityKey
 
 
@@ -66,6 +67,7 @@ def agent(
             show_default=False,
         ),
     ] = None,
+    skip_impossible: SkipImpossible = False,
     light_time: Annotated[
         str, typer.Option(metavar="TIME", help="LTP: one-way light time to peers that are not in the plan.")
     ] = "0 s",
@@ -168,7 +170,13 @@ def agent(
         "peers": [{"node": name, "at": place(words, "--peer")} for name, words in peers],
         "routes": [pair(words, "--route", "NODE=PEER") for words in route or ()],
         "status": None if status is None else str(status),
-        "plan": None if plan is None else {"text": _plan(plan), "lead": lead(plan_start, "--plan-start")},
+        "plan": None
+        if plan is None
+        else {
+            "text": _plan(plan, skip_impossible),
+            "skip_impossible": skip_impossible,
+            "lead": lead(plan_start, "--plan-start"),
+        },
         "keys": keys(integrity_key, confidentiality_key),
         "ltp": {
             "engine": engine,
@@ -198,9 +206,7 @@ def agent(
         print(", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts.items()))
 
 
-def _plan(path: Path) -> str:
+def _plan(path: Path, skip_impossible: bool) -> str:
     """The text of a contact plan that does not contradict itself."""
-    from bentpipe.contacts import read_plan
-
-    read_plan(path)
+    read(path, skip_impossible)
     return path.read_text(encoding="utf-8")

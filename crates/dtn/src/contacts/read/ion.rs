@@ -9,6 +9,7 @@ use super::Content;
 use crate::contacts::number::{nanoseconds, rate, BitRate};
 use crate::contacts::{Entry, Wrong};
 use bentpipe_core::{Span, Time};
+use std::collections::BTreeMap;
 
 /// Whether a line adds a contact or a range.
 pub(super) fn is_command(line: &str) -> bool {
@@ -56,8 +57,12 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
     let mut entries = Vec::new();
     if wrong.is_empty() {
         disagreements(&ranges, &mut wrong);
+        let mut pairs = Pairs::new();
+        for range in &ranges {
+            pairs.entry((&range.0.from, &range.0.to)).or_default().push(range);
+        }
         for (contact, rate) in &contacts {
-            match divide(contact, *rate, &ranges) {
+            match divide(contact, *rate, &pairs) {
                 Ok(parts) => entries.extend(parts),
                 Err(said) => wrong.push(Wrong::at(contact.line, said)),
             }
@@ -85,7 +90,8 @@ fn interval(line: usize, words: &[&str], times: &mut Times) -> Result<Interval, 
         Ok::<_, String>(number.to_string())
     };
     let (start, end) = (times.read(line, words[2])?, times.read(line, words[3])?);
-    if end <= start {
+    // A contact that does not end after its start is left to those who refuse or skip such contacts.
+    if end <= start && words[1] == "range" {
         return Err(format!(
             "ends at {} and starts at {}; allowed: an end after its start",
             words[3], words[2]
@@ -139,15 +145,18 @@ fn day(text: &str) -> Option<u64> {
     Some(days * 86_400)
 }
 
+/// The ranges from one node to another, in the order of the file.
+type Pairs<'a> = BTreeMap<(&'a str, &'a str), Vec<&'a (Interval, u64)>>;
+
 /// Adds ranges in the same direction that overlap and give different light times.
 fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
-    for (index, (late, delay)) in ranges.iter().enumerate() {
-        let other = ranges[..index].iter().find(|(early, other)| {
-            (&early.from, &early.to) == (&late.from, &late.to)
-                && early.start < late.end
-                && late.start < early.end
-                && other != delay
-        });
+    let mut pairs = Pairs::new();
+    for range in ranges {
+        let (late, delay) = range;
+        let known = pairs.entry((&late.from, &late.to)).or_default();
+        let other = known
+            .iter()
+            .find(|(early, other)| early.start < late.end && late.start < early.end && other != delay);
         if let Some((early, _)) = other {
             let (from, to, line) = (&late.from, &late.to, early.line);
             wrong.push(Wrong::at(
@@ -155,20 +164,33 @@ fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
                 format!("overlaps the range in line {line} from {from} to {to} with another light time; allowed: one at a time"),
             ));
         }
+        known.push(range);
     }
 }
 
 /// The contact, divided where its light time changes.
-fn divide(contact: &Interval, rate: BitRate, ranges: &[(Interval, u64)]) -> Result<Vec<Entry>, String> {
+fn divide(contact: &Interval, rate: BitRate, pairs: &Pairs<'_>) -> Result<Vec<Entry>, String> {
     let (from, to) = (contact.from.as_str(), contact.to.as_str());
-    let smaller_first = |from: &str, to: &str| from.parse::<u64>().ok() < to.parse::<u64>().ok();
-    let at = |time: u64| {
-        let holds = |range: &&(Interval, u64)| range.0.start <= time && time < range.0.end;
-        let given = |range: &&(Interval, u64)| range.0.from == from && range.0.to == to;
-        let implied =
-            |range: &&(Interval, u64)| range.0.from == to && range.0.to == from && smaller_first(to, from);
-        ranges.iter().filter(holds).find(given).or_else(|| ranges.iter().filter(holds).find(implied))
+    let smaller_first = to.parse::<u64>().ok() < from.parse::<u64>().ok();
+    let of = |from, to| pairs.get(&(from, to)).map_or(&[][..], Vec::as_slice);
+    let given = of(from, to);
+    // A range whose first node has the smaller number also holds in the other direction.
+    let implied = if smaller_first { of(to, from) } else { &[] };
+    let at =
+        |time: u64| given.iter().chain(implied).find(|range| range.0.start <= time && time < range.0.end);
+    let entry = |start: u64, end: u64, delay: u64| Entry {
+        line: contact.line,
+        id: None,
+        from: from.to_owned(),
+        to: to.to_owned(),
+        start: Time::from_nanos(start),
+        end: Time::from_nanos(end),
+        rate,
+        delay: Span::from_nanos(delay),
     };
+    if contact.end <= contact.start {
+        return Ok(vec![entry(contact.start, contact.end, 0)]);
+    }
     let mut entries: Vec<Entry> = Vec::new();
     let mut time = contact.start;
     while time < contact.end {
@@ -176,21 +198,11 @@ fn divide(contact: &Interval, rate: BitRate, ranges: &[(Interval, u64)]) -> Resu
             let seconds = crate::contacts::number::seconds(Time::from_nanos(time));
             return Err(format!("no range gives the light time from {from} to {to} at {seconds} s; allowed: a range for the whole contact"));
         };
-        let edges = ranges.iter().flat_map(|(range, _)| [range.start, range.end]);
+        let edges = given.iter().chain(implied).flat_map(|(range, _)| [range.start, range.end]);
         let next = edges.filter(|edge| *edge > time).min().unwrap_or(u64::MAX).min(contact.end);
-        let (start, end, delay) = (Time::from_nanos(time), Time::from_nanos(next), Span::from_nanos(*delay));
         match entries.last_mut() {
-            Some(last) if last.delay == delay => last.end = end,
-            _ => entries.push(Entry {
-                line: contact.line,
-                id: None,
-                from: from.to_owned(),
-                to: to.to_owned(),
-                start,
-                end,
-                rate,
-                delay,
-            }),
+            Some(last) if last.delay.as_nanos() == *delay => last.end = Time::from_nanos(next),
+            _ => entries.push(entry(time, next, *delay)),
         }
         time = next;
     }

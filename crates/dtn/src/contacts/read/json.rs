@@ -2,7 +2,7 @@
 //!
 //! Values are kept as their source text ([`RawValue`]), so that numbers are read exactly and each has its line.
 
-use super::{line_of, Content};
+use super::{Content, Lines};
 use crate::contacts::{number, Entry, Wrong};
 use bentpipe_core::{Span, Time};
 use serde::de::{MapAccess, Visitor};
@@ -21,6 +21,9 @@ const KEYS: [(&str, &[&str]); 7] = [
     ("rate_bps", &["rateBitsPerSec", "rate_bytes_s", "rate"]),
     ("owlt_s", &["owlt"]),
 ];
+
+/// A key of HDTN's older plans that repeats the receiver.
+const FINAL: &str = "finalDestination";
 
 /// An object as pairs in their order, none lost.
 struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
@@ -68,7 +71,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
 }
 
 pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
-    let lines = Lines { text };
+    let lines = Lines::new(text);
     let (contacts, nodes): (Vec<&RawValue>, _) = if text.trim_start().starts_with('[') {
         (lines.parse(text)?, None)
     } else {
@@ -95,11 +98,6 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
     }
 }
 
-/// Finds the lines of parts of a text.
-struct Lines<'a> {
-    text: &'a str,
-}
-
 impl<'a> Lines<'a> {
     /// Parses a part of the text.
     fn parse<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Vec<Wrong>> {
@@ -118,7 +116,7 @@ impl<'a> Lines<'a> {
     }
 
     fn line(&self, part: &str) -> usize {
-        line_of(self.text, (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize))
+        self.of((part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize))
     }
 
     fn nodes(&self, list: &'a RawValue) -> Result<Vec<String>, Vec<Wrong>> {
@@ -140,6 +138,9 @@ impl<'a> Lines<'a> {
         let before = wrong.len();
         let mut values: [Option<(&str, &RawValue)>; KEYS.len()] = [None; KEYS.len()];
         for (key, value) in pairs {
+            if key == FINAL {
+                continue;
+            }
             let place = KEYS.iter().position(|(name, others)| name == key || others.contains(&key.as_ref()));
             let here = self.line(value.get());
             match place {
@@ -176,6 +177,14 @@ impl<'a> Lines<'a> {
         };
         let from = read(1, &node_name);
         let to = read(2, &node_name);
+        // HDTN's older plans repeat the receiver. Another node would restrict the bundles of the contact.
+        if let (Some((_, value)), Some(to)) = (pairs.iter().find(|(key, _)| key == FINAL), &to) {
+            let text = value.get();
+            if node_name(FINAL, text).as_ref() != Ok(to) {
+                let here = self.line(text);
+                note(here, format!("{FINAL} is {text}; allowed: the node {to}, which receives"));
+            }
+        }
         let mut number = |place: usize| {
             take(place).and_then(|(key, text, line)| {
                 number::nanoseconds(key, text).map_err(|said| note(line, said)).ok()

@@ -10,7 +10,7 @@
 //! delay = "12.5 min"
 //! ```
 
-use super::{line_of, Content};
+use super::{Content, Lines};
 use crate::contacts::number::BitRate;
 use crate::contacts::{Entry, Wrong};
 use bentpipe_core::{Rate, Span, Time};
@@ -37,8 +37,9 @@ struct Row {
 }
 
 pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
+    let lines = Lines::new(text);
     let file: File = toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(0, |span| line_of(text, span.start));
+        let line = error.span().map_or(0, |span| lines.of(span.start));
         let said = error.message().replace('\n', "; ");
         vec![Wrong::at(
             line,
@@ -46,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
         )]
     })?;
     let entries = file.contact.into_iter().map(|row| {
-        let line = line_of(text, row.span().start);
+        let line = lines.of(row.span().start);
         let row = row.into_inner();
         Entry {
             line,

@@ -42,6 +42,9 @@ pub trait Contacts {
 
     /// Adds what is wrong for a link between two nodes.
     fn check(&self, from: &str, to: &str, problems: &mut Problems);
+
+    /// Adds what is allowed and may not be intended. Nothing by default.
+    fn remark(&self, _remarks: &mut Problems) {}
 }
 
 /// An interval in which a link is open.
@@ -107,6 +110,11 @@ impl Config {
         let outages = cuts(&self.outages, |outage| outage.announced);
         let openings = Openings { inner: self.when.openings(from, to, stream), outages, rest: None };
         Some(openings.take_while(|opening| opening.start < until).collect())
+    }
+
+    /// Adds what is allowed and may not be intended.
+    pub fn remark(&self, remarks: &mut Problems) {
+        remarks.within("when", |remarks| self.when.remark(remarks));
     }
 
     /// Adds what is wrong for a link between two nodes.
@@ -222,6 +230,8 @@ const NEVER: Time = Time::from_nanos(u64::MAX / 2);
 pub struct PlanText {
     text: String,
     plan: dtn::Plan,
+    /// The reasons for the contacts that the plan does not have because they are impossible.
+    skipped: Vec<dtn::Wrong>,
 }
 
 impl PlanText {
@@ -230,17 +240,39 @@ impl PlanText {
     /// # Errors
     /// What is wrong, line by line.
     pub fn parse(text: &str) -> Result<PlanText, String> {
-        let plan = dtn::read::plan(text).map_err(|wrong| {
-            let shown: Vec<String> = wrong.iter().take(5).map(ToString::to_string).collect();
-            shown.join("; ")
-        })?;
-        Ok(PlanText { text: text.to_owned(), plan })
+        let (plan, skipped) = dtn::read::possible(text).map_err(|wrong| listed(&wrong))?;
+        Ok(PlanText { text: text.to_owned(), plan, skipped })
+    }
+
+    /// Adds the contacts that do not end after their start, unless the scenario says that they are skipped.
+    pub fn check(&self, skip_impossible: bool, problems: &mut Problems) {
+        if !skip_impossible && !self.skipped.is_empty() {
+            let lines = listed(&self.skipped);
+            problems.add("plan", format!("{lines}; skip_impossible = true skips such contacts"));
+        }
+    }
+
+    /// Adds the number of skipped contacts, if any.
+    pub fn remark(&self, remarks: &mut Problems) {
+        if !self.skipped.is_empty() {
+            remarks.add("plan", format!("has {} impossible contacts, which are skipped", self.skipped.len()));
+        }
     }
 
     /// The contact plan as it was read and checked.
     pub fn plan(&self) -> &dtn::Plan {
         &self.plan
     }
+}
+
+/// The first lines that are wrong with a plan.
+fn listed(wrong: &[dtn::Wrong]) -> String {
+    const MOST: usize = 5;
+    let mut shown: Vec<String> = wrong.iter().take(MOST).map(ToString::to_string).collect();
+    if wrong.len() > MOST {
+        shown.push(format!("and {} more", wrong.len() - MOST));
+    }
+    shown.join("; ")
 }
 
 bentpipe_core::document!(PlanText, "ContactPlan", "a contact plan");

@@ -16,6 +16,10 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The contact plan: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML.
     pub plan: PlanText,
+    /// Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with such a contact is
+    /// refused.
+    #[serde(default)]
+    pub skip_impossible: bool,
 }
 
 impl Sample for Config {
@@ -51,7 +55,12 @@ impl Contacts for Config {
         Box::new(merged.into_iter())
     }
 
+    fn remark(&self, remarks: &mut Problems) {
+        self.plan.remark(remarks);
+    }
+
     fn check(&self, from: &str, to: &str, problems: &mut Problems) {
+        self.plan.check(self.skip_impossible, problems);
         let plan = self.plan.plan();
         let unknown = [from, to].into_iter().find(|name| plan.node(name).is_none());
         if let Some(name) = unknown {

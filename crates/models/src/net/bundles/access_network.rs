@@ -21,6 +21,7 @@ impl AccessNetwork for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
+        self.plan.check(self.skip_impossible, problems);
         problems.within("error", |problems| self.error.check(problems));
         if self.segment.bytes() < 64 {
             problems.add("segment", format!("is {}; allowed: 64 B or more", self.segment));
@@ -50,6 +51,7 @@ impl AccessNetwork for Config {
     }
 
     fn remark(&self, duration: Span, remarks: &mut Problems) {
+        self.plan.remark(remarks);
         let late = self.plan.plan().contacts().iter().all(|contact| contact.start >= Time::ZERO + duration);
         if late {
             remarks.add("plan", format!("has no contact within the run of {duration}"));

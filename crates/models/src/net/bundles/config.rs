@@ -24,6 +24,10 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML.
     pub plan: PlanText,
+    /// Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with such a contact is
+    /// refused.
+    #[serde(default)]
+    pub skip_impossible: bool,
     /// How bundles pass a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"` (RFC 5326), which retransmits until
     /// the neighbour has it. UDP by default.
     #[serde(default)]
