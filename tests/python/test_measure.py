@@ -451,6 +451,7 @@ def test_a_path_of_known_truth_is_found_again(bentpipe: Bentpipe, tmp_path: Path
     # As a scenario, it behaves like the path.
     answer = CliRunner().invoke(app, ["fit", str(run.path), "--out", str(tmp_path / "replay.toml")])
     assert answer.exit_code == 0, answer.output
+    assert "half and half" in (tmp_path / "replay.toml").read_text()
     assert set(read(tmp_path / "replay-forward.csv").columns) == {"time", "delay", "loss"}
     answer = CliRunner().invoke(
         app, ["simulate", str(tmp_path / "replay.toml"), "--out", str(tmp_path / "again")]

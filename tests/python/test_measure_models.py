@@ -15,7 +15,7 @@ from bentpipe.cli import app
 from bentpipe.measure import models
 from bentpipe.measure.folder import free, write
 from bentpipe.measure.load import Load
-from bentpipe.measure.slots import slots
+from bentpipe.measure.slots import _grid, slots
 from bentpipe.measure.summary import summarise
 from bentpipe.quantities import base_value
 from bentpipe.report import page
@@ -60,6 +60,31 @@ def test_slots_and_levels_are_found_again(length: float, seed: int, with_gap: bo
             assert level == pytest.approx(truth, abs=3e-4)
 
 
+def test_a_step_of_a_busy_host_does_not_hide_the_slots() -> None:
+    # Levels of 15 s as measured on a foreign path, and a step of 1.6 ms in the middle of a slot.
+    borders = np.array([9.11, 24.13, 39.12, 54.15, 69.15, 84.16])
+    levels = np.array([53.2, 95.0, 61.7, 50.8, 80.0, 64.2, 53.2]) / 1e3
+    source = np.random.default_rng(1)
+    time = np.sort(source.uniform(0, 99.1, 1982))
+    rtt = levels[np.searchsorted(borders, time, "right")] + source.exponential(1e-4, len(time))
+    rtt[time > 97.54] += 1.6e-3
+    found = slots(time, rtt, np.full(len(time), 140), np.ones(len(time), dtype=bool))
+    assert found is not None and len(found.steps) == 7
+    assert found.period == pytest.approx(15.0, abs=0.02)
+    assert found.odd == pytest.approx([97.54], abs=0.1)
+    assert [level for _, level in found.levels] == pytest.approx(levels.tolist(), abs=2e-4)
+
+
+def test_random_steps_rarely_have_a_grid() -> None:
+    source = np.random.default_rng(1)
+    for count in (3, 4, 5, 6, 7, 10):
+        # Steps are a second apart, as levels last that long.
+        drawn = [np.sort(source.uniform(0, 14 * count, count)) + np.arange(count) for _ in range(200)]
+        false = sum(_grid(steps) is not None for steps in drawn)
+        # The stated rate is at most 2.7 %, 5 of 200.
+        assert false <= 10, count
+
+
 def test_a_path_at_rest_has_no_slots() -> None:
     source = np.random.default_rng(1)
     time = np.sort(source.uniform(0, 120, 2400))
@@ -86,11 +111,11 @@ def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) 
     rows = "".join(f"{number * SLOT_S},{level / 1e3}\n" for number, level in enumerate(LEVELS))
     (tmp_path / "levels.csv").write_text(f"time,delay\n{rows}")
     with path(bentpipe, tmp_path, LEO):
-        said = measure_path(bentpipe, tmp_path, 'duration = "14 s"\nrate = 60\ntrain = 5\n')
+        said = measure_path(bentpipe, tmp_path, 'duration = "20 s"\nrate = 60\ntrain = 5\n')
     assert "in slots of 3.0" in " ".join(said.split()) or "in slots of 2.9" in " ".join(said.split())
     run = open_run(tmp_path / "run")
     changed = run.fidelity["path_changed_s"]
-    assert 3 <= len(changed) <= 4 and all(0 < at < 15 for at in changed)
+    assert 5 <= len(changed) <= 6 and all(0 < at < 21 for at in changed)
     table = run.table("slots")
     assert table["period"].unique().to_list() == [pytest.approx(SLOT_S, rel=0.01)]
     # Both ways; the smallest packets take 0.11 ms to be sent, and hosts some tenths.
@@ -171,6 +196,7 @@ def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
     assert found.document["network"]["access"]["return"]["dama"]["scheme"] == "vbdc"
     of_network, of_residuals = (line for line in found.lines if line.startswith("Do not trust it for"))
     assert "queues of the return link that overflow" in of_network
+    assert any("half and half" in line and "one-way delays" in line for line in found.lines)
     assert "rates above 1200 kbit/s" in of_network
     assert ("the time from a request to its capacity" in of_network) == (response is None)
     # Each impulse was simulated when it was sent, and is a row of the load that it belongs to.

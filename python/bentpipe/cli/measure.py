@@ -265,9 +265,10 @@ def _user(row: dict[str, Any]) -> str | None:
 def _slots(one: Staircase) -> str:
     delays = [1e3 * level for _, level in one.levels]
     kind = "no grid" if one.period is None else f"slots of {one.period:.3f} s"
+    odd = ", ".join(f"{at:.2f} s" for at in one.odd)
     return (
         f"the path's length changed {_times(len(one.steps))}, in {kind}: round-trip times of {min(delays):.2f} to "
-        f"{max(delays):.2f} ms"
+        f"{max(delays):.2f} ms" + (f"; not at a border of a slot: {odd}" if odd else "")
     )
 
 

@@ -62,6 +62,19 @@ def series(run: Run) -> dict[str, pl.DataFrame]:
     return found
 
 
+def division(run: Run) -> str:
+    """Returns the note of a fitted scenario on how its round-trip time divides between the directions."""
+    rows = {row["direction"]: row for row in run.table("direction").to_dicts()}
+    bounds = [
+        f"{1e3 * rows[name]['delay_least_low']:.1f} to {1e3 * rows[name]['delay_least_high']:.1f} ms {where}"
+        for name, where in (("forward", "towards the reflector"), ("backward", "back"))
+    ]
+    return (
+        "Delay: the round-trip time divided half and half. The clocks tell only that the least one-way delay is "
+        f"{' and '.join(bounds)}. Do not trust it for one-way delays, such as those of calls"
+    )
+
+
 def profile(found: dict[str, pl.DataFrame], duration_s: float, seed: int) -> dict[str, pl.DataFrame]:
     """Returns series with the statistics of others and their order in time, for any length: blocks of geometrically
     distributed length, :data:`BLOCK_S` on the average, drawn from the series and joined (the stationary bootstrap of
@@ -106,7 +119,7 @@ def replay(run: Run, out: Path, *, as_profile: bool = False, seed: int = 1) -> l
     back = link.pop("return")
     flows = document.pop("flow")
     del document["link"]
-    notes = [*run.fidelity["reasons"]]
+    notes = [division(run), *run.fidelity["reasons"]]
     if as_profile:
         notes.append(f"drawn from its statistics with seed {seed}, in blocks of {BLOCK_S:g} s on the average")
     about = "".join(f"# {note[0].upper()}{note[1:]}.\n" for note in notes)

@@ -320,6 +320,7 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
         "proxy": said.proxy,
         "interruptions_s": [list(one) for one in said.interruptions],
         "path_changed_s": said.slots.steps if said.slots is not None else [],
+        "path_changed_off_slots_s": said.slots.odd if said.slots is not None else [],
         "icmp": seen.no_echoes or f"{(seen.echoes[:, 1] > 0).sum()} of {len(seen.echoes)} had a reply",
     }
 

@@ -17,6 +17,7 @@ from bentpipe import ScenarioError
 from bentpipe.errors import InputError
 from bentpipe.quantities import base_value
 
+from .fitting import division
 from .slots import evened
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
     """Returns the fitted scenario, and what is to be said of it."""
     document = {key: run.scenario[key] for key in ("name", "duration", "link", "flow")}
     (link,) = document["link"]
-    notes = []
+    notes = [f"{division(run)}."]
     for direction, side in (("up", link), ("down", link["return"])):
         error, said = _error(run, direction)
         if error is not None:
