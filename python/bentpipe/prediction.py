@@ -259,7 +259,10 @@ def flow_arguments(
         "loss_probability": 1 - math.prod(1 - hop["loss"] for hop in leg.there),
         # TCP sends whole segments.
         "window_bytes": None if math.isinf(window_bytes) else window_bytes // segment * segment,
-        "segments_per_ack": _segments_per_ack(transport),
+        # A sender that counts bytes grows by every segment, however few acknowledgments there are (RFC 3465).
+        "segments_per_ack": 1 if transport["byte_counting"] else _segments_per_ack(transport),
+        "rto_minimum_s": base_value(transport["rto_min"]),
+        "rto_variation_floor_s": base_value(transport["rto_variance_min"]),
         "response": "cubic" if transport["congestion"].endswith("cubic") else "padhye",
     }
 

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import pytest
 from bentpipe import predict
+from bentpipe.predict.cubic import CUBIC_BETA, CUBIC_C, CUBIC_RANDOM
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -211,6 +212,31 @@ def test_jain_index_over_times_with_weights_and_without_traffic() -> None:
     assert math.isnan(against_time[0])
     assert against_time[1:].tolist() == [0.5, 1.0]
     assert predict.utilisation([[1.0, 2.0], [1.0, 2.0]], 4.0).tolist() == [0.5, 1.0]
+
+
+def test_cubic_under_random_losses_is_the_mean_of_its_chain() -> None:
+    """The chain of windows at losses, with exponential numbers of segments between losses and RTT / p = 1."""
+    source = np.random.default_rng(1)
+    c, beta = CUBIC_C, CUBIC_BETA
+    epoch, maximum = np.full(4000, beta), np.ones(4000)
+    segments = seconds = 0.0
+    for number in range(60):
+        sent = source.exponential(size=len(epoch))
+        k = np.cbrt((maximum - epoch) / c)
+        low, high = np.zeros_like(sent), sent / epoch
+        for _ in range(45):
+            # The window never falls within an epoch, so the time that `sent` takes is found by bisection.
+            middle = (low + high) / 2
+            short = c * ((middle - k) ** 4 - k**4) / 4 + maximum * middle < sent
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        lost = c * (low - k) ** 3 + maximum
+        if number >= 10:
+            segments, seconds = segments + sent.sum(), seconds + low.sum()
+        # RFC 9438, sections 4.6 and 4.7.
+        maximum, epoch = np.where(lost < maximum, lost * (1 + beta) / 2, lost), beta * lost
+    assert segments / seconds == pytest.approx(CUBIC_RANDOM, rel=0.01)
+    rtt_s, p = 0.6, 1e-5
+    assert predict.cubic_segments_s(p, rtt_s) == pytest.approx(CUBIC_RANDOM * (rtt_s / p) ** 0.75 / rtt_s)
 
 
 def test_prediction_names_what_limits_the_flow_and_is_json() -> None:

@@ -16,6 +16,11 @@ from .checks import refuse, require_not_negative, require_positive, require_prob
 #: RFC 9438, section 5: C in segments / s^3; section 4.6: the factor of multiplicative decrease.
 CUBIC_C: Final = 0.4
 CUBIC_BETA: Final = 0.7
+#: Mean window under random losses, in units of (RTT / p)^(3/4), with C and beta as above and fast convergence (section
+#: 4.7). The stationary mean of the chain of windows at losses when the number of segments between losses is
+#: exponentially distributed, as in Poojary and Sharma, "An asymptotic approximation of TCP CUBIC" (2019), whose chain
+#: has no fast convergence (1.30). The RFC's equation has a loss in each 1/p segments (1.054).
+CUBIC_RANDOM: Final = 1.192
 
 
 def cubic_k_s(window_maximum: float, window_epoch: float, *, c: float = CUBIC_C) -> float:
@@ -67,13 +72,15 @@ def cubic_mean_window_segments(
 
 
 def cubic_segments_s(loss_probability: float, rtt_s: float) -> float:
-    """Segments per second: the mean window over the RTT, and Reno's, sqrt(3/(2p)), where that is larger
-    (section 4.3).
+    """Segments per second under random losses: the mean window (:data:`CUBIC_RANDOM`) over the RTT, and Reno's,
+    sqrt(3/(2p)), where that is larger (section 4.3).
 
     No time-outs and no window limit. Raises ``ValueError``.
 
     >>> round(cubic_segments_s(0.0001, 0.6), 1), round(cubic_segments_s(0.01, 0.01), 1)
-    (1197.4, 1224.7)
+    (1354.4, 1224.7)
     """
-    window = cubic_mean_window_segments(loss_probability, rtt_s)
+    require_probability("loss_probability", loss_probability)
+    require_positive("rtt_s", rtt_s)
+    window = CUBIC_RANDOM * (rtt_s / loss_probability) ** 0.75
     return max(window, math.sqrt(1.5 / loss_probability)) / rtt_s

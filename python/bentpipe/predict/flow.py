@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from .checks import refuse, require_at_least, require_one_of, require_positive
+from .checks import refuse, require_at_least, require_not_negative, require_one_of, require_positive
 from .cubic import cubic_segments_s
 from .dama import DelayRange, Scheme, TransferTime, round_trip, transfer_time
 from .growth import GrowthCurve, bounded_transfer_time_s, delivered_bytes, growth_curve, round_trips_to_window
@@ -113,6 +113,8 @@ def predict_flow(
     rtt0_range_s: tuple[float, float] | None = None,
     window_bytes: float | None = None,
     segments_per_ack: float = 1,
+    rto_minimum_s: float = 1.0,
+    rto_variation_floor_s: float = 0.0,
     response: Response = "padhye",
     points: int = 401,
 ) -> Prediction:
@@ -124,6 +126,8 @@ def predict_flow(
     ``scheme``, ``superframe_s`` and ``response_superframes`` give the DAMA delay (:func:`access_delay`);
     ``initial_window`` and ``ssthresh`` are in segments, ``ssthresh`` may be infinite; ``size_bytes`` is
     ``None`` for a flow without end; ``window_bytes`` is the receiver's window, ``None`` if it never limits;
+    ``segments_per_ack`` is b of the response functions: the segments for which the window grows once;
+    ``rto_minimum_s`` and ``rto_variation_floor_s`` are the floors of the time-out (:func:`steady_rto_s`);
     ``response`` chooses the response function that limits the flow under loss. The default of the initial
     window is RFC 6928's. The curve has ``points`` points over the active time. Raises ``ValueError`` naming
     the argument, its value and the allowed range.
@@ -137,6 +141,8 @@ def predict_flow(
     require_at_least("segments_per_ack", segments_per_ack, 1)
     if not (0 <= loss_probability < 1):
         raise refuse("loss_probability", loss_probability, "0 or more and below 1")
+    require_positive("rto_minimum_s", rto_minimum_s)
+    require_not_negative("rto_variation_floor_s", rto_variation_floor_s)
     access = round_trip(rtt0_s, scheme, superframe_s, response_superframes)
     rtt = access
     if rtt0_range_s is not None:
@@ -147,6 +153,9 @@ def predict_flow(
             access.minimum_s - rtt0_s + least_s, access.mean_s, access.maximum_s - rtt0_s + greatest_s
         )
     segment_bits = 8 * segment_bytes
+    timeout_s = steady_rto_s(
+        access.minimum_s, access.mean_s, access.maximum_s, rto_minimum_s, rto_variation_floor_s
+    )
 
     def ceilings_bit_s(rtt_s: float) -> dict[Limit, float]:
         ceilings: dict[Limit, float] = {
@@ -156,7 +165,7 @@ def predict_flow(
             ceilings["window"] = window_limited_rate_bit_s(window_bytes, rtt_s)
         if loss_probability > 0:
             bounds = _loss_bounds(
-                loss_probability, rtt_s, access, segment_bytes, window_bytes, segments_per_ack
+                loss_probability, rtt_s, timeout_s, segment_bytes, window_bytes, segments_per_ack
             )
             by_response = {
                 "padhye": bounds.padhye_full_bit_s,
@@ -223,7 +232,7 @@ def predict_flow(
     loss_bounds = None
     if loss_probability > 0:
         loss_bounds = _loss_bounds(
-            loss_probability, rtt.mean_s, access, segment_bytes, window_bytes, segments_per_ack
+            loss_probability, rtt.mean_s, timeout_s, segment_bytes, window_bytes, segments_per_ack
         )
     return Prediction(
         round_trip=rtt,
@@ -245,13 +254,12 @@ def predict_flow(
 def _loss_bounds(
     loss_probability: float,
     rtt_s: float,
-    access: DelayRange,
+    timeout_s: float,
     segment_bytes: int,
     window_bytes: float | None,
     segments_per_ack: float,
 ) -> LossBounds:
-    """Returns the response functions; T_0 is the value at which RFC 6298 settles over the range of the RTT."""
-    timeout_s = steady_rto_s(access.minimum_s, access.mean_s, access.maximum_s)
+    """Returns the response functions; ``timeout_s`` is T_0."""
     window_segments = math.inf if window_bytes is None else max(1.0, window_bytes / segment_bytes)
     padhye = {"segments_per_ack": segments_per_ack, "window_maximum_segments": window_segments}
     bits = 8 * segment_bytes

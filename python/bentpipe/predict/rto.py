@@ -102,18 +102,26 @@ def backed_off_rto_s(rto_s: float, timeouts: int, maximum_s: float = 60.0) -> fl
 
 
 def steady_rto_s(
-    rtt_minimum_s: float, rtt_mean_s: float, rtt_maximum_s: float, minimum_s: float = 1.0
+    rtt_minimum_s: float,
+    rtt_mean_s: float,
+    rtt_maximum_s: float,
+    minimum_s: float = 1.0,
+    variation_floor_s: float = 0.0,
 ) -> float:
     """The time-out an estimator settles at when the RTT is uniform between two bounds.
 
     RTTVAR tends to the mean absolute deviation, a quarter of the range, so 4 RTTVAR is the range; where the
-    mean is not the middle of the range this is only near. Raises ``ValueError``.
+    mean is not the middle of the range this is only near. ``minimum_s`` is the floor of the whole,
+    ``variation_floor_s`` that of 4 RTTVAR. Raises ``ValueError``.
 
     >>> round(steady_rto_s(1.534, 1.581, 1.628), 3)
     1.675
+    >>> round(steady_rto_s(0.08, 0.08, 0.08, minimum_s=0.2, variation_floor_s=0.2), 3)  # Linux
+    0.28
     """
     require_positive("rtt_minimum_s", rtt_minimum_s)
     require_at_least("rtt_mean_s", rtt_mean_s, rtt_minimum_s)
     require_at_least("rtt_maximum_s", rtt_maximum_s, rtt_mean_s)
     require_not_negative("minimum_s", minimum_s)
-    return max(minimum_s, rtt_mean_s + (rtt_maximum_s - rtt_minimum_s))
+    require_not_negative("variation_floor_s", variation_floor_s)
+    return max(minimum_s, rtt_mean_s + max(rtt_maximum_s - rtt_minimum_s, variation_floor_s))
