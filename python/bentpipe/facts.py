@@ -6,7 +6,7 @@ seconds, sizes in bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from .scenarios import load
 
@@ -120,6 +120,8 @@ class Flow(Ends):
     there: list[Hop] | None
     back: list[Hop] | None
     proxies: list[Proxy]
+    # Set by predictions: whether the share is by the round-trip times, which differ from those of other flows.
+    by_round_trip: NotRequired[bool]
 
 
 class QueueOfPart(TypedDict):

@@ -10,7 +10,7 @@ import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from ._native import ScenarioError
@@ -36,6 +36,8 @@ UNUSED: Final = (
 )
 #: The largest window without window scaling (RFC 7323, section 2.2).
 UNSCALED_BYTES: Final = 65_535.0
+#: Ratio of round-trip times from which on flows at one bottleneck do not share it equally.
+UNEQUAL: Final = 1.05
 #: Memory of a packet in Linux' send buffer besides its payload (docs/decisions/0135-send-memory.md).
 PACKET_BYTES: Final = 960
 
@@ -96,11 +98,62 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
     from .scenarios import load
 
     loaded = load(scenario, overrides)
-    flows = zip(loaded.flows, loaded.facts["flows"], strict=True)
+    flows = list(zip(loaded.flows, loaded.facts["flows"], strict=True))
+    unequal = _unequal_shares(flows)
     return {
-        flow["name"]: replace(_predict(loaded.data, flow, known), group=flow.get("group"))
+        flow["name"]: replace(
+            _predict(loaded.data, flow, cast("Flow", known | unequal.get(flow["name"], {}))),
+            group=flow.get("group"),
+        )
         for flow, known in flows
     }
+
+
+def _unequal_shares(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str, dict[str, Any]]:
+    """Returns what differs for TCP's flows that have a bottleneck in common and different round-trip times, by name:
+    the share of Reno's flows where only such flows share a drop-tail queue, and for others the word that it is
+    unknown (None)."""
+    from .predict import round_trip_shares_bit_s
+
+    hops: dict[tuple[str, str, str], list[tuple[Mapping[str, Any], Flow, Hop]]] = {}
+    for flow, known in flows:
+        for hop in known["there"] or ():
+            hops.setdefault((hop["network"], hop["from"], hop["to"]), []).append((flow, known, hop))
+    found: dict[str, dict[str, Any]] = {}
+    for users in hops.values():
+        hop, everyone = users[0][2], [known for _, known, _ in users]
+        rate, rtts = hop["rate_bit_s"]["mean"], [_path_s(known) for known in everyone]
+        # Flows that something else limits, too, have other max-min shares.
+        equal = all(math.isclose(known["share_bit_s"] or 0.0, rate / len(users)) for known in everyone)
+        transports = [flow["transport"] for flow, _, _ in users]
+        if not equal or len(users) != hop["flows"] or any(kind_of(one) != "tcp" for one in transports):
+            continue
+        if min(rtts) <= 0 or max(rtts) < UNEQUAL * min(rtts):
+            continue
+        room = _room_bytes(hop, everyone[0]["packet_bytes"])
+        reno = all(one["congestion"].endswith("reno") for one in transports)
+        plain = hop["queue"]["kind"] == "drop-tail" and not any(known["proxies"] for known in everyone)
+        shares: Sequence[float | None] = [None] * len(users)
+        if reno and plain and math.isfinite(room):
+            shares = round_trip_shares_bit_s(rate, rtts, 8 * room / rate).tolist()
+        for known, share in zip(everyone, shares, strict=True):
+            found[known["name"]] = {"by_round_trip": share is not None} | (
+                {} if share is None else {"share_bit_s": share}
+            )
+    return found
+
+
+def _path_s(known: Flow) -> float:
+    """Returns the mean round-trip time of a flow's path without queues."""
+    hops = (*(known["there"] or ()), *(known["back"] or ()))
+    return float(sum(hop["delay_s"]["mean"] for hop in hops))
+
+
+def _room_bytes(hop: Hop, packet_bytes: int) -> float:
+    """Returns the bytes that a queue holds; infinite without a limit."""
+    queue = hop["queue"]
+    limits = [None if queue["packets"] is None else queue["packets"] * packet_bytes, queue["bytes"]]
+    return min((limit for limit in limits if limit is not None), default=math.inf)
 
 
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
@@ -341,7 +394,14 @@ def _shared(known: Flow, leg: Leg) -> Iterator[str]:
     for hop in leg.there:
         if hop["flows"] > 1:
             share = rate_text(known["share_bit_s"])
-            yield f"{hop['network']} is shared by {hop['flows']} flows: predicted for a max-min share of {share}"
+            by_round_trip = known.get("by_round_trip")
+            rule = (
+                "a share as 1 / RTT^2 (Reno, losses at the same moments)"
+                if by_round_trip
+                else "a max-min share"
+            )
+            rest = "; a shorter round trip gets more" if by_round_trip is False else ""
+            yield f"{hop['network']} is shared by {hop['flows']} flows: predicted for {rule} of {share}{rest}"
         if hop["pages_bit_s"] > 0:
             yield (
                 f"{hop['network']}: pages, files and mails of other flows count with their mean rate of up to "
@@ -352,11 +412,10 @@ def _shared(known: Flow, leg: Leg) -> Iterator[str]:
 def _bottleneck(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator[str]:
     """Returns the effect of the queue before the bottleneck on a flow that fills it: on its goodput if the queue is
     shorter than a bandwidth-delay product, and otherwise on its round-trip time."""
-    queue, rate = hop["queue"], hop["rate_bit_s"]["mean"]
+    rate = hop["rate_bit_s"]["mean"]
     if rate > arguments["rate_bit_s"] * (1 + 1e-9) and hop["flows"] == 1:
         return
-    limits = [None if queue["packets"] is None else queue["packets"] * known["packet_bytes"], queue["bytes"]]
-    room = min((limit for limit in limits if limit is not None), default=math.inf)
+    room = _room_bytes(hop, known["packet_bytes"])
     product = rate * arguments["rtt0_s"] / 8
     if room < 0.9 * product:
         yield (

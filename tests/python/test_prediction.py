@@ -198,3 +198,53 @@ def test_over_a_constellation_the_round_trip_has_its_range_of_paths(tmp_path: Pa
     window = predict_scenario(example, ["flow.upload.transport.receive_window=3 kB"])["upload"].prediction
     assert window is not None and window.limited_by == "window"
     assert window.goodput_low_bit_s < window.goodput_bit_s < window.goodput_high_bit_s
+
+
+def two_paths(congestion: str, *delays_ms: float, queue: str = "125 kB") -> dict[str, Any]:
+    """Flows over links of their own to a bottleneck of 20 Mbit/s, whose queue drains in 50 ms."""
+    ends = {"from": "x", "to": "y"}
+    last = {
+        "name": "m",
+        **ends,
+        "rate": "20 Mbit/s",
+        "delay": "5 ms",
+        "queue": {"kind": "drop-tail", "bytes": queue},
+    }
+    back = {"return": {"rate": "100 Mbit/s", "delay": "5 ms"}}
+    names = [f"f{number}" for number in range(len(delays_ms))]
+    links = [
+        {"name": f"l{name}", "from": name, "to": "x", "rate": "1 Gbit/s", "delay": f"{delay} ms"}
+        for name, delay in zip(names, delays_ms, strict=True)
+    ]
+    transport = {"kind": "tcp", "congestion": congestion}
+    flows = [{"name": name, "from": name, "to": "y", "app": "bulk", "transport": transport} for name in names]
+    return {"name": "shared", "duration": "200 s", "link": [last | back, *links], "flow": flows}
+
+
+def test_reno_shares_a_bottleneck_by_round_trip_times() -> None:
+    # Without a queue shares are as 1 / RTT^2; a full queue of a few packets comes close.
+    tiny = predict_scenario(two_paths("reno", 15, 35, queue="1500 B"))
+    rates = [tiny[name].arguments["rate_bit_s"] for name in ("f0", "f1")]
+    assert sum(rates) == pytest.approx(20e6) and rates[0] / rates[1] == pytest.approx(4, rel=0.05)
+    assert "1 / RTT^2" in tiny["f0"].note
+    # RTT 40 and 160 ms behind 50 ms of queue: the simulation has 17.1 and 2.2 Mbit/s.
+    scenario = two_paths("reno", 15, 75)
+    run = bp.simulate(scenario)
+    predicted = predict_scenario(scenario)
+    for name, simulated in zip(run.flows["flow"], run.flows["goodput"], strict=True):
+        one = predicted[name].prediction
+        assert one is not None and one.goodput_bit_s == pytest.approx(simulated, rel=0.1)
+    # Equal round trips, and congestion controls whose shares no equation has, keep the max-min share.
+    for other in (two_paths("reno", 15, 15), two_paths("cubic", 15, 75)):
+        same = predict_scenario(other)
+        assert [one.arguments["rate_bit_s"] for one in same.values()] == [10e6, 10e6]
+    assert "max-min share of 10 Mbit/s; a shorter round trip gets more" in same["f0"].note
+
+
+def test_the_package_of_the_equations_is_also_the_function() -> None:
+    (called,) = bp.predict(GEO).values()  # type: ignore[operator]
+    (named,) = bp.predict_scenario(GEO).values()
+    assert called.as_dict() == named.as_dict() and called.note == called.as_dict()["note"]
+    shorter = bp.predict(GEO, ["duration=10 s"])["up"].prediction  # type: ignore[operator]
+    assert shorter is not None and shorter.duration_s == 10
+    assert bp.predict.jain_index([1.0, 1.0]) == 1

@@ -1,8 +1,13 @@
 """The *predict* instrument: equations, beside which simulations and measurements are drawn.
 
 :func:`predict_flow` predicts one flow as a whole; the other functions are its parts, each with its equation. Pure
-Python and numpy, independent of the scenario format and of the engine.
+Python and numpy, independent of the scenario format and of the engine. The package is also a function:
+``bentpipe.predict("file.toml")`` is :func:`bentpipe.predict_scenario`.
 """
+
+import sys
+from types import ModuleType
+from typing import Any
 
 from .cubic import cubic_k_s, cubic_mean_window_segments, cubic_segments_s, cubic_window_segments
 from .dama import (
@@ -40,7 +45,7 @@ from .response import (
     padhye_triple_duplicate_segments_s,
 )
 from .rto import RtoEstimator, backed_off_rto_s, rto_sequence_s, steady_rto_s
-from .sharing import efficiency, fair_share_bit_s, jain_index, utilisation
+from .sharing import efficiency, fair_share_bit_s, jain_index, round_trip_shares_bit_s, utilisation
 from .tfrc import mean_loss_interval_segments, tfrc_rate_byte_s
 from .window import (
     bandwidth_delay_product_bytes,
@@ -49,6 +54,18 @@ from .window import (
     steady_goodput_bit_s,
     window_limited_rate_bit_s,
 )
+
+
+class _Predict(ModuleType):
+    """The package as the function that stands beside :func:`bentpipe.simulate` and :func:`bentpipe.emulate`."""
+
+    def __call__(self, scenario: Any, overrides: Any = ()) -> Any:
+        from bentpipe.prediction import predict_scenario
+
+        return predict_scenario(scenario, overrides)
+
+
+sys.modules[__name__].__class__ = _Predict
 
 __all__ = [
     "RESPONSES",
@@ -92,6 +109,7 @@ __all__ = [
     "predict_flow",
     "request_response_s",
     "round_trip",
+    "round_trip_shares_bit_s",
     "round_trips_to_window",
     "round_windows_segments",
     "rto_sequence_s",

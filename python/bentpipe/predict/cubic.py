@@ -82,5 +82,5 @@ def cubic_segments_s(loss_probability: float, rtt_s: float) -> float:
     """
     require_probability("loss_probability", loss_probability)
     require_positive("rtt_s", rtt_s)
-    window = CUBIC_RANDOM * (rtt_s / loss_probability) ** 0.75
+    window = CUBIC_RANDOM * math.pow(rtt_s / loss_probability, 0.75)
     return max(window, math.sqrt(1.5 / loss_probability)) / rtt_s

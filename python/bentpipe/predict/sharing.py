@@ -83,6 +83,34 @@ def utilisation(throughput_bit_s: ArrayLike, capacity_bit_s: float) -> FloatArra
     return share
 
 
+def round_trip_shares_bit_s(rate_bit_s: float, rtts_s: ArrayLike, queue_s: float) -> FloatArray:
+    """Shares of Reno's flows with different round-trip times at one drop-tail queue if all lose at the same moments.
+
+    Between two losses, T apart, every window grows from W / 2 to W, by a packet in each round trip: W = 2 T / RTT, and
+    the mean rate is (3/2) T / RTT^2. So shares are as 1 / RTT^2 (Lakshman and Madhow, "The performance of TCP/IP for
+    networks with high bandwidth-delay products and random loss", IEEE/ACM Transactions on Networking 5(3), 1997).
+    The round-trip times ``rtts_s`` are without the queue. Each adds the mean between ``queue_s``, when the queue is
+    full, and the rest that waits when all windows have been halved. Raises ``ValueError``.
+
+    Limits: no slow start, no time-outs. Losses that do not meet all flows give shares closer to 1 / RTT.
+
+    >>> round_trip_shares_bit_s(20e6, [0.05, 0.1], 0.0).round().tolist()
+    [16000000.0, 4000000.0]
+    """
+    require_positive("rate_bit_s", rate_bit_s)
+    require_not_negative("queue_s", queue_s)
+    base = _throughputs(rtts_s)
+    require_positive("least of rtts_s", float(base.min()))
+    part: FloatArray = np.full(len(base), 1 / len(base))
+    # The rest in the queue depends on the mean path, and that on the shares: a contraction.
+    for _ in range(50):
+        rest = max(0.0, (queue_s - float((part * base).sum())) / 2)
+        weight = (base + (queue_s + rest) / 2) ** -2.0
+        part = (part + weight / weight.sum()) / 2
+    shares: FloatArray = rate_bit_s * part
+    return shares
+
+
 def _throughputs(throughput_bit_s: ArrayLike) -> FloatArray:
     throughput = np.asarray(throughput_bit_s, dtype=np.float64)
     require_at_least("number of flows in throughput_bit_s", len(throughput) if throughput.ndim else 0, 1)
