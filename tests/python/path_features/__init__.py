@@ -86,6 +86,8 @@ ELSEWHERE: Final[dict[str, str]] = {
     "link.contacts.when.plan.plan.file": "the same plan in a file",
     "link.acm.budget.file": "the same budget in a file",
     "network.bundles.plan.file": "the same plan in a file",
+    "link.contacts.when.plan.skip_impossible": "contacts that do not end after their start, which carry nothing",
+    "network.bundles.skip_impossible": "contacts that do not end after their start, which carry nothing",
     "flow.app.bundles.series.file": "the same series in a file",
     "flow.transport.tcp.congestion.file": "source that may do anything (test_prototypes.py)",
     "access.policy.signal.samples.file": "the same samples in a file",
