@@ -94,7 +94,11 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
         ("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "the kernel's is 16"),
         (
             "quick_window",
-            counts && config.receive_window_start.is_none() && config.quick_window != grows,
+            // Without window scaling there is nothing to grow: the window starts at its maximum.
+            counts
+                && config.window_scaling
+                && config.receive_window_start.is_none()
+                && config.quick_window != grows,
             "the host's grows as the kernel's memory allows",
         ),
         ("ack_every", config.delayed_ack && config.ack_every != model.ack_every, "the kernel's is 2"),
@@ -184,6 +188,9 @@ mod tests {
         ] {
             says(by_any_kernel(&config(&format!("{{\"{key}\": {value}}}"))), key);
         }
+        // Without scaling the window does not grow, on hosts and in the model.
+        let unscaled = config(r#"{"window_scaling": false}"#);
+        assert_eq!([by_any_kernel(&unscaled), by_programs(&unscaled)].concat(), Vec::<String>::new());
         let old = config(r#"{"rto_max": "60 s"}"#);
         says(by_old_kernels(&old, |_| false), "rto_max");
         assert_eq!(by_old_kernels(&old, |_| true), Vec::<String>::new());
