@@ -45,6 +45,7 @@ $(BUILT): packages | venv
 $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) $(BUILT)
 	@echo "bentpipe: compiling the engine"
 	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop $$(cat $(BUILT))
+	@$(BIN)/python -m compileall -q python/bentpipe
 	@touch $(BIN)/bentpipe $(NATIVE)
 
 run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report

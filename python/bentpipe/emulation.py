@@ -105,7 +105,7 @@ def _in_a_process(
         with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
             file.write(resolved.toml)
             file.flush()
-            words = ["emulate", file.name, "--out", str(folder), "--replication", str(run), "--no-report"]
+            words = ["emulate", file.name, "--out", str(folder), "--replication", str(run)]
             words += [] if seed is None else ["--seed", str(seed)]
             words += ["--allow-commands"] if allow_commands else []
             start = [sys.executable, "-c", "from bentpipe.cli import main; main()"]

@@ -66,7 +66,10 @@ _RUN_FOLDER: Final = (
     ("`provenance.json`", "versions, seed and machine, and whether the run is complete"),
     ("`fidelity.json`", "of an emulation: its accuracy and verdict"),
     ("`packets.pcapng`", "captured packets, if `record.capture` asks for them"),
-    ("`report.html`", "the report, a page that needs nothing else"),
+    (
+        "`report.html`",
+        "the report, a page that needs nothing else; `bentpipe report` or `--report` writes it",
+    ),
 )
 
 

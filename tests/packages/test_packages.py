@@ -164,6 +164,7 @@ def test_a_newcomer_gets_a_figure(wheel: Path, wheelhouse: Path, bare: Machine) 
         bentpipe new geo-ka --out mine.toml
         bentpipe simulate mine.toml --set duration="20 s" --out mine
         bentpipe plot mine
+        bentpipe report mine
         ls mine/figures/overview.png mine/report.html
     """)
     print(f"from the wheel to the first figure: {time.monotonic() - begun:.0f} s")

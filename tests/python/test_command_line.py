@@ -104,9 +104,22 @@ def test_no_summary_of_a_command_is_cut_off(place: Path, group: str) -> None:
 
 
 def test_help_is_fast_because_nothing_heavy_is_imported(place: Path) -> None:
-    heavy = "{'polars', 'matplotlib', 'pyarrow', 'numpy', 'jinja2'}"
+    heavy = "{'polars', 'matplotlib', 'pyarrow', 'numpy', 'jinja2', 'pydantic', 'rich'}"
     code = f"import sys, bentpipe.cli; print({heavy} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+def test_simulate_imports_nothing_that_its_table_does_not_need(place: Path, scenario: Path) -> None:
+    code = (
+        "import atexit, sys\n"
+        "from bentpipe.cli import main\n"
+        "heavy = {'matplotlib', 'numpy', 'scipy', 'jinja2', 'pydantic', 'rich.progress'}\n"
+        "atexit.register(lambda: print('imported', sorted(heavy & set(sys.modules))))\n"
+        "main()\n"
+    )
+    words = [sys.executable, "-c", code, "simulate", str(scenario), "--out", "run", "--set", "seed=2"]
+    said = subprocess.check_output(words, text=True)
+    assert "goodput" in said and said.splitlines()[-1] == "imported []"
 
 
 def test_congestion_controls_are_shown_within_the_terminal(place: Path) -> None:
@@ -116,12 +129,17 @@ def test_congestion_controls_are_shown_within_the_terminal(place: Path) -> None:
         assert any(line.startswith("Deviations: ") for line in lines)
 
 
-def test_simulate_writes_a_run_and_a_report_and_prints_a_table(place: Path, scenario: Path) -> None:
+def test_simulate_prints_a_table_and_names_the_command_that_draws_the_report(
+    place: Path, scenario: Path
+) -> None:
     text = started("simulate", scenario)
     assert "goodput" in text and "runs/upload" in text
     assert max(map(len, text.split("\n"))) <= 80
+    assert not (place / "runs/upload/report.html").exists()
+    assert text.splitlines()[-1] == "report   bentpipe report runs/upload"
+    call("report", "runs/upload")
     assert (place / "runs/upload/report.html").is_file()
-    again = json.loads(call("simulate", scenario, "--json", "--no-report", "--seed", "7"))
+    again = json.loads(call("simulate", scenario, "--json", "--seed", "7"))
     assert again["runs"][0]["path"] == "runs/upload-2" and again["report"] is None
     assert again["runs"][0]["seed"] == 7 and again["runs"][0]["flows"][0]["flow"] == "upload"
 
@@ -154,7 +172,9 @@ def test_why_a_connection_failed_is_said_in_words(place: Path) -> None:
         '[[flow]]\nname = "f"\nfrom = "user"\nto = "server"\napp = "bulk"\ntransport = "tcp"\n'
     )
     lost = "link.sat.error={ kind = 'packet', probability = 1.0 }"
-    assert "failed   f: no answer to the handshake\n" in call("simulate", "broken.toml", "--set", lost)
+    assert "failed   f: no answer to the handshake\n" in call(
+        "simulate", "broken.toml", "--report", "--set", lost
+    )
     assert "Failed: f: no answer to the handshake" in (place / "runs/broken/report.html").read_text()
     assert "failed" not in call("simulate", "broken.toml", "--no-report")
     reference = (Path(__file__).parents[2] / "docs/reference/results/reports.md").read_text()
@@ -171,7 +191,6 @@ def test_simulate_varies_values_in_all_combinations(place: Path, scenario: Path)
         'network.sat.return.dama={scheme="cra",cra="2048 kbit/s"},{scheme="rbdc"},{scheme="vbdc"}',
         "--out",
         "all",
-        "--no-report",
     )
     assert max(map(len, text.split("\n"))) <= 80
     # In 80 columns the table takes two parts, and each names its rows.
@@ -184,6 +203,8 @@ def test_simulate_varies_values_in_all_combinations(place: Path, scenario: Path)
         "vegas-rbdc",
         "vegas-vbdc",
     ]
+    assert json.loads(call("report", "all", "--json"))["report"] == "all/report.html"
+    assert "vegas-rbdc" in (place / "all/report.html").read_text()
 
 
 def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> None:
@@ -348,7 +369,17 @@ def test_the_results_are_printed_before_the_report_is_drawn(
         "def page(*_, **__): print('drawing', flush=True); time.sleep(60)\n"
         "bentpipe.report.page = page\n"
     )
-    words = [sys.executable, "-c", slow + START, "simulate", str(scenario), "--out", "drawn", *form]
+    words = [
+        sys.executable,
+        "-c",
+        slow + START,
+        "simulate",
+        str(scenario),
+        "--out",
+        "drawn",
+        "--report",
+        *form,
+    ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         said = list(iter(process.stdout.readline, "drawing\n"))

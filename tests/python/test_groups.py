@@ -46,7 +46,7 @@ def test_a_hub_of_200_terminals_is_a_scenario_of_under_40_lines_and_10_s_of_proc
 ) -> None:
     assert len(HUB.read_text().splitlines()) < 40
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    shown = call("simulate", HUB, "--out", "hub", folder=tmp_path)
+    shown = call("simulate", HUB, "--out", "hub", "--report", folder=tmp_path)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     # The goal is 10 s of a release build; this test tells a gross mistake, not a slow machine.

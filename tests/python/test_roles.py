@@ -119,6 +119,7 @@ def test_a_satcom_engineer_sizes_a_hub_for_200_terminals(call: Call, tmp_path: P
             "--out",
             f"with-{count}",
         )
+        call("report", f"with-{count}")
     groups = {count: bp.group_table(bp.open_run(tmp_path / f"with-{count}")) for count in (8, 12)}
     waits = {
         count: table.filter(

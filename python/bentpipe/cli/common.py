@@ -41,6 +41,9 @@ Out = Annotated[
 AllFlows = Annotated[
     bool, typer.Option("--flows", help="Print every flow instead of the statistics of groups.")
 ]
+DrawReport = Annotated[
+    bool, typer.Option(help="Write report.html with figures at once. `bentpipe report` writes it later.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 #: Endings of the files into which figures are written.

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .common import AllFlows, Json, Out, Overrides, ScenarioFile, Seed
+from .common import AllFlows, DrawReport, Json, Out, Overrides, ScenarioFile, Seed
 from .progress import Bar
 from .simulate import tell
 from .stopping import stoppable
@@ -51,7 +51,7 @@ def emulate(
     allow_commands: Annotated[
         bool, typer.Option("--allow-commands", help="Allow the scenario to run programs.")
     ] = False,
-    report: Annotated[bool, typer.Option(help="Write report.html with figures.")] = True,
+    report: DrawReport = False,
     flows: AllFlows = False,
     json: Json = False,
 ) -> None:

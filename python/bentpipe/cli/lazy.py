@@ -6,7 +6,7 @@ Building a command from its function takes typer some 4 ms, and the program has 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from .common import guarded
 from .interrupts import quietly
-from .plain import PlainCommand
+from .plain import PlainCommand, processed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,13 @@ class GroupedCommands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = _Files([name for names in self.groups.values() for name in names])  # type: ignore[assignment]
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """The options before the command."""
+        params: list[Any] = super().get_params(ctx)
+        for param in params:
+            param.process_value = partial(processed, param)
+        return params
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002
         """Write the groups of commands."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand
@@ -18,7 +18,7 @@ class PlainCommand(TyperCommand):
         """The command's parameters, with their texts in words."""
         params: list[Any] = super().get_params(ctx)
         for param in params:
-            param.process_value = partial(_processed, param)
+            param.process_value = partial(processed, param)
             # Where a default is in words, Typer puts them in parentheses, and nothing else.
             if isinstance(param.show_default, str):
                 param._get_default_string = partial(_same, param.show_default)
@@ -32,12 +32,13 @@ class PlainCommand(TyperCommand):
         return params
 
 
-def _processed(param: Any, ctx: typer.Context, value: Any) -> Any:
+def processed(param: Any, ctx: typer.Context, value: Any) -> Any:
     """Returns the value of a parameter as its function gets it. Raises ``typer.BadParameter``."""
     texts = value if isinstance(value, list | tuple) else [value]
     types = _types(param.type_descriptor.annotation)
     if Path in types and "" in texts:
         raise typer.BadParameter("it is empty; allowed: the name of a file or folder", ctx=ctx, param=param)
+    param._runtime_param = _conversion(types, value)
     try:
         return type(param).process_value(param, ctx, value)
     except typer.BadParameter as error:
@@ -49,6 +50,33 @@ def _processed(param: Any, ctx: typer.Context, value: Any) -> Any:
         allowed = ", ".join(filter(None, (what, _range(param))))
         why = f"{texts[0]} is out of range" if wrong is None else f"{wrong} is not {what}"
         raise typer.BadParameter(f"{why}; allowed: {allowed}", ctx=ctx, param=param) from error
+
+
+class _Unchecked:
+    """Converts texts and paths without pydantic, whose import takes longer than most commands."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    def coerce(self, value: Any, param: Any, ctx: typer.Context) -> Any:  # noqa: ARG002
+        """Returns the value of a parameter as its function gets it."""
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        return [self._kind(one) for one in value] if several else self._kind(value)
+
+
+def _conversion(types: set[Any], value: Any) -> _Unchecked | None:
+    """Returns the conversion of a value that needs no check: a missing one, a text, a path, or a default that has the
+    parameter's type; None for others, which typer converts."""
+    if value is None:
+        return _Unchecked(str)
+    if any(get_origin(one) in (tuple, Literal) for one in types):
+        return None
+    kinds = {one for one in types if isinstance(one, type)} - {type(None)}
+    if kinds in ({str}, {Path}):
+        return _Unchecked(*kinds)
+    return _Unchecked(type(value)) if type(value) in kinds - {str} else None
 
 
 def _types(annotation: Any) -> set[Any]:

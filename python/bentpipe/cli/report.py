@@ -13,7 +13,11 @@ from .common import Json
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Folders of the runs to report on.", show_default=False),
+        typer.Argument(
+            metavar="RUN",
+            help="Folders of the runs to report on, or a folder of such folders, as --vary writes.",
+            show_default=False,
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -22,7 +26,7 @@ def report(
             "-o",
             metavar="FILE",
             help="The HTML file to write.",
-            show_default="report.html in the first run's folder",
+            show_default="report.html in the first folder",
         ),
     ] = None,
     json: Json = False,
@@ -38,7 +42,7 @@ def report(
 
     if out is not None:
         of_format(out, (".html", ".htm"))
-    opened = [Run(folder) for folder in runs]
+    opened = [Run(folder) for given in runs for folder in _folders(given)]
     file = write_report(opened, out or runs[0] / "report.html")
     if json:
         print_json({"report": file})
@@ -47,3 +51,10 @@ def report(
         for one in opened:
             if one.unfinished:
                 print_note(f"note: {one.unfinished}")
+
+
+def _folders(given: Path) -> list[Path]:
+    """Returns the run folders directly below a folder that is not itself a run's; otherwise the folder."""
+    if (given / "provenance.json").exists():
+        return [given]
+    return sorted(file.parent for file in given.glob("*/provenance.json")) or [given]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import AllFlows, Json, Out, Overrides, ScenarioFile, Seed
+from .common import AllFlows, DrawReport, Json, Out, Overrides, ScenarioFile, Seed
 from .progress import Bar
 from .stopping import stoppable
 
@@ -38,7 +39,7 @@ def simulate(
             min=1, metavar="NUMBER", help="Number of runs at once.", show_default="one per processor"
         ),
     ] = os.cpu_count() or 1,
-    report: Annotated[bool, typer.Option(help="Write report.html with figures.")] = True,
+    report: DrawReport = False,
     flows: AllFlows = False,
     json: Json = False,
 ) -> None:
@@ -89,7 +90,8 @@ def tell(
     all_flows: bool = False,
 ) -> None:
     """Print the table of flows and groups, and the folder of the results, or JSON. With ``report``, then write the page
-    about them, which may take longer than a run; JSON names it before it is written."""
+    about them, which may take longer than a run; JSON names it before it is written. Without, name the command that
+    writes it."""
     from bentpipe.groups import by_group, summarise
     from bentpipe.quantities import listed
     from bentpipe.results import flow_results
@@ -134,6 +136,8 @@ def tell(
     typer.echo(f"results  {folder}")
     if report:
         typer.echo(f"report   {_report(runs, variations, folder)}")
+    elif runs:
+        typer.echo(f"report   {shlex.join(['bentpipe', 'report', str(folder)])}")
 
 
 def _drops(run: Run) -> list[str]:

@@ -1,7 +1,7 @@
 """The *predict* instrument: equations, beside which simulations and measurements are drawn.
 
 :func:`predict_flow` predicts one flow as a whole; the other functions are its parts, each with its equation. Pure
-Python and numpy, independent of the scenario format and of the engine. The package is also a function:
+Python, and numpy for curves, independent of the scenario format and of the engine. The package is also a function:
 ``bentpipe.predict("file.toml")`` is :func:`bentpipe.predict_scenario`.
 """
 

@@ -14,7 +14,9 @@ first loss, so the start is too optimistic.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, Final, Literal
 
 from .checks import refuse, require_at_least, require_not_negative, require_one_of, require_positive
@@ -72,10 +74,15 @@ class Prediction:
     steady_goodput_bit_s: float
     limited_by: Limit
     time_to_fill_s: float | None
-    curve: GrowthCurve
+    _curve: Callable[[], GrowthCurve] = field(repr=False, compare=False)
     transfer: TransferTime | None
     bounded_transfer_s: float | None
     loss_bounds: LossBounds | None
+
+    @cached_property
+    def curve(self) -> GrowthCurve:
+        """Window, goodput and bytes delivered against time."""
+        return self._curve()
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as numbers, strings, lists and dictionaries, ready for JSON (no NaN, no infinity)."""
@@ -208,7 +215,9 @@ def predict_flow(
     if limited_by == "rate":
         pipe_segments = steady_bit_s * rtt.mean_s / segment_bits
         fill_s = rtt.mean_s * (1 + round_trips_to_window(pipe_segments, initial_window, ssthresh))
-    curve = growth_curve(
+    require_at_least("points", points, 2)
+    curve = partial(
+        growth_curve,
         active_s,
         rtt_s=rtt.mean_s,
         segment_bytes=segment_bytes,
@@ -244,7 +253,7 @@ def predict_flow(
         steady_goodput_bit_s=steady_bit_s,
         limited_by=limited_by,
         time_to_fill_s=fill_s,
-        curve=curve,
+        _curve=curve,
         transfer=transfer,
         bounded_transfer_s=bounded_transfer_s,
         loss_bounds=loss_bounds,

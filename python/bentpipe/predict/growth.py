@@ -15,15 +15,20 @@ Limits: no queueing delay, no loss, no delayed acknowledgement, and the round-tr
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from .checks import refuse, require_at_least, require_not_negative, require_positive
 
-FloatArray = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
 
 
 def next_window_segments(window: float, ssthresh: float) -> float:
@@ -85,6 +90,14 @@ def round_windows_segments(
     >>> round_windows_segments(100, 1, ssthresh=4, ceiling_segments=5.5).tolist()
     [1.0, 2.0, 4.0, 5.0, 5.5]
     """
+    import numpy as np
+
+    return np.array(_windows(rounds, initial_window, ssthresh, ceiling_segments))
+
+
+def _windows(rounds: int, initial_window: float, ssthresh: float, ceiling_segments: float) -> list[float]:
+    """Returns the values of :func:`round_windows_segments`. A prediction of one number thereby needs no numpy, whose
+    import takes longer than a short run."""
     require_at_least("rounds", rounds, 1)
     require_start(initial_window, ssthresh)
     if not ceiling_segments > 0:
@@ -94,9 +107,8 @@ def round_windows_segments(
         start.append(next_window_segments(start[-1], ssthresh))
     left = rounds - len(start)
     steps = min(left, math.ceil(ceiling_segments - start[-1])) if ceiling_segments < math.inf else left
-    linear = start[-1] + np.arange(1, max(0, steps) + 1, dtype=np.float64)
-    windows: FloatArray = np.minimum(np.concatenate((np.array(start), linear)), ceiling_segments)
-    return windows
+    linear = [start[-1] + step for step in range(1, max(0, steps) + 1)]
+    return [min(window, ceiling_segments) for window in (*start, *linear)]
 
 
 @dataclass(frozen=True)
@@ -146,13 +158,15 @@ def growth_curve(
     >>> curve.delivered_bytes.tolist()
     [0.0, 0.0, 1000.0, 3000.0, 7000.0, 12000.0, 17000.0]
     """
+    import numpy as np
+
     require_positive("duration_s", duration_s)
     require_at_least("points", points, 2)
     windows = _windows_until(duration_s, rtt_s, segment_bytes, ceiling_bit_s, initial_window, ssthresh)
     time_s = np.linspace(0.0, duration_s, points)
     progress = time_s / rtt_s - 1
     index = np.clip(np.floor(progress + ROUNDING).astype(np.int64), 0, len(windows) - 1)
-    window = windows[index]
+    window = np.array(windows)[index]
     goodput = np.where(progress + ROUNDING < 0, 0.0, window * 8 * segment_bytes / rtt_s)
     delivered = _delivered_segments(windows, progress) * segment_bytes
     return GrowthCurve(time_s, window, goodput, delivered)
@@ -175,7 +189,9 @@ def delivered_bytes(
     """
     require_not_negative("duration_s", duration_s)
     windows = _windows_until(duration_s, rtt_s, segment_bytes, ceiling_bit_s, initial_window, ssthresh)
-    return float(_delivered_segments(windows, np.array([duration_s / rtt_s - 1]))[0]) * segment_bytes
+    progress = max(duration_s / rtt_s - 1, 0.0)
+    index = min(math.floor(progress), len(windows) - 1)
+    return (_before(windows)[index] + windows[index] * (progress - index)) * segment_bytes
 
 
 def bounded_transfer_time_s(
@@ -204,9 +220,9 @@ def bounded_transfer_time_s(
     horizon_s = enough_s + (rounds + 2) * rtt_s
     windows = _windows_until(horizon_s, rtt_s, segment_bytes, ceiling_bit_s, initial_window, ssthresh)
     size_segments = size_bytes / segment_bytes
-    before = np.concatenate((np.zeros(1), np.cumsum(windows[:-1])))
-    index = int(np.searchsorted(before, size_segments, side="left")) - 1
-    round_trips = index + (size_segments - float(before[index])) / float(windows[index])
+    before = _before(windows)
+    index = bisect.bisect_left(before, size_segments) - 1
+    round_trips = index + (size_segments - before[index]) / windows[index]
     return rtt_s * (1 + max(1.0, round_trips))
 
 
@@ -224,21 +240,28 @@ def _windows_until(
     ceiling_bit_s: float,
     initial_window: float,
     ssthresh: float,
-) -> FloatArray:
+) -> list[float]:
     require_positive("rtt_s", rtt_s)
     require_positive("segment_bytes", segment_bytes)
     require_positive("ceiling_bit_s", ceiling_bit_s)
     rounds = max(1, math.ceil(duration_s / rtt_s))
     ceiling_segments = ceiling_bit_s * rtt_s / (8 * segment_bytes)
-    return round_windows_segments(rounds, initial_window, ssthresh, ceiling_segments)
+    return _windows(rounds, initial_window, ssthresh, ceiling_segments)
 
 
-def _delivered_segments(windows: FloatArray, progress: FloatArray) -> FloatArray:
+def _before(windows: Sequence[float]) -> list[float]:
+    """Segments delivered before each round trip."""
+    return list(itertools.accumulate(windows[:-1], initial=0.0))
+
+
+def _delivered_segments(windows: Sequence[float], progress: FloatArray) -> FloatArray:
     """Segments delivered after ``progress`` round trips of data; the last window goes on for ever."""
-    before = np.concatenate((np.zeros(1), np.cumsum(windows[:-1])))
+    import numpy as np
+
+    before = np.array(_before(windows))
     progress = np.maximum(progress, 0.0)
     index = np.minimum(np.floor(progress).astype(np.int64), len(windows) - 1)
-    delivered: FloatArray = before[index] + windows[index] * (progress - index)
+    delivered: FloatArray = before[index] + np.array(windows)[index] * (progress - index)
     return delivered
 
 

@@ -8,12 +8,15 @@ them.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING
 
 from .checks import refuse, require_at_least, require_not_negative, require_positive
 
-FloatArray = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    FloatArray = NDArray[np.float64]
 
 
 def efficiency(used_bit_s: float, assigned_bit_s: float) -> float:
@@ -55,6 +58,8 @@ def jain_index(throughput_bit_s: ArrayLike, fair_share_bit_s: ArrayLike = 1.0) -
     >>> jain_index([[2.0, 1.0], [2.0, 0.0]]).tolist()
     [1.0, 0.5]
     """
+    import numpy as np
+
     throughput = _throughputs(throughput_bit_s)
     share = np.asarray(fair_share_bit_s, dtype=np.float64)
     if not bool(np.all(share > 0)) or share.shape not in ((), throughput.shape[:1]):
@@ -78,6 +83,8 @@ def utilisation(throughput_bit_s: ArrayLike, capacity_bit_s: float) -> FloatArra
     >>> float(utilisation([512e3, 1024e3], 2048e3))
     0.75
     """
+    import numpy as np
+
     require_positive("capacity_bit_s", capacity_bit_s)
     share: FloatArray = np.asarray(np.sum(_throughputs(throughput_bit_s), axis=0) / capacity_bit_s)
     return share
@@ -112,6 +119,8 @@ def round_trip_shares_bit_s(rate_bit_s: float, rtts_s: ArrayLike, queue_s: float
 
 
 def _throughputs(throughput_bit_s: ArrayLike) -> FloatArray:
+    import numpy as np
+
     throughput = np.asarray(throughput_bit_s, dtype=np.float64)
     require_at_least("number of flows in throughput_bit_s", len(throughput) if throughput.ndim else 0, 1)
     if throughput.size:
