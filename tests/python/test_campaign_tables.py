@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,8 +17,10 @@ import polars as pl
 import pytest
 from bentpipe import InputError, plots
 from bentpipe.campaign import Campaign, plan, run
+from bentpipe.results import losses
 from bentpipe.statistics import mean_of
 from campaigns import SCENARIO, refused, write_scenario
+from scipy import stats
 
 
 def call(*arguments: object, folder: Path) -> str:
@@ -78,13 +81,23 @@ def spreadsheet(path: Path) -> pl.DataFrame:
     return fastexcel.read_excel(path).load_sheet(0).to_polars()
 
 
-def test_latex_is_standard_latex(store: Path, tmp_path: Path) -> None:
+def test_latex_has_the_rules_of_booktabs(store: Path, tmp_path: Path) -> None:
     call("export", store, "means.tex", "--metric", "goodput", "--metric", "rtt_mean", folder=tmp_path)
     table = (tmp_path / "means.tex").read_text()
     assert table.count(r" \\") == 13 and table.count(r" \pm ") == 24 and "goodput (kbit/s)" in table
+    assert [table.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\hline")] == [
+        1,
+        1,
+        1,
+        0,
+    ]
+    for value, half in re.findall(r"\$([\d.]+) \\pm ([\d.]+)\$", table):
+        # Both end at the same digit, the second of the half width.
+        assert len(value.partition(".")[2]) == len(half.partition(".")[2])
+        assert len(half.replace(".", "").strip("0")) <= 2
     if not shutil.which("pdflatex"):
         return
-    page = r"\documentclass{article}\begin{document}\input{means.tex}\end{document}"
+    page = r"\documentclass{article}\usepackage{booktabs}\begin{document}\input{means.tex}\end{document}"
     (tmp_path / "page.tex").write_text(page)
     subprocess.run(["pdflatex", "-halt-on-error", "page.tex"], cwd=tmp_path, check=True, capture_output=True)
 
@@ -180,3 +193,136 @@ vary.flow.up.app.rate = ["8 kbit/s", "16 kbit/s"]
     ]
     again = run(plan(tmp_path / "loss.toml", precise), tmp_path / "precise", workers=2)
     assert again.index.height == 4
+
+
+LABELLED = """
+[campaign]
+keep_runs = true
+replications = 5
+vary.link.sat.error.probability = [0.001, 0.01, 0.1]
+[[campaign.list]]
+label = "Reno, 50 ms"
+"flow.down.transport.congestion" = "reno"
+"link.sat.delay" = "50 ms"
+[[campaign.list]]
+label = "split, 60 ms"
+"flow.down.transport.congestion" = "cubic"
+"link.sat.delay" = "60 ms"
+proxy = [{ name = "pep", node = "m", mechanism = { kind = "split" } }]
+[[campaign.list]]
+"flow.down.transport.congestion" = "cubic"
+"link.sat.delay" = "70 ms"
+proxy = [{ name = "pep", node = "m", mechanism = { kind = "split" } }]
+"""
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three variants, of which the last has a label from its values; three flows in a group and a single one."""
+    folder = tmp_path_factory.mktemp("labelled")
+    link = SCENARIO[: SCENARIO.index("[campaign]")].replace('duration = "4 s"', 'duration = "2 s"')
+    more = link[link.index("[[flow]]") :].replace('"down"', '"other"').replace('"reno"', '"vegas"')
+    wire = '[[link]]\nname = "wire"\nfrom = "m"\nto = "server"\nrate = "50 Mbit/s"\ndelay = "1 ms"\n'
+    text = link.replace('name = "down"', 'name = "down"\ncount = 3').replace(
+        'to = "server"\nrate', 'to = "m"\nrate'
+    )
+    run(plan(write_scenario(folder, text + more + wire + LABELLED)), folder / "store", workers=2)
+    return folder / "store"
+
+
+def test_variants_are_shown_by_their_labels(labelled: Path, tmp_path: Path) -> None:
+    campaign = Campaign(labelled)
+    assert campaign.varied == ["link.sat.error.probability", "label"]
+    shown = call("table", labelled, "--of", "down", folder=tmp_path)
+    assert all(shown.count(label) == 3 for label in ("Reno, 50 ms", "split, 60 ms", "cubic 70 ms split"))
+    call("export", labelled, "t.tex", "--of", "down", folder=tmp_path)
+    figure = plots.campaign_lines(campaign, of="down")
+    named = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
+    assert named == ["Reno, 50 ms", "split, 60 ms", "cubic 70 ms split"]
+    for text in (shown, (tmp_path / "t.tex").read_text(), *named):
+        assert (
+            not {"{", "mechanism"} & {*text.replace(r"{tabular}", "").replace("{@{}lllr@{}}", "")}
+            or "tabular" in text
+        )
+    # The errors spread over two decades: the axis is logarithmic, with one tick per value and no other.
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    ticks = [one.get_text() for one in (*axes.get_xticklabels(), *axes.get_xticklabels(minor=True))]
+    assert axes.get_xscale() == "log" and ticks == ["0.001", "0.01", "0.1"]
+
+
+def test_losses_and_shares_of_groups_are_those_of_the_runs(labelled: Path) -> None:
+    campaign = Campaign(labelled)
+    shares = campaign.values("share(goodput < 3 Mbit/s)")
+    assert {"down", "other flows"} <= set(shares["entity"])
+    lost, below = campaign.values("loss"), shares.filter(entity="down")
+    for key in campaign.index["run"]:
+        one = campaign.run(key)
+        assert dict(lost.filter(run=key).select("entity", "value").iter_rows()) == losses(one)
+        slow = one.flows.filter(pl.col("group") == "down")["goodput"] < 3e6
+        assert below.filter(run=key)["value"].item() == pytest.approx(slow.mean())
+    assert campaign.shown_unit("loss")[0] == campaign.shown_unit("share(goodput < 3 Mbit/s)")[0] == "%"
+    for wrong, message in (
+        ("share(goodput = 3)", "such as"),
+        ("share(goodput < 3 parsecs)", "not a number and a unit"),
+        ("share(goodputs < 3)", 'did you mean "goodput"'),
+    ):
+        with pytest.raises(InputError, match=message):
+            campaign.values(wrong)
+
+
+def test_differences_are_paired_by_replication(labelled: Path, tmp_path: Path) -> None:
+    campaign = Campaign(labelled)
+    values = campaign.values("goodput", "down")
+    found = campaign.differences("goodput", "Reno, 50 ms", "down")
+    assert found.height == 6 and "Reno, 50 ms" not in set(found["label"])
+    for row in found.iter_rows(named=True):
+        own, base = (
+            values.filter(**{"link.sat.error.probability": row["link.sat.error.probability"], "label": label})
+            .sort("replication")["value"]
+            .to_numpy()
+            for label in (row["label"], "Reno, 50 ms")
+        )
+        # The interval of the paired t test.
+        each = own - base
+        half = stats.t.ppf(0.975, 4) * each.std(ddof=1) / math.sqrt(5)
+        assert (row["mean"], row["half_width"]) == pytest.approx((each.mean(), half))
+        assert row["base"] == pytest.approx(base.mean()) and row["count"] == 5
+    shown = call("table", labelled, "--of", "down", "--against", "label=Reno, 50 ms", folder=tmp_path)
+    assert "difference from" in " ".join(shown.split()) and "split, 60 ms" in shown
+    assert "did you mean" in refused("table", labelled, "--against", "Reno, 50 sm")
+
+
+def test_figures_have_the_chosen_look_and_fonts_that_publishers_accept(
+    labelled: Path, tmp_path: Path
+) -> None:
+    look = (
+        "--width",
+        "3.5",
+        "--title",
+        "A title",
+        "--y-label",
+        "slow (%)",
+        "--x-scale",
+        "linear",
+        "--of",
+        "down",
+    )
+    call("plot", labelled, "--format", "pdf", "--out", "f", *look, folder=tmp_path)
+    pdf = (tmp_path / "f" / "goodput-down-lines.pdf").read_bytes()
+    assert b"/Type3" not in pdf and b"/CIDFontType2" in pdf and b"/MediaBox [ 0 0 252 " in pdf
+    campaign = Campaign(labelled)
+    for width in (3.5, 7.2):
+        with plots.look(width=width):
+            figure = plots.campaign_lines(campaign, of="down")
+            each = plots.campaign_multiples(campaign, each="link.sat.error.probability", x="label", of="down")
+        for one in (figure, each):
+            one.draw_without_rendering()
+            for legend in (
+                *one.legends,
+                *(own for axes in one.axes if (own := axes.get_legend()) is not None),
+            ):
+                box = legend.get_window_extent()
+                assert box.x0 >= 0 and box.x1 <= one.bbox.x1 and box.y1 <= one.bbox.y1
+    with pytest.raises(InputError, match="allowed: 2 to 40 inches"), plots.look(width=0):
+        pass

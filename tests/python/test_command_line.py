@@ -205,6 +205,13 @@ def test_simulate_varies_values_in_all_combinations(place: Path, scenario: Path)
     ]
     assert json.loads(call("report", "all", "--json"))["report"] == "all/report.html"
     assert "vegas-rbdc" in (place / "all/report.html").read_text()
+    same = "network.sat.return.dama"
+    tables = '{scheme="cra",cra="2048 kbit/s"},{scheme="cra",cra="1024 kbit/s"}'
+    words = ("simulate", scenario, "--set", "duration=1 s", "--vary", f"{same}={tables}")
+    assert "cra, 1024 kbit/s" in call(*words, "--out", "short")
+    assert "half the rate" in call(*words, "--out", "named", "--label", f"{same}=as asked,half the rate")
+    assert sorted(folder.name for folder in (place / "named").iterdir()) == ["as-asked", "half-the-rate"]
+    assert "2 different labels" in call(*words, "--label", f"{same}=one", code=2)
 
 
 def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> None:

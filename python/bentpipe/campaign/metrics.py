@@ -1,37 +1,133 @@
-"""Metrics of a run: a column of the flows or of another report, per flow, terminal or link."""
+"""Metrics of a run: a column of the flows or of another report, per flow, terminal or link, and the share of the flows
+of each group with a value above or below a threshold."""
 
 from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Collection, Mapping
+import operator
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bentpipe.errors import InputError, unknown
+from bentpipe.groups import OTHERS
+from bentpipe.quantities import base_value
+from bentpipe.results import losses
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from bentpipe.runs import Run
 
 #: Columns in every table of a store that identify the run.
 RUN_COLUMNS = ("run", "replication")
 
 
+#: A share, such as ``share(goodput < 2 Mbit/s)``.
+_SHARE: Final = re.compile(r"share\s*\(\s*([\w.]+)\s*(<=|>=|<|>)\s*(.+?)\s*\)")
+
+_COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
 @dataclass(frozen=True)
 class Metric:
-    """A metric by its name: ``goodput`` of the flows, or ``link.packets`` of the report ``link``."""
+    """A metric by its name: ``goodput`` of the flows, ``link.packets`` of the report ``link``, or
+    ``share(goodput < 2 Mbit/s)``, the share of a group's flows below or above a threshold. Raises
+    :class:`bentpipe.InputError` for a share that cannot be read.
+
+    >>> Metric("share(link.busy>50 %)").threshold, Metric("link.packets").table
+    (0.5, 'link')
+    """
 
     name: str
+
+    def __post_init__(self) -> None:
+        if self.is_share:
+            _ = self.threshold
+
+    @property
+    def is_share(self) -> bool:
+        """Whether this is a share."""
+        return "(" in self.name
+
+    @property
+    def _quantity(self) -> str:
+        return self._parts[0] if self.is_share else self.name
+
+    @property
+    def _parts(self) -> tuple[str, str, str]:
+        found = _SHARE.fullmatch(self.name.strip())
+        if found is None:
+            raise InputError(
+                f'"{self.name}" is not a metric; allowed: COLUMN, TABLE.COLUMN, or a share such as '
+                '"share(goodput < 2 Mbit/s)"'
+            )
+        return found[1], found[2], found[3]
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of a share in the unit of its column."""
+        text = self._parts[2]
+        try:
+            if text.endswith("%"):
+                return float(text.removesuffix("%")) / 100
+            return float(text) if re.fullmatch(r"[-+0-9.eE]+", text) else base_value(text)
+        except ValueError as error:
+            raise InputError(f"{self.name}: {error}") from None
 
     @property
     def table(self) -> str:
         """The table that contains the metric."""
-        return self.name.rpartition(".")[0] or "flows"
+        return self._quantity.rpartition(".")[0] or "flows"
 
     @property
     def column(self) -> str:
         """The column of the metric in its table."""
-        return self.name.rpartition(".")[2]
+        return self._quantity.rpartition(".")[2]
+
+    def holds(self, value: float | None) -> bool:
+        """Whether a value is on the wanted side of the threshold; a missing one is on neither."""
+        return (
+            value is not None
+            and not math.isnan(value)
+            and _COMPARISONS[self._parts[1]](value, self.threshold)
+        )
+
+
+def groups_of(frame: pl.DataFrame, metric: Metric, of: str | None) -> dict[str, set[str]]:
+    """Returns the groups of which :meth:`Metric.is_share` is a share: the entities that ``of`` selects, or else the
+    groups of flows and the rest. A group of which no entity has a value in any row is left out."""
+    import polars as pl
+
+    who = entity_column(frame)
+    names = frame.with_columns(pl.col(who).cast(pl.String))
+    if of is not None:
+        found = {of: set(members(frame, metric, of))}
+    elif "group" in names.columns and names["group"].null_count() < names.height:
+        found = {}
+        for entity, group in names.select(who, "group").unique(maintain_order=True).iter_rows():
+            found.setdefault(OTHERS if group is None else group, set()).add(entity)
+    else:
+        found = {f"all {who}s": set(names[who])}
+    known = set(names.filter(pl.col(metric.column).cast(pl.Float64).is_not_nan())[who])
+    return {name: entities for name, entities in found.items() if entities & known}
+
+
+def with_loss(flows: pl.DataFrame, run: Run) -> pl.DataFrame:
+    """Returns the flows of a run with the column ``loss``, the fraction of their data packets that the network lost."""
+    import polars as pl
+
+    if "loss" in flows.columns:
+        return flows
+    lost = losses(run)
+    return flows.with_columns(pl.Series("loss", [lost.get(name) for name in flows["flow"]], dtype=pl.Float64))
 
 
 def identified(frame: pl.DataFrame, run: str, replication: int) -> pl.DataFrame:
@@ -88,8 +184,18 @@ def values_by_entity(frame: pl.DataFrame, metric: Metric, of: str | None = None)
 
     Raises :class:`bentpipe.InputError` as :func:`check_metric` does, and if the table has several rows for one entity.
     """
+    import polars as pl
+
     check_metric(frame, metric, of)
     who = entity_column(frame)
+    if metric.is_share:
+        rows = (
+            dict(frame.select(pl.col(who).cast(pl.String), metric.column).iter_rows()) if frame.height else {}
+        )
+        return {
+            name: sum(metric.holds(rows[entity]) for entity in entities) / len(entities)
+            for name, entities in (groups_of(frame, metric, of) if rows else {}).items()
+        }
     wanted = None if of is None or not frame.height else members(frame, metric, of)
     values: dict[str, float] = {}
     for entity, value in frame.select(who, metric.column).iter_rows():

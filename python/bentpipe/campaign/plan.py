@@ -68,8 +68,8 @@ class Plan:
 
     @cached_property
     def varied(self) -> list[str]:
-        """The keys that the campaign varies."""
-        return list(dict.fromkeys(key for variant in self.variants for key in variant.variation.values))
+        """The columns of the varied values: key paths, or ``label`` for keys that vary together under labels."""
+        return list(dict.fromkeys(key for variant in self.variants for key in variant.variation.columns))
 
     @cached_property
     def kernel(self) -> Kernel | None:
@@ -87,9 +87,15 @@ class Plan:
         return PlannedRun(key, variant, replication)
 
 
-def plan(scenario: ScenarioLike, overrides: Overrides = (), **campaign: Any) -> Plan:
+def plan(
+    scenario: ScenarioLike,
+    overrides: Overrides = (),
+    labels: Mapping[str, Sequence[str]] | None = None,
+    **campaign: Any,
+) -> Plan:
     """Returns the campaign that a scenario describes. ``campaign`` overrides its table of that name: ``vary``, ``zip``,
-    ``list``, ``sample``, ``replications``, ``precision`` and so on, see docs/reference/scenario.md.
+    ``list``, ``sample``, ``replications``, ``precision`` and so on, see docs/reference/scenario.md. ``labels`` name
+    the values of keys in ``vary`` in tables and figures, in their order.
 
     Every variant is resolved and validated. Raises :class:`bentpipe.ScenarioError`, which names the wrong value, and
     :class:`bentpipe.InputError`.
@@ -113,7 +119,7 @@ def plan(scenario: ScenarioLike, overrides: Overrides = (), **campaign: Any) -> 
         )
     settings = base.campaign
     recorded = () if settings["keep_runs"] else _NOTHING_BUT_REPORTS
-    of = [_variant(scenario, overrides, one, recorded, settings) for one in variations(settings)]
+    of = [_variant(scenario, overrides, one, recorded, settings) for one in variations(settings, labels)]
     doubled = {variant.id: variant for variant in of}
     if len(doubled) < len(of):
         label = next(one.variation.label for one in of if doubled[one.id] is not one)

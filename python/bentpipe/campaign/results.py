@@ -11,9 +11,9 @@ from bentpipe.errors import InputError, unknown
 from bentpipe.quantities import display_unit
 from bentpipe.runs import Run
 from bentpipe.statistics import mean_of
-from bentpipe.variation import short_names
+from bentpipe.variation import short_names, value_labels
 
-from .metrics import Metric, check_metric, entity_column, members
+from .metrics import Metric, check_metric, entity_column, groups_of, members
 from .source import Source
 from .store import Store
 
@@ -91,7 +91,10 @@ class Campaign:
         """Returns a metric of every run: the varied keys, ``run``, ``variant``, ``replication``, ``entity`` and
         ``value``. A metric is a column of the flows, or TABLE.COLUMN of a report; ``of`` selects one entity,
         or is a group of flows or a pattern such as ``st*``, of which the mean over its entities is the run's value.
-        Runs without a value, such as one that completed no file, are left out. Raises :class:`bentpipe.InputError`."""
+        Runs without a value, such as one that completed no file, are left out. Raises :class:`bentpipe.InputError`.
+
+        Of a share, such as ``share(goodput < 2 Mbit/s)``, the entities are the groups of flows. A flow without a value,
+        such as one that completed no file, counts in its group but is on neither side of the threshold."""
         import polars as pl
 
         wanted = Metric(metric)
@@ -99,6 +102,21 @@ class Campaign:
         of_runs = rows.drop("variant", *self.varied)
         check_metric(of_runs, wanted, of)
         who = entity_column(of_runs)
+        run = [*self.varied, "run", "variant", "replication"]
+        if wanted.is_share:
+            parts = [
+                rows.filter(pl.col(who).cast(pl.String).is_in(list(entities)))
+                .group_by(run, maintain_order=True)
+                .agg(
+                    pl.col(wanted.column)
+                    .map_elements(wanted.holds, return_dtype=pl.Boolean, skip_nulls=False)
+                    .mean()
+                )
+                .select(*run, pl.lit(name).alias("entity"), pl.col(wanted.column).alias("value"))
+                for name, entities in (groups_of(of_runs, wanted, of) if rows.height else {}).items()
+            ]
+            if parts:
+                return pl.concat(parts)
         frame = rows.select(
             *self.varied,
             "run",
@@ -114,19 +132,20 @@ class Campaign:
         frame = frame.filter(pl.col("entity").is_in(list(selected)))
         if of in selected:
             return frame
-        run = [*self.varied, "run", "variant", "replication"]
         mean = frame.group_by(run, maintain_order=True).agg(pl.col("value").mean())
         return mean.select(*run, pl.lit(of).alias("entity"), "value")
 
     def unit(self, metric: str) -> str:
         """Returns the unit of a metric, ``"1"`` for a number without one."""
         wanted = Metric(metric)
-        return self.store.units(wanted.table).get(wanted.column, "1")
+        return "1" if wanted.is_share else self.store.units(wanted.table).get(wanted.column, "1")
 
     def shown_unit(self, metric: str) -> tuple[str, float]:
         """Returns the unit in which tables, figures and exports show a metric, and its size in the unit of the values:
         that of every other table for a quantity of flows, or else the most readable for the greatest value of the
         campaign."""
+        if Metric(metric).is_share:
+            return "%", 0.01
         values = self.values(metric)["value"].drop_nulls().drop_nans()
         greatest = float(values.abs().max() or 0.0)  # type: ignore[arg-type]
         return display_unit(Metric(metric).column, self.unit(metric), greatest)
@@ -138,16 +157,76 @@ class Campaign:
         The interval is Student's, for independent values that are about normal. With ``by``, a replication's values in
         the variants of one row count as one value, their mean.
         """
+        keys = [*(self.varied if by is None else by), "entity"]
+        return self._means(self._together(metric, of, keys), keys)
+
+    def differences(
+        self, metric: str, against: str, of: str | None = None, by: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """Returns how a metric differs from that of the variant ``against``, a value or label of a varied key
+        (``"KEY=VALUE"`` if several keys have it): the columns of :meth:`means` for the differences, and ``base``, the
+        mean of the variant subtracted.
+
+        Each variant is compared with the one that has the same values of the other keys, replication by replication.
+        With common random numbers, replications of a number share theirs, so the interval is that of the paired
+        differences (Law and Kelton, "Simulation Modeling and Analysis", 10.2.1). A replication counts if both have a
+        value. Raises :class:`bentpipe.InputError`.
+        """
         import polars as pl
 
+        key, value = self._base(against)
         keys = [*(self.varied if by is None else by), "entity"]
-        confidence = float(self.settings["confidence"])
+        if key not in keys:
+            raise InputError(
+                f'--against {against}: "{key}" is not among the keys of --by, so it is averaged over'
+            )
+        together = self._together(metric, of, keys)
+        rest = [one for one in keys if one != key]
+        base = together.filter(pl.col(key) == value).select(
+            *rest, "replication", pl.col("value").alias("base")
+        )
+        paired = together.filter(pl.col(key).ne_missing(value)).join(
+            base, on=[*rest, "replication"], how="inner", nulls_equal=True, maintain_order="left"
+        )
+        found = self._means(paired.with_columns(pl.col("value") - pl.col("base")), keys)
+        bases = paired.group_by(keys, maintain_order=True).agg(pl.col("base").mean())
+        return found.with_columns(bases["base"])
+
+    def _base(self, against: str) -> tuple[str, Any]:
+        """Returns the varied key and its value that ``against`` means."""
+        name, equals, text = against.rpartition("=")
+        keys = [self.key(name.strip())] if equals else self.varied
+        known: dict[str, list[tuple[str, Any]]] = {}
+        for key in keys:
+            values = self.index[key].drop_nulls().unique(maintain_order=True).to_list()
+            labels = value_labels(values)
+            for value in values:
+                for word in {labels[str(value)], str(value)}:
+                    known.setdefault(word, []).append((key, value))
+        found = known.get((text if equals else against).strip(), [])
+        if not found:
+            raise unknown("variant", against, [name for name in known if "\n" not in name], "--against")
+        if len(found) > 1:
+            several = ", ".join(f"{key}={against}" for key, _ in found)
+            raise InputError(f"--against {against}: several keys have this value; allowed: {several}")
+        return found[0]
+
+    def _together(self, metric: str, of: str | None, keys: Sequence[str]) -> pl.DataFrame:
+        """Returns one value per row of these keys and replication."""
+        import polars as pl
+
         values = self.values(metric, of)
-        together = values.group_by(*keys, "replication", maintain_order=True).agg(pl.col("value").mean())
+        return values.group_by(*keys, "replication", maintain_order=True).agg(pl.col("value").mean())
+
+    def _means(self, together: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+        """Returns means over replications with their intervals."""
+        import polars as pl
+
+        confidence = float(self.settings["confidence"])
         rows = []
         for group, part in together.group_by(keys, maintain_order=True):
             rows.append([*group, part.height, *mean_of(part["value"].to_list(), confidence)])
-        schema: dict[str, Any] = {key: values.schema[key] for key in keys} | {
+        schema: dict[str, Any] = {key: together.schema[key] for key in keys} | {
             "count": pl.Int64,
             "mean": pl.Float64,
             "half_width": pl.Float64,

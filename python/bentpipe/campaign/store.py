@@ -245,7 +245,7 @@ def varied_columns(varied: Iterable[str], variations: Sequence[Variation]) -> li
 
     columns = []
     for key in varied:
-        texts = [one.values.get(key) for one in variations]
+        texts = [one.columns.get(key) for one in variations]
         values = _column([None if text is None else parsed_value(text) for text in texts])
         columns.append(pl.Series(key, values, dtype=_type(values)))
     return columns

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from bentpipe.quantities import number
 from bentpipe.statistics import Mean
 from bentpipe.variation import short_names, value_labels
 
@@ -19,6 +20,8 @@ _ESCAPES: Final = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
 }
 
 
@@ -44,22 +47,34 @@ class Means:
     scales: list[float]
     rows: list[Row]
     confidence: float
+    against: str | None = None
 
     @property
     def headings(self) -> list[str]:
         """The metrics with their units."""
-        named = [name.replace("_", " ") for name in self.metrics]
+        more = "" if self.against is None else f": difference from {self.against}"
+        named = [name.replace("_", " ") + more for name in self.metrics]
         return [
             name if unit == "1" else f"{name} ({unit})" for name, unit in zip(named, self.units, strict=True)
         ]
 
 
 def tabulate(
-    campaign: Campaign, metrics: Sequence[str], of: str | None = None, by: Sequence[str] | None = None
+    campaign: Campaign,
+    metrics: Sequence[str],
+    of: str | None = None,
+    by: Sequence[str] | None = None,
+    against: str | None = None,
 ) -> Means:
-    """Returns the table of these metrics; see :meth:`Campaign.means`. Raises :class:`bentpipe.InputError`."""
+    """Returns the table of these metrics; see :meth:`Campaign.means`, and :meth:`Campaign.differences` for ``against``.
+    Raises :class:`bentpipe.InputError`."""
     keys = list(campaign.varied if by is None else by)
-    frames = [campaign.means(metric, of, keys) for metric in metrics]
+    frames = [
+        campaign.means(metric, of, keys)
+        if against is None
+        else campaign.differences(metric, against, of, keys).drop("base")
+        for metric in metrics
+    ]
     found: dict[tuple[object, ...], list[tuple[Mean, int] | None]] = {}
     for index, frame in enumerate(frames):
         for *group, count, mean, half in frame.iter_rows():
@@ -91,7 +106,7 @@ def tabulate(
         for group, means in found.items()
     ]
     words = [*(names[key] for key in keys), *(["of"] if several else [])]
-    return Means(words, list(metrics), units, scales, rows, float(campaign.settings["confidence"]))
+    return Means(words, list(metrics), units, scales, rows, float(campaign.settings["confidence"]), against)
 
 
 def as_frame(means: Means) -> pl.DataFrame:
@@ -103,7 +118,7 @@ def as_frame(means: Means) -> pl.DataFrame:
         word: [row.labels[index] for row in means.rows] for index, word in enumerate(means.words)
     }
     for index, (heading, scale) in enumerate(zip(means.headings, means.scales, strict=True)):
-        name, unit, rest = heading.partition(" (")
+        name, unit, rest = heading.rpartition(" (") if heading.endswith(")") else (heading, "", "")
         found = [row.means[index] for row in means.rows]
         columns[heading] = [None if one is None else one[0].value / scale for one in found]
         columns[f"{name} half width{unit}{rest}"] = [
@@ -115,37 +130,41 @@ def as_frame(means: Means) -> pl.DataFrame:
 
 
 def as_latex(means: Means) -> str:
-    """Returns a ``tabular`` of standard LaTeX without packages: means with the half widths of their intervals."""
+    """Returns a ``tabular`` with the rules of the package ``booktabs``: means with the half widths of their
+    intervals."""
     alignment = "l" * len(means.words) + "r" * len(means.metrics)
     lines = [
         f"% Means with {100 * means.confidence:g} % confidence intervals over replications.",
-        f"\\begin{{tabular}}{{{alignment}}}",
-        "\\hline",
+        "% In the preamble: \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{@{{}}{alignment}@{{}}}}",
+        "\\toprule",
         " & ".join(map(escaped, [*means.words, *means.headings])) + r" \\",
-        "\\hline",
+        "\\midrule",
         *(
             " & ".join([*map(escaped, row.labels), *map(_cell, row.means, means.scales)]) + r" \\"
             for row in means.rows
         ),
-        "\\hline",
+        "\\bottomrule",
         "\\end{tabular}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def plus_minus(mean: Mean) -> tuple[str, str]:
-    """Returns a mean rounded to the last of two digits of its half width, and the half width; empty for a single value.
+    """Returns a mean and its half width, both rounded to the second digit of the half width. The half width is empty
+    for a single value and for values that do not differ.
 
-    >>> plus_minus(Mean(8.2069, 0.0343)), plus_minus(Mean(813.6, 32.0)), plus_minus(Mean(2.5, float("nan")))
-    (('8.207', '0.034'), ('814', '32'), ('2.5', ''))
+    >>> plus_minus(Mean(8.2069, 0.0343)), plus_minus(Mean(813.6, 32.0)), plus_minus(Mean(3968.2, 533.4))
+    (('8.207', '0.034'), ('814', '32'), ('3970', '530'))
+    >>> plus_minus(Mean(2.5, float("nan"))), plus_minus(Mean(9125.78, 0.0))
+    (('2.5', ''), ('9126', ''))
     """
     value, half = mean
-    if math.isnan(half):
-        return f"{value:.6g}", ""
-    if half == 0:
-        return f"{value:.6g}", "0"
-    decimals = max(0, 1 - math.floor(math.log10(half)))
-    return f"{value:.{decimals}f}", f"{half:.{decimals}f}"
+    if math.isnan(half) or half == 0:
+        return number(value, 4), ""
+    decimals = 1 - math.floor(math.log10(half))
+    shown = max(0, decimals)
+    return f"{round(value, decimals):.{shown}f}", f"{round(half, decimals):.{shown}f}"
 
 
 def escaped(text: str) -> str:

@@ -19,24 +19,61 @@ if TYPE_CHECKING:
 _QUANTITY: Final = re.compile(r"\s*([-+0-9.eE]+)\s+(\S.*?)\s*")
 
 
-def variations(campaign: Mapping[str, Any]) -> list[Variation]:
+def variations(
+    campaign: Mapping[str, Any], labels: Mapping[str, Sequence[str]] | None = None
+) -> list[Variation]:
     """Returns the product of everything that ``campaign``, a scenario's table of that name, varies; the last part
-    varies fastest. If nothing is varied, returns one variation without values. Raises :class:`bentpipe.InputError`.
+    varies fastest. If nothing is varied, returns one variation without values. ``labels`` are those of the values of
+    keys in ``vary``. Raises :class:`bentpipe.InputError`.
+
+    Entries of ``list`` and tables of ``zip`` may have labels: the key ``label``. Their part then has one column, named
+    as its key, or ``label`` for several keys.
 
     >>> of = variations({"vary": {"seed": [1, 2]}, "zip": [{"a.x": [1, 2], "a.y": ["p", "q"]}]})
     >>> [variation.label for variation in of]
     ['1 1 p', '1 2 q', '2 1 p', '2 2 q']
     """
+    of_keys = {key: [{key: value} for value in values] for key, values in campaign.get("vary", {}).items()}
+    for key, names in (labels or {}).items():
+        if len(names) != len(of_keys.get(key, [])):
+            raise InputError(
+                f"campaign.vary.{key}: {len(names)} labels for {len(of_keys.get(key, []))} values; allowed: one label "
+                "per value"
+            )
+        of_keys[key] = [point | {LABEL: name} for point, name in zip(of_keys[key], names, strict=True)]
     parts = [
-        *([{key: value} for value in values] for key, values in campaign.get("vary", {}).items()),
-        *(in_step(lists) for lists in campaign.get("zip", [])),
-        *([campaign["list"]] if campaign.get("list") else []),
-        *([drawn(campaign["sample"])] if campaign.get("sample") else []),
+        *(_part(f"vary.{key}", points) for key, points in of_keys.items()),
+        *(_part(f"zip.{index}", in_step(lists)) for index, lists in enumerate(campaign.get("zip", []))),
+        *([_part("list", campaign["list"])] if campaign.get("list") else []),
+        *([_part("sample", drawn(campaign["sample"]))] if campaign.get("sample") else []),
     ]
     return [
-        Variation({key: toml_value(value) for part in chosen for key, value in part.items()})
+        Variation(
+            {key: value for point, _ in chosen for key, value in point.items()},
+            {key: value for _, columns in chosen for key, value in columns.items()},
+        )
         for chosen in itertools.product(*parts)
     ]
+
+
+#: The key of the labels in lists and zipped lists, and the column of labels of several keys.
+LABEL: Final = "label"
+
+
+def _part(place: str, points: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, str], dict[str, str]]]:
+    """Returns the values of each point of a part, and its columns with values or label."""
+    values = [{key: toml_value(value) for key, value in point.items() if key != LABEL} for point in points]
+    if not any(LABEL in point for point in points):
+        return [(one, one) for one in values]
+    keys = dict.fromkeys(key for one in values for key in one)
+    column = next(iter(keys)) if len(keys) == 1 else LABEL
+    names = [point.get(LABEL, Variation(one).label) for point, one in zip(points, values, strict=True)]
+    for index, name in enumerate(names):
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"campaign.{place}: label = {toml_value(name)}; allowed: a text")
+        if name in names[:index]:
+            raise InputError(f'campaign.{place}: the label "{name}" is given twice; allowed: each label once')
+    return [(one, {column: toml_value(name)}) for one, name in zip(values, names, strict=True)]
 
 
 def number_of(campaign: Mapping[str, Any]) -> int:

@@ -31,6 +31,15 @@ Overrides = Annotated[
         show_default=False,
     ),
 ]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label",
+        metavar="KEY.PATH=LABEL,LABEL",
+        help="Labels of the values of --vary in tables, figures and folders. Repeatable.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[
     int | None, typer.Option(min=0, metavar="NUMBER", help="Replace the scenario's seed.", show_default=False)
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bentpipe.quantities import number
+from bentpipe.variation import source_name
 
 from .common import Json, figures_folder
 
@@ -161,11 +161,7 @@ def _short(value: object) -> str:
         return "-"
     if isinstance(value, dict):
         return str(value.get("kind", "..."))
-    # Source of a congestion control, which names itself.
-    if (text := str(value)).count("\n") > 0:
-        named = re.findall(r"^BP_VARIANT\((\w+)", text, re.MULTILINE)
-        return f"C source: {named[-1]}" if named else f"{text.splitlines()[0]} ..."
-    return text
+    return source_name(str(value))
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 from bentpipe.errors import InputError, unknown
 
 from .common import FIGURES, Json, figures_folder
+from .looks import Title, Width, XLabel, XScale, YLabel, YScale, chosen_look
 
 FORMATS = tuple(ending.removeprefix(".") for ending in FIGURES)
 
@@ -64,6 +65,12 @@ def plot(
     at: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time of the constellation's map.")
     ] = 0.0,
+    title: Title = None,
+    x_label: XLabel = None,
+    y_label: YLabel = None,
+    x_scale: XScale = None,
+    y_scale: YScale = None,
+    width: Width = 7.2,
     json: Json = False,
 ) -> None:
     """Draw figures of runs, or a map and a globe of satellites."""
@@ -90,7 +97,8 @@ def plot(
         what = opened[0] if len(opened) == 1 else opened
         options = {"by": by} if name == "cdf" else {}
         try:
-            drawn = getattr(plots, name)(what, **options)
+            with chosen_look(title, x_label, y_label, x_scale, y_scale, width):
+                drawn = getattr(plots, name)(what, **options)
         except InputError as error:
             raise InputError(f"figure {name}: {error}") from error
         written.append(plots.save(drawn, folder / f"{name}.{suffix}"))

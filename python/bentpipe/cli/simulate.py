@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import AllFlows, DrawReport, Json, Out, Overrides, ScenarioFile, Seed
+from .common import AllFlows, DrawReport, Json, Labels, Out, Overrides, ScenarioFile, Seed
 from .progress import Bar
 from .stopping import stoppable
 
@@ -30,6 +30,7 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    label: Labels = None,
     overrides: Overrides = None,
     seed: Seed = None,
     out: Out = None,
@@ -49,7 +50,7 @@ def simulate(
     from bentpipe.simulation import simulate as simulate_one
     from bentpipe.variation import combinations, simulate_all
 
-    variations = combinations(vary or [])
+    variations = combinations(vary or [], label or [])
     loaded = load(scenario, [*(overrides or []), *seeded(seed)])
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)
@@ -95,15 +96,15 @@ def tell(
     from bentpipe.groups import by_group, summarise
     from bentpipe.quantities import listed
     from bentpipe.results import flow_results
-    from bentpipe.variation import short_names, short_value
+    from bentpipe.variation import labels_of, short_names
 
     from .output import print_json
     from .results import print_results
 
-    names = short_names(variations[0].values)
+    names = short_names(variations[0].columns)
     labelled = [
-        (run, {names[key]: short_value(value) for key, value in variation.values.items()})
-        for run, variation in zip(runs, variations, strict=False)
+        (run, {names[key]: label for key, label in labels.items()})
+        for run, labels in zip(runs, labels_of(variations), strict=False)
     ]
     results = [(run, labels, flow_results(run)) for run, labels in labelled]
     if json:

@@ -25,7 +25,7 @@ from .lines import MOST_LINES
 from .measured import delays
 from .sensors import query_plan
 from .series import dama, efficiency, flow, overview, queue, rtt, sent, side_by_side, throughput, window
-from .style import COLOURS, save, styled, to_svg
+from .style import COLOURS, look, save, styled, to_svg
 from .wifi import rates
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "delays",
     "efficiency",
     "flow",
+    "look",
     "overview",
     "query_plan",
     "queue",

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe.campaign.variants import LABEL
 from bentpipe.errors import InputError
 from bentpipe.quantities import UNITS, base_value, number
 from bentpipe.variation import short_names, value_labels
 
-from .style import figure_function, grid, legend, line, panels
+from .style import COLOURS, figure_function, grid, legend, legend_of_all, line, panels, scale_x
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
 #: Maximum number of lines in one panel that readers can distinguish.
 MOST_LINES = 24
+
+#: Ratio of the greatest to the least value from which an axis is logarithmic.
+_WIDE = 99
+
+#: Maximum number of values with ticks of their own on a logarithmic axis.
+_MOST_TICKS = 8
+
+#: Marks of lines that share a colour.
+_MARKS = ("o", "s", "^", "D")
 
 
 @figure_function
@@ -63,7 +73,7 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
     panel = campaign.key(each) if each else None
     if panel == across:
         raise InputError(f'"{each}" is the axis: choose another key for the panels')
-    axis = Axis.of(view.frame[across], view.names[across])
+    axis = Axis.of(view.frame[across], axis_name(across))
     series = [key for key in view.keys if key not in (across, panel)]
     parts = _parts(view.frame, [panel]) if panel else {"": view.frame}
     figure, all_axes = grid(len(parts), height=2.2) if panel else panels([3.0])
@@ -72,13 +82,13 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
     )
     if len(labels) > MOST_LINES:
         raise InputError(
-            f"{len(labels)} lines cannot be told apart: choose panels by another key, or one flow or group with --of; "
-            f"allowed: {MOST_LINES}"
+            f"Too many lines ({len(labels)}; at most {MOST_LINES}). Choose panels by another key, or one flow or group "
+            "with --of."
         )
     for index, (axes, (title, part)) in enumerate(zip(all_axes, parts.items(), strict=True)):
         for label, points in _parts(part, series, view.names).items():
             view.line(axes, axis, points, across, label, labels.index(label))
-        axes.set_title(f"{view.names[panel]} {title}" if panel else "")
+        axes.set_title(title if panel == LABEL else f"{view.names[panel]} {title}" if panel else "")
         if index >= len(all_axes) - 2:
             axes.set_xlabel(axis.title)
             axes.tick_params(labelbottom=True)
@@ -88,10 +98,9 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
     if view.frame["mean"].min() >= 0:  # type: ignore[operator]
         # The margin of the data's own range is too little where means hardly differ: marks would be cut off.
         all_axes[0].set_ylim(0, 1.05 * all_axes[0].get_ylim()[1])
-    if panel and len(labels) > 1:
-        handles, texts = all_axes[0].get_legend_handles_labels()
-        figure.legend(handles, texts, loc="outside upper right", ncols=4)
-    elif not panel:
+    if panel:
+        legend_of_all(figure, all_axes)
+    else:
         legend(all_axes[0])
     return figure
 
@@ -119,7 +128,7 @@ def campaign_map(
             f"a heat map is of one flow, terminal or link: choose with --of; there are: "
             f"{', '.join(sorted(view.frame['entity'].unique()))}"
         )
-    across, up = (Axis.of(view.frame[key], view.names[key]) for key in chosen)
+    across, up = (Axis.of(view.frame[key], axis_name(key)) for key in chosen)
     values = np.full((len(up.labels), len(across.labels)), np.nan)
     for row in view.frame.iter_rows(named=True):
         values[up.place[row[chosen[1]]], across.place[row[chosen[0]]]] = row["mean"] / view.size
@@ -153,7 +162,7 @@ def campaign_cdf(
     parts = _parts(campaign.values(metric, of), keys, view.names)
     if len(parts) > MOST_LINES:
         raise InputError(
-            f"{len(parts)} curves cannot be told apart: choose keys with --by; allowed: {MOST_LINES}"
+            f"Too many curves ({len(parts)}; at most {MOST_LINES}). Average over a key with --by."
         )
     figure, (axes,) = panels([3.0])
     for index, (label, part) in enumerate(parts.items()):
@@ -208,9 +217,31 @@ class Axis:
         )
 
     def mark(self, axes: Axes) -> None:
-        """Label the values that are not numbers."""
+        """Label the values that are not numbers, and those on a logarithmic axis, which numbers over two decades or
+        more have unless another was chosen."""
+        values = list(self.at.values())
         if not self.numbers:
-            axes.set_xticks(list(self.at.values()), self.labels)
+            axes.set_xticks(values, self.labels)
+            return
+        wide = len(values) > 2 and min(values) > 0 and max(values) >= _WIDE * min(values)
+        if scale_x(wide) == "log":
+            if min(values) <= 0:
+                raise InputError(
+                    f"{self.title} has the value {min(values):g}, which has no place on a logarithmic axis"
+                )
+            axes.set_xscale("log")
+            if len(values) <= _MOST_TICKS:
+                axes.set_xticks(sorted(values), self.labels)
+                axes.minorticks_off()
+
+
+def axis_name(key: str) -> str:
+    """Returns the title of an axis for a varied key: the last two parts of its path.
+
+    >>> axis_name("link.sat.error.probability"), axis_name("seed")
+    ('error probability', 'seed')
+    """
+    return " ".join(key.split(".")[-2:]).replace("_", " ")
 
 
 def as_numbers(values: Sequence[Any]) -> tuple[list[float] | None, str]:
@@ -276,7 +307,8 @@ class _View:
         mean = points["mean"].to_numpy()[order] / self.size
         half = np.nan_to_num(points["half_width"].to_numpy()[order]) / self.size
         style = line(index)
-        axes.plot(at, mean, label=label, marker="o", markersize=3, **style)
+        mark = _MARKS[index // len(COLOURS) % len(_MARKS)]
+        axes.plot(at, mean, label=label, marker=mark, markersize=3.5, **style)
         axes.fill_between(at, mean - half, mean + half, color=style["color"], alpha=0.18, linewidth=0)
 
 

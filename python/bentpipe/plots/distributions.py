@@ -77,7 +77,7 @@ def _parted(runs: Runs, by: str) -> list[tuple[str, Run, Sequence[FlowResult]]]:
         parts += [(", ".join(filter(None, (name, part))), run, found) for part, found in members.items()]
     if len(parts) > MOST_LINES:
         raise InputError(
-            f"{len(parts)} lines cannot be told apart; allowed: {MOST_LINES} groups or classes of all runs together"
+            f"Too many lines ({len(parts)}; at most {MOST_LINES} groups or classes of all runs together)."
         )
     return parts
 

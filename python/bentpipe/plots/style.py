@@ -12,9 +12,13 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec
+from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec
 from weakref import WeakKeyDictionary
+
+from bentpipe.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +59,13 @@ _PARAMETERS: Final[Any] = {
     "grid.linewidth": 0.5,
     "legend.fontsize": 8,
     "legend.frameon": False,
+    # Long enough for the longest dashes.
+    "legend.handlelength": 3.4,
     "legend.labelcolor": INK,
     "lines.linewidth": 1.2,
+    # Outlines that can be edited and that IEEE PDF eXpress accepts, not Type 3 fonts.
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
     "savefig.dpi": 150,
     "svg.fonttype": "none",
     "text.color": INK,
@@ -94,8 +103,55 @@ def _fonts() -> list[str]:
     return ["DejaVu Sans", *(name for name in _FURTHER_FONTS if name in get_font_names())]
 
 
+@dataclass(frozen=True)
+class Look:
+    """The choices of :func:`look`."""
+
+    width: float = 7.2
+    title: str | None = None
+    x_label: str | None = None
+    y_label: str | None = None
+    x_scale: Literal["linear", "log"] | None = None
+    y_scale: Literal["linear", "log"] | None = None
+
+
+_LOOK: Final[ContextVar[Look]] = ContextVar("look", default=Look())  # noqa: B039 - frozen
+
+
+@contextmanager
+def look(**choices: Any) -> Iterator[None]:
+    """Context manager in which figures are drawn with these choices: ``width`` in inches (3.5 for a column of two),
+    ``title`` above the figure, ``x_label`` and ``y_label`` in place of those of all panels, and ``x_scale`` and
+    ``y_scale``, "linear" or "log". Raises :class:`bentpipe.InputError` for a width or scale that is not possible.
+
+    >>> import bentpipe as bp
+    >>> run = bp.simulate("examples/geo-upload.toml", overrides=["duration=5 s"])
+    >>> with bp.plots.look(width=3.5, x_label="seconds"):
+    ...     figure = bp.plots.rtt(run)
+    >>> float(figure.get_figwidth()), figure.axes[-1].get_xlabel()
+    (3.5, 'seconds')
+    """
+    chosen = Look(**choices)
+    if not 2 <= chosen.width <= 40:
+        raise InputError(f"width = {chosen.width:g} is out of range; allowed: 2 to 40 inches")
+    for scale in (chosen.x_scale, chosen.y_scale):
+        if scale not in (None, "linear", "log"):
+            raise unknown("scale", str(scale), ("linear", "log"))
+    before = _LOOK.set(chosen)
+    try:
+        yield
+    finally:
+        _LOOK.reset(before)
+
+
+def scale_x(default: bool) -> str:
+    """Returns the scale of the x axis: the one that was chosen, or else "log" if that is the ``default``."""
+    return _LOOK.get().x_scale or ("log" if default else "linear")
+
+
 def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Decorates a function that returns a figure, so that the figure has this style, and room for its legends."""
+    """Decorates a function that returns a figure, so that the figure has this style, the choices of :func:`look`, and
+    room for its legends."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Figure:
@@ -103,9 +159,29 @@ def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
             figure = function(*args, **kwargs)
             rows = sum(_APART.get(own, 0) for axes in figure.axes if (own := axes.get_legend()) is not None)
             figure.set_figheight(figure.get_figheight() + rows * _ROW / 72)
+            _apply(figure, _LOOK.get())
             return figure
 
     return run
+
+
+def _apply(figure: Figure, chosen: Look) -> None:
+    """Applies the choices that are independent of how a figure is drawn."""
+    figure.set_figwidth(figure.get_figwidth() * chosen.width / Look.width)
+    if chosen.title is not None:
+        figure.suptitle(chosen.title)
+    for axes in figure.axes:
+        if chosen.x_label is not None and axes.get_xlabel():
+            axes.set_xlabel(chosen.x_label)
+        if chosen.y_label is not None and axes.get_ylabel():
+            axes.set_ylabel(chosen.y_label)
+        if chosen.x_scale is not None and axes.get_xscale() != chosen.x_scale:
+            axes.set_xscale(chosen.x_scale)
+        if chosen.y_scale is not None and axes.get_yscale() != chosen.y_scale:
+            axes.set_yscale(chosen.y_scale)
+        if chosen.y_scale == "log":
+            # The least value at the edge, as 0 has no place.
+            axes.autoscale(axis="y")
 
 
 def grid(count: int, height: float = 1.7, width: float = 7.2) -> tuple[Figure, list[Axes]]:
@@ -140,12 +216,14 @@ def legend(axes: Axes) -> None:
     handles = _handles(axes)
     if len(handles) < 2:
         return
+    handles = {_shortened(label): handle for label, handle in handles.items()}
     widths = [_width(label) for label in handles]
-    fit = len(widths) if sum(widths) <= _WIDTH else int(_WIDTH / max(widths))
+    room = _WIDTH + _LOOK.get().width - Look.width
+    fit = len(widths) if sum(widths) <= room else int(room / max(widths))
     columns = max(1, min(4, fit))
     rows = [list(handles)[start : start + columns] for start in range(0, len(handles), columns)]
     beside = _TITLE * len(axes.get_title(loc="left")) + sum(map(_width, rows[0]))
-    apart = len(rows) > 1 or beside > _WIDTH
+    apart = len(rows) > 1 or beside > room
     if apart:
         axes.set_title(axes.get_title(loc="left"), pad=6 + _ROW * len(rows))
     own = axes.legend(
@@ -172,7 +250,13 @@ _TITLE: Final = 0.085
 
 
 def _width(label: str) -> float:
-    return 0.6 + 0.066 * len(label)
+    return 0.72 + 0.066 * len(label)
+
+
+def _shortened(label: str) -> str:
+    """Returns a label that fits into one row: the middle of a longer one is left out."""
+    most = max(12, int((_LOOK.get().width - 1.8) / 0.066))
+    return label if len(label) <= most else f"{label[: most // 2]} ... {label[-(most // 2 - 5) :]}"
 
 
 def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
@@ -185,7 +269,11 @@ def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
             # It no longer keeps the title away from the panel.
             one.set_title(one.get_title(loc="left"))
     if len(handles) > 1:
-        figure.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=4)
+        widest = max(map(_width, map(_shortened, handles)))
+        columns = max(1, min(4, int((_LOOK.get().width - 0.3) / widest)))
+        figure.legend(
+            list(handles.values()), list(map(_shortened, handles)), loc="outside upper right", ncols=columns
+        )
 
 
 def _handles(axes: Axes) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bentpipe._native import ScenarioError
 from bentpipe.prediction import predict_run
 from bentpipe.quantities import listed, number, span_text
+from bentpipe.variation import labels_of
 
 from . import counted, measured
 
@@ -157,7 +158,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
 
 def _named(runs: Sequence[Run], variations: Sequence[Variation]) -> dict[str, Run]:
     if variations and all(variation.values for variation in variations):
-        names = [variation.label for variation in variations]
+        names = [" ".join(labels.values()) for labels in labels_of(variations)]
     else:
         names = [run.path.resolve().name for run in runs]
     if len(set(names)) < len(names):

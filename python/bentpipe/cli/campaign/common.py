@@ -23,8 +23,19 @@ Metrics = Annotated[
     typer.Option(
         "--metric",
         metavar="COLUMN",
-        help="A column of the table of flows, or TABLE.COLUMN of a report. Repeatable.",
+        help="A column of the table of flows, TABLE.COLUMN of a report, or the share of flows per group with a value "
+        "below or above a threshold, such as 'share(goodput < 2 Mbit/s)'. Repeatable.",
         show_default="goodput",
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="VALUE",
+        help="Differences from the variant with this value or label of a varied key, or KEY=VALUE, paired by "
+        "replication, instead of means.",
+        show_default=False,
     ),
 ]
 By = Annotated[
@@ -47,19 +58,25 @@ Of = Annotated[
 
 
 def planned(
-    scenario: Path, overrides: Sequence[Override] | None, vary: list[str] | None, replications: int | None
+    scenario: Path,
+    overrides: Sequence[Override] | None,
+    vary: list[str] | None,
+    replications: int | None,
+    label: list[str] | None = None,
 ) -> Plan:
     """Returns the plan that a command's options describe. Raises what :func:`bentpipe.campaign.plan` raises."""
     from bentpipe.campaign import plan
     from bentpipe.scenarios import toml_value
-    from bentpipe.variation import given_lists, parsed_value
+    from bentpipe.variation import given_labels, given_lists, parsed_value
 
-    lists = {key: [parsed_value(one) for one in values] for key, values in given_lists(vary or []).items()}
+    given = given_lists(vary or [])
+    labels = {key: list(names.values()) for key, names in given_labels(label or [], given).items()}
+    lists = {key: [parsed_value(one) for one in values] for key, values in given.items()}
     more: list[Override] = [
         ("--vary", f"campaign.vary.{toml_value(key)}={toml_value(values)}") for key, values in lists.items()
     ]
     more += [] if replications is None else [("--replications", f"campaign.replications={replications}")]
-    return plan(scenario, [*(overrides or []), *more])
+    return plan(scenario, [*(overrides or []), *more], labels)
 
 
 def row_labels(frame: pl.DataFrame, keys: list[str]) -> list[list[str]]:

@@ -9,7 +9,7 @@ import typer
 
 from bentpipe.errors import InputError
 
-from .common import By, Metrics, Of, StoreFolder
+from .common import Against, By, Metrics, Of, StoreFolder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +32,7 @@ def export(
     metric: Metrics = None,
     of: Of = None,
     by: By = None,
+    against: Against = None,
     rows: Annotated[
         str | None,
         typer.Option(
@@ -52,14 +53,14 @@ def export(
     of_format(file, _ENDINGS)
     campaign = Campaign(store)
     if rows is not None:
-        if metric or of or by or file.suffix not in _FRAMES:
+        if metric or of or by or against or file.suffix not in _FRAMES:
             raise InputError(
                 "--rows exports complete tables as CSV, Parquet or a spreadsheet, so it cannot be combined with "
-                "--metric, --of or --by"
+                "--metric, --of, --by or --against"
             )
         return _write(file, campaign.table(rows))
     keys = [campaign.key(name) for name in by] if by else None
-    means = tabulate(campaign, metric or ["goodput"], of, keys)
+    means = tabulate(campaign, metric or ["goodput"], of, keys, against)
     if file.suffix == ".tex":
         return write_text(file, as_latex(means))
     return _write(file, as_frame(means))

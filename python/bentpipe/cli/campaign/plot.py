@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bentpipe.cli.common import Json, figures_folder
+from bentpipe.cli.looks import Title, Width, XLabel, XScale, YLabel, YScale, chosen_look
 from bentpipe.cli.plot import FORMATS, tell
 from bentpipe.errors import unknown
 
 from .common import By, Metrics, Of, StoreFolder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bentpipe.campaign import Campaign
 
 
 class Kind(StrEnum):
@@ -65,6 +71,12 @@ def plot(
     suffix: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")
     ] = "png",
+    title: Title = None,
+    x_label: XLabel = None,
+    y_label: YLabel = None,
+    x_scale: XScale = None,
+    y_scale: YScale = None,
+    width: Width = 7.2,
     json: Json = False,
 ) -> None:
     """Draw a campaign's metrics against the varied keys."""
@@ -76,16 +88,33 @@ def plot(
     campaign = Campaign(store)
     written = []
     for name in metric or ["goodput"]:
-        if kind is Kind.heat_map:
-            figure = plots.campaign_map(campaign, name, x=x, y=y, of=of)
-        elif kind is Kind.cdf:
-            figure = plots.campaign_cdf(campaign, name, by=by, of=of)
-        elif kind is Kind.multiples or each is not None:
-            figure = plots.campaign_multiples(campaign, name, x=x, each=each, of=of)
-        else:
-            figure = plots.campaign_lines(campaign, name, x=x, of=of)
-        # Figures of several flows stand side by side. A sign of a pattern is an underscore there.
-        parts = [name, *([re.sub(r"[^\w.-]", "_", of)] if of else []), kind.value]
+        with chosen_look(title, x_label, y_label, x_scale, y_scale, width):
+            figure = _drawn(campaign, kind, name, x=x, y=y, each=each, by=by, of=of)
+        # Figures of several flows stand side by side. A sign of a pattern or share is an underscore there.
+        parts = [re.sub(r"[^\w.-]+", "_", part) for part in (name, of or "", kind.value) if part]
         file = (figures_folder(out) or store / "figures") / f"{'-'.join(parts)}.{suffix}"
         written.append(plots.save(figure, file))
     tell(written, json)
+
+
+def _drawn(
+    campaign: Campaign,
+    kind: Kind,
+    name: str,
+    *,
+    x: str | None,
+    y: str | None,
+    each: str | None,
+    by: list[str] | None,
+    of: str | None,
+) -> Figure:
+    """Returns the figure of a metric."""
+    from bentpipe import plots
+
+    if kind is Kind.heat_map:
+        return plots.campaign_map(campaign, name, x=x, y=y, of=of)
+    if kind is Kind.cdf:
+        return plots.campaign_cdf(campaign, name, by=by, of=of)
+    if kind is Kind.multiples or each is not None:
+        return plots.campaign_multiples(campaign, name, x=x, each=each, of=of)
+    return plots.campaign_lines(campaign, name, x=x, of=of)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bentpipe.cli.common import TROUBLE, Json, Overrides, ScenarioFile, Seed
+from bentpipe.cli.common import TROUBLE, Json, Labels, Overrides, ScenarioFile, Seed
 from bentpipe.errors import InputError
 
 from .common import failures, imprecise, planned
@@ -27,6 +27,7 @@ def run(
             show_default=False,
         ),
     ] = None,
+    label: Labels = None,
     overrides: Overrides = None,
     replications: Annotated[
         int | None,
@@ -69,7 +70,7 @@ def run(
     if workers is not None and dask is not None:
         raise InputError("--workers is for this machine and --dask for a cluster: choose one of them")
     given: list[Override] = [*(overrides or []), *([] if seed is None else [("--seed", f"seed={seed}")])]
-    plan = planned(scenario, given, vary, replications)
+    plan = planned(scenario, given, vary, replications, label)
     for warning in plan.base.warnings:
         typer.echo(f"warning: {warning}", err=True)
     last: Standing | None = None

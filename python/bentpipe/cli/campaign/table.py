@@ -6,13 +6,18 @@ import math
 
 from bentpipe.cli.common import Json
 
-from .common import By, Metrics, Of, StoreFolder
+from .common import Against, By, Metrics, Of, StoreFolder
 
 
 def table(
-    store: StoreFolder, metric: Metrics = None, of: Of = None, by: By = None, json: Json = False
+    store: StoreFolder,
+    metric: Metrics = None,
+    of: Of = None,
+    by: By = None,
+    against: Against = None,
+    json: Json = False,
 ) -> None:
-    """Print means over the replications with confidence intervals."""
+    """Print means over the replications with confidence intervals, or differences between variants (--against)."""
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import tabulate
     from bentpipe.cli.output import print_json, print_note, print_table
@@ -22,9 +27,15 @@ def table(
     keys = [campaign.key(name) for name in by] if by else None
     metrics = metric or ["goodput"]
     if json:
-        print_json({name: campaign.means(name, of, keys).to_dicts() for name in metrics})
+        frames = {
+            name: campaign.means(name, of, keys)
+            if against is None
+            else campaign.differences(name, against, of, keys)
+            for name in metrics
+        }
+        print_json({name: frame.to_dicts() for name, frame in frames.items()})
         return
-    means = tabulate(campaign, metrics, of, keys)
+    means = tabulate(campaign, metrics, of, keys, against)
     rows = []
     for row in means.rows:
         cells = []
@@ -34,10 +45,16 @@ def table(
         counts = [one[1] for one in row.means if one]
         rows.append([*row.labels, *cells, str(min(counts)) if counts else "0"])
     percent = f"± {100 * means.confidence:g} %"
-    columns = [column for heading in means.headings for column in (heading.replace(" (", "\n("), percent)]
+    columns = [column for heading in means.headings for column in (_folded(heading), percent)]
     print_table([*means.words, *columns, "runs"], rows, text_columns=len(means.words))
     halves = [one[0][1] for row in means.rows for one in row.means if one]
-    if halves and not any(halves):
+    if halves and not any(halves) and against is None:
         print_note(
             "note: the replications do not differ: what is random in the scenario, if anything, has no effect on it"
         )
+
+
+def _folded(heading: str) -> str:
+    """Returns a heading with its unit on a second line."""
+    name, bracket, unit = heading.rpartition(" (")
+    return f"{name}\n({unit}" if bracket and unit.endswith(")") else heading
