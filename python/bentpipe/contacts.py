@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -85,10 +85,18 @@ def read_plan(path: Path | str, *, skip_impossible: bool = False) -> Plan:
     Raises :class:`bentpipe.InputError` with the lines if the plan contradicts itself. With ``skip_impossible``,
     contacts that do not end after their start are skipped and counted, as HDTN does.
     """
-    read = _native.ContactPlan(str(path), text_of(Path(path)), skip_impossible)
+    plan = plan_of_text(str(path), text_of(Path(path)), skip_impossible=skip_impossible)
+    named = replace(plan, name=Path(path).name)
+    vars(named)["_read"] = vars(plan)["_read"]
+    return named
+
+
+def plan_of_text(name: str, text: str, *, skip_impossible: bool = False) -> Plan:
+    """Returns the contact plan of a text, as the scenario of a run holds it; see :func:`read_plan`."""
+    read = _native.ContactPlan(name, text, skip_impossible)
     answer = json.loads(read.describe())
     contacts = [Contact(**contact) for contact in answer["contacts"]]
-    plan = Plan(Path(path).name, answer["nodes"], contacts, answer["skipped"])
+    plan = Plan(name, answer["nodes"], contacts, answer["skipped"])
     vars(plan)["_read"] = read
     return plan
 

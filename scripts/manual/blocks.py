@@ -152,7 +152,10 @@ class Session:
         elif block.language == "python" and (name := _NAMED.match(block.text)):
             (self.folder / name[1]).write_text(block.text, encoding="utf-8")
         elif block.language in ("python", "{plot}"):
-            with self._here(), _style():
+            from bentpipe import plots
+
+            # Figures that a page draws itself look like those of bentpipe.
+            with self._here(), plots.styled():
                 exec(compile(block.text, "<block>", "exec"), self.variables)
                 if block.number:
                     self._figure(block.number)
@@ -211,17 +214,6 @@ class Session:
             yield
         finally:
             os.chdir(before)
-
-
-@contextlib.contextmanager
-def _style() -> Iterator[None]:
-    """Figures that a page draws itself look like those of bentpipe."""
-    import matplotlib
-    from bentpipe import plots
-    from cycler import cycler
-
-    with plots.styled(), matplotlib.rc_context({"axes.prop_cycle": cycler(color=plots.COLOURS)}):
-        yield
 
 
 def commands(text: str) -> list[str]:

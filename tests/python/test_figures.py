@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import commands
 import numpy as np
@@ -17,12 +18,17 @@ from bentpipe.groups import summarise
 from bentpipe.plots import samples
 from bentpipe.plots.data import on_grid, superframes, thin
 from bentpipe.plots.data import rate as rate_over
+from bentpipe.plots.events import events
 from bentpipe.report import page
 from bentpipe.results import flow_results
 from bentpipe.runs import Run
 from folders import write_run
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+
+ROOT = Path(__file__).parents[2]
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=3000), st.integers(10, 400))
@@ -299,3 +305,94 @@ def test_a_map_of_satellites_has_its_title_and_legend_within_the_figure(
     # What is cut off reaches the edge.
     for edge in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]):
         assert (edge == pixels[0, 0]).all()
+
+
+def test_lines_do_not_cross_times_without_samples_and_events_are_marked(tmp_path: Path) -> None:
+    """A handover at 20 s leaves the satellite's queue without arrivals until the next one, at 40 s."""
+    run = simulate(ROOT / "examples/satellite-to-wifi.toml", out=tmp_path / "run")
+    figure = plots.overview(run)
+    panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
+    queue = next(one for one in panels["Queues of links"].lines if one.get_label() == "satellite.return")
+    times, waiting = (np.asarray(data) for data in queue.get_data())
+    assert queue.get_drawstyle() == "steps-post"
+    between = (times >= 20.1) & (times <= 40)
+    assert not np.isfinite(waiting[between]).any() and np.isnan(waiting[times <= 20.1][-1])
+    rtt = np.asarray(panels["Round-trip time"].lines[0].get_ydata())
+    assert np.isnan(rtt).any()
+    for axes in figure.axes:
+        (moments,) = (one for one in axes.collections if isinstance(one, LineCollection))
+        assert {float(segment[0][0]) for segment in moments.get_segments()} == {20.0, 40.0}
+    assert figure.get_supxlabel() == "1: handover to wifi (20 s)    2: handover to satellite (40 s)"
+    assert figure.get_suptitle() == "From satellite to wireless LAN and back (run run, seed 1)"
+    # When a queue dropped packets is marked in the colour of its line.
+    drops = [one for one in panels["Queues of links"].collections if one.get_label() == "dropped packets"]
+    assert len(drops) == 1 and drops[0].get_edgecolor().tolist() == [list(to_rgba(queue.get_color()))]
+    with plots.look(title="Mine"):
+        assert plots.rtt(run).get_suptitle() == "Mine"
+
+
+def test_changes_fades_and_outages_are_events(tmp_path: Path) -> None:
+    def watch(seen: dict[str, Any]) -> list[tuple[str, str]]:
+        return [] if asked or asked.append(seen) else [("link.sat.rate", "2 Mbit/s")]
+
+    asked: list[dict[str, Any]] = []
+    # A TOML text: its line ends are escapes.
+    series = "time,st1,gw\\n0,0,0\\n3,4,0\\n6,40,0\\n8,0,0\\n"
+    fade = f'network.sat.forward.acm={{esn0_db=12.0,fade={{samples="{series}"}}}}'
+    changed = simulate(ROOT / "examples/rate-change.toml", out=tmp_path / "changed", watch=watch, pace=500)
+    labels = {event.label: event.time_s for event in events(changed)}
+    assert labels.pop("by hand: sat: rate 2 Mbit/s") > 0
+    assert labels == {
+        "sat: rate 3 Mbit/s": 60.0,
+        "sat: error packet, rate 1 Mbit/s": 120.0,
+        "sat: error none, rate 10 Mbit/s": 180.0,
+    }
+    short = [
+        "duration=10 s",
+        'record.traces=["acm"]',
+        "network.sat.return.acm={burst=1616,esn0_db=12.0}",
+        fade,
+    ]
+    faded = events(simulate(ROOT / "examples/hub.toml", overrides=short, out=tmp_path / "faded"))
+    assert [one.label for one in faded] == ["fade of st1.forward", "outage of st1.forward"]
+    # The sender learns of the sky less than a second later. The outage ends the fade.
+    assert [int(one.time_s) for one in faded] == [3, 6]
+    assert [int(one.end_s or 0) for one in faded] == [6, 8]
+
+
+def test_calls_have_their_quality_and_slots_their_requests_over_time(tmp_path: Path) -> None:
+    run = simulate(ROOT / "examples/voice-dvb-rcs.toml", overrides=["duration=200 s"], out=tmp_path / "run")
+    panels = {axes.get_title(loc="left"): axes for axes in plots.overview(run).axes}
+    windows = run.table("call_window")
+    for title, value in (
+        ("Call quality", windows["mos"]),
+        ("Lost and late packets of calls", 100 * (windows["lost"] + windows["late"]) / windows["expected"]),
+        ("Jitter of calls", 1e3 * windows["jitter"]),
+    ):
+        drawn = [np.asarray(one.get_ydata(), dtype=float) for one in panels[title].lines]
+        assert np.nanmax(np.concatenate(drawn)) == pytest.approx(value.max())
+        # A step per window, and the end of the last one.
+        assert sum(int(np.isfinite(one).sum()) - 1 for one in drawn) == windows.height
+    slots = panels["Return link"]
+    assert slots.get_ylim()[1] > superframes(run.trace("dama"))["requested"].max()
+    # Three flows are no distribution: only that of the datagrams is drawn.
+    assert [axes.get_title(loc="left") for axes in plots.cdf(run).axes] == ["Delay of datagrams, one way"]
+
+
+def test_deep_space_runs_show_contacts_and_bundles(tmp_path: Path) -> None:
+    run = simulate(ROOT / "examples/mars-orbiter.toml", out=tmp_path / "run")
+    panels = {axes.get_title(loc="left"): axes for axes in plots.overview(run).axes}
+    assert len(panels["Contacts of space"].patches) == 8
+    ends = {
+        str(one.get_label()): float(np.asarray(one.get_ydata())[-1])
+        for one in panels["Bundles of space"].lines
+    }
+    flow = run.flows.row(0, named=True)
+    assert ends == {"created": flow["bundles_created"], "delivered": flow["bundles_delivered"]}
+
+
+def test_a_queue_that_dropped_packets_without_a_trace_is_named(tmp_path: Path) -> None:
+    run = simulate(ROOT / "examples/wifi-behind-geo.toml", overrides=["duration=20 s"], out=tmp_path / "run")
+    drops = {one["stage"]: one["packets"] for one in run.summary["drops"] if one["reason"] == "queue full"}
+    titles = [axes.get_title(loc="left") for axes in plots.overview(run).axes]
+    assert drops["wlan"] and titles[-1].endswith(f"not recorded: wlan dropped {drops['wlan']}")

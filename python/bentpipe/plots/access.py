@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import COLOURS, INK, figure_function, panels
+from .events import mark
+from .style import COLOURS, INK, figure_function, name_runs, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,4 +82,6 @@ def waits(run: Run, terminal: str | None = None) -> Figure:
     axes.set_xlabel("time (s)")
     axes.set_xlim(0, end)
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.2)
+    mark([axes], [run])
+    name_runs(figure, [run])
     return figure

@@ -14,7 +14,7 @@ from bentpipe.errors import InputError
 from bentpipe.quantities import UNITS, base_value, number
 from bentpipe.variation import short_names, value_labels
 
-from .style import COLOURS, figure_function, grid, legend, legend_of_all, line, panels, scale_x
+from .style import COLOURS, figure_function, grid, legend, legend_of_all, line, name_figure, panels, scale_x
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,6 +102,7 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
         legend_of_all(figure, all_axes)
     else:
         legend(all_axes[0])
+    name_figure(figure, campaign.name)
     return figure
 
 
@@ -148,6 +149,7 @@ def campaign_map(
     axes.set_xlabel(across.title)
     axes.set_ylabel(up.title)
     figure.colorbar(shown, ax=axes, label=view.title)
+    name_figure(figure, campaign.name)
     return figure
 
 
@@ -179,6 +181,7 @@ def campaign_cdf(
     axes.set_ylabel("share of values up to it")
     axes.set_ylim(0, 1)
     legend(axes)
+    name_figure(figure, campaign.name)
     return figure
 
 

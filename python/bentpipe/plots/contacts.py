@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 from .style import COLOURS, INK, figure_function
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bentpipe.contacts import Plan, Route
+
+#: Colours of routes, on the bars of contacts.
+_ROUTES = (INK, "#D55E00", "#CC79A7", "#009E73")
 
 #: Units of the time axis: up to how many seconds, length in seconds, name.
 _UNITS = ((3 * 60, 1, "s"), (3 * 3600, 60, "min"), (3 * 86400, 3600, "h"), (float("inf"), 86400, "d"))
@@ -18,8 +22,8 @@ _UNITS = ((3 * 60, 1, "s"), (3 * 3600, 60, "min"), (3 * 86400, 3600, "h"), (floa
 
 @figure_function
 def contact_plan(plan: Plan, routes: Sequence[Route] = ()) -> Figure:
-    """Draws a row per pair of nodes with a bar per contact, as high as its rate. The bars that a route uses are
-    coloured, and lines lead from the last bit sent to its arrival."""
+    """Draws a row per pair of nodes with a bar per contact in the colour of its rate, or of many rates as high as its
+    rate. Lines on the bars that a route uses lead from the last bit sent to its arrival."""
     from matplotlib.figure import Figure
 
     pairs = sorted({(contact.src, contact.dst) for contact in plan.contacts}, key=_order)
@@ -29,16 +33,12 @@ def contact_plan(plan: Plan, routes: Sequence[Route] = ()) -> Figure:
     arrivals = [passage.arrival for route in routes for passage in route.contacts]
     span = max([last, *arrivals]) - first
     unit, name = next((length, name) for most, length, name in _UNITS if span <= most)
-    fastest = max(contact.rate_bps for contact in plan.contacts)
     figure = Figure(figsize=(7.2, 1.3 + 0.32 * max(3, len(pairs))), layout="constrained")
     axes = figure.subplots()
-    for contact in plan.contacts:
-        # A tenth of the fastest rate is half as high: rates differ by orders of magnitude.
-        height = 0.76 * max(0.2, 1 + _decades(contact.rate_bps, fastest) / 2)
-        start, length = contact.start / unit, (contact.end - contact.start) / unit
-        axes.barh(row[contact.src, contact.dst], length, left=start, height=height, color="#B9BEC4")
+    few = draw_contacts(axes, plan, unit)
+    axes.set_xlim(min(0.0, first / unit), 1.02 * (first + span) / unit)
     for number, route in enumerate(routes):
-        colour = COLOURS[number % len(COLOURS)]
+        colour = _ROUTES[number % len(_ROUTES)]
         for passage in route.contacts:
             place = row[passage.src, passage.dst]
             sent = [passage.first_bit / unit, passage.last_bit / unit]
@@ -55,17 +55,42 @@ def contact_plan(plan: Plan, routes: Sequence[Route] = ()) -> Figure:
             )
         label = f"route by {route.next_hop}, arrival {route.arrival / unit:.4g} {name}"
         axes.plot([], [], color=colour, linewidth=3, label=label)
+    axes.set_xlabel(f"time ({name})")
+    rates = sorted({contact.rate_bps for contact in plan.contacts})
+    shown = "" if few else f"; bar height: rate, {_rate(rates[0])} to {_rate(rates[-1])}"
+    axes.set_title(f"{plan.name}: {len(plan.contacts)} contacts{shown}")
+    if routes or few:
+        figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+def draw_contacts(axes: Axes, plan: Plan, unit: float) -> bool:
+    """Draws the contacts of a plan into axes, with times in ``unit`` seconds. Returns whether the rates are so few that
+    each has a colour, with a label for a legend."""
+    pairs = sorted({(contact.src, contact.dst) for contact in plan.contacts}, key=_order)
+    row = {pair: index for index, pair in enumerate(pairs)}
+    rates = sorted({contact.rate_bps for contact in plan.contacts})
+    few = len(rates) <= len(COLOURS)
+    labels = {rate: _rate(rate) for rate in rates} if few else {}
+    for contact in plan.contacts:
+        # A tenth of the fastest rate is half as high: rates differ by orders of magnitude.
+        height = 0.76 * (1.0 if few else max(0.2, 1 + _decades(contact.rate_bps, rates[-1]) / 2))
+        colour = COLOURS[rates.index(contact.rate_bps)] if few else "#8C949C"
+        start, length = contact.start / unit, (contact.end - contact.start) / unit
+        axes.barh(
+            row[contact.src, contact.dst],
+            length,
+            left=start,
+            height=height,
+            color=colour,
+            alpha=0.55,
+            label=labels.pop(contact.rate_bps, None),
+        )
     axes.set_yticks(range(len(pairs)), [f"{source} to {destination}" for source, destination in pairs])
     axes.tick_params(axis="y", labelcolor=INK)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel(f"time ({name})")
-    rates = sorted({contact.rate_bps for contact in plan.contacts})
-    shown = _rate(rates[0]) if len(rates) == 1 else f"{_rate(rates[0])} to {_rate(rates[-1])}, by height"
-    axes.set_title(f"{plan.name}: {len(plan.contacts)} contacts, {shown}")
-    if routes:
-        figure.legend(loc="outside lower center", ncols=2)
-    return figure
+    return few
 
 
 def _order(pair: tuple[Any, Any]) -> Any:

@@ -10,9 +10,10 @@ import numpy as np
 from bentpipe.constellations import constellation
 
 from .data import duration_s
+from .events import mark
 from .lines import MOST_LINES
 from .series import draw_rtt
-from .style import COLOURS, figure_function, legend, line, panels
+from .style import COLOURS, figure_function, legend, line, name_runs, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +49,8 @@ def constellation_course(run: Run, *, network: str | None = None) -> Figure:
         draw_rtt(next(shown), run, predictions=False)
     axes[-1].set_xlabel("time (s)")
     axes[-1].set_xlim(0, end)
+    mark(axes, [run])
+    name_runs(figure, [run])
     return figure
 
 

@@ -64,6 +64,20 @@ def thin(time_s: FloatArray, values: FloatArray, points: int = POINTS) -> tuple[
     return time_s[kept], values[kept]
 
 
+def with_gaps(time_s: FloatArray, values: FloatArray, end_s: float) -> tuple[FloatArray, FloatArray]:
+    """Returns samples with NaN at the start of every gap, which no line then crosses: a time without samples that is
+    longer than a fiftieth of the run and than twenty times the median distance of samples.
+
+    >>> with_gaps(np.array([0.0, 1.0, 2.0, 90.0]), np.ones(4), 100.0)[1].tolist()
+    [1.0, 1.0, 1.0, nan, 1.0]
+    """
+    if len(time_s) < 3:
+        return time_s, values
+    apart = np.diff(time_s)
+    after = np.flatnonzero(apart > max(end_s / 50, 20 * float(np.median(apart)))) + 1
+    return np.insert(time_s, after, time_s[after - 1]), np.insert(values, after, np.nan)
+
+
 def rate(
     time_s: FloatArray, volume_bytes: FloatArray, bin_s: float, end_s: float
 ) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,7 @@ from bentpipe.results import flow_results
 
 from .data import POINTS, FloatArray
 from .lines import MOST_LINES, Runs, named_runs
-from .style import figure_function, legend_of_all, line
+from .style import figure_function, legend_of_all, line, name_runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 #: A range of values from this factor on is drawn on a logarithmic axis.
 WIDE: Final = 50.0
+
+#: Minimum number of values of a distribution; fewer are a table.
+_LEAST: Final = 5
 
 
 class _Panel(NamedTuple):
@@ -47,19 +50,28 @@ def cdf(runs: Runs, *, by: Literal["group", "class"] = "group") -> Figure:
     drawn = []
     for panel in _PANELS:
         lines = [(label, values) for label, run, flows in parted if len(values := panel.values(run, flows))]
-        if lines and any(values.max() > 0 for _, values in lines):
+        if any(values.max() > 0 for _, values in lines) and sum(len(values) for _, values in lines) >= _LEAST:
             drawn.append((panel, lines))
     if not drawn:
-        raise InputError("nothing to draw: no flow delivered anything")
-    rows = -(-len(drawn) // 2)
+        raise InputError(
+            f"nothing to draw: a distribution needs {_LEAST} values of a quantity, such as {_LEAST} flows that "
+            "delivered something"
+        )
+    columns = min(2, len(drawn))
+    rows = -(-len(drawn) // columns)
     figure = Figure(figsize=(7.2, 2.3 * rows + 0.5), layout="constrained")
-    all_axes = list(figure.subplots(rows, 2, squeeze=False).flat)
-    for spare in all_axes[len(drawn) :]:
-        spare.set_visible(False)
+    places_of = figure.add_gridspec(rows, columns)
+    all_axes = [
+        figure.add_subplot(places_of[index // columns, index % columns]) for index in range(len(drawn))
+    ]
+    if len(drawn) % columns:
+        # The last of an odd number is as wide as the figure.
+        all_axes[-1].set_subplotspec(places_of[-1, :])
     places = {label: index for index, label in enumerate(dict.fromkeys(label for label, _, _ in parted))}
-    for axes, (panel, lines) in zip(all_axes, drawn, strict=False):
+    for axes, (panel, lines) in zip(all_axes, drawn, strict=True):
         _draw(axes, panel, lines, places)
-    legend_of_all(figure, all_axes[: len(drawn)])
+    legend_of_all(figure, all_axes)
+    name_runs(figure, [run for _, run in named_runs(runs)])
     return figure
 
 
@@ -144,10 +156,10 @@ def _of_trace(quantity: str, factor: float) -> Callable[[Run, Sequence[FlowResul
 
 
 _PANELS: Final = (
-    _Panel("Goodput of the flows", "kbit/s", _of_flows("goodput", 1e-3)),
+    _Panel("Goodput per flow", "kbit/s", _of_flows("goodput", 1e-3)),
     _Panel("Transaction times", "ms", _of_trace("transaction.took", 1e3)),
-    _Panel("Mean delay of the flows, one way", "ms", _of_flows("delay_mean", 1e3)),
-    _Panel("95th percentile of the delay of each flow", "ms", _of_flows("delay_p95", 1e3)),
+    _Panel("Mean one-way delay per flow", "ms", _of_flows("delay_mean", 1e3)),
+    _Panel("95th percentile of the delay per flow", "ms", _of_flows("delay_p95", 1e3)),
     _Panel("Delay of datagrams, one way", "ms", _of_trace("datagram.delay", 1e3)),
-    _Panel("Loss of the flows", "%", _of_flows("loss", 1e2)),
+    _Panel("Loss per flow", "%", _of_flows("loss", 1e2)),
 )

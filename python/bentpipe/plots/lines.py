@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -14,7 +14,7 @@ from bentpipe.prediction import predict_run
 from bentpipe.quantities import base_value
 from bentpipe.runs import by_folder
 
-from .data import bin_for, duration_s, on_grid, quantiles, rate, thin
+from .data import FloatArray, bin_for, duration_s, on_grid, quantiles, rate, thin, with_gaps
 from .samples import Samples, entities_of, samples_of
 from .style import line
 
@@ -35,6 +35,7 @@ class Line:
     """One entity of one run: its samples, and for a flow its start and prediction."""
 
     label: str
+    entity: str
     group: str
     samples: Samples
     end_s: float
@@ -49,27 +50,42 @@ def draw_lines(
     factor: float = 1.0,
     rate_bin_s: float | None = None,
     flow: str | None = None,
+    steps: bool = False,
+    wanted: Callable[[str], bool] = lambda _: True,
 ) -> list[tuple[str, list[Line]]]:
     """Draw the quantities of all entities, or of one flow, times ``factor``; running totals of bytes as rates over bins
     of ``rate_bin_s`` seconds (0: chosen).
 
     Up to :data:`MOST_LINES` entities have a line each. For more, one line per run and group of flows shows the median
     over its entities, or over all entities if there are that many groups; shading shows the range from the 10th to the
-    90th percentile and, lighter, from minimum to maximum. Returns the colour and meaning of each line.
+    90th percentile and, lighter, from minimum to maximum. Only ``wanted`` entities are drawn. With ``steps`` a value
+    holds until the next sample. Lines do not cross times without samples. Returns the colour and meaning of each line.
     """
-    lines = list(_lines(runs, *quantities, flow=flow, bin_s=rate_bin_s or 0.0))
+    lines = [
+        one for one in _lines(runs, *quantities, flow=flow, bin_s=rate_bin_s or 0.0) if wanted(one.entity)
+    ]
     if len(lines) > MOST_LINES:
         return _draw_quantiles(axes, lines, factor, rate_bin_s)
     drawn = []
     for index, one in enumerate(lines):
         if rate_bin_s is None:
-            data = thin(one.samples.time_s, one.samples.values)
+            data = with_gaps(*thin(one.samples.time_s, one.samples.values), one.end_s)
+            _draw_single(axes, data, factor, str(line(index)["color"]))
         else:
             bins = rate_bin_s or bin_for(one.end_s)
             data = rate(one.samples.time_s, one.samples.values, bins, one.end_s)
-        axes.plot(data[0], factor * data[1], label=one.label, **line(index))
+        style: dict[str, Any] = line(index) | ({"drawstyle": "steps-post"} if steps else {})
+        axes.plot(data[0], factor * data[1], label=one.label, **style)
         drawn.append((str(line(index)["color"]), [one]))
     return drawn
+
+
+def _draw_single(axes: Axes, data: tuple[FloatArray, FloatArray], factor: float, colour: str) -> None:
+    """Draws dots for samples between two gaps, which have no line."""
+    missing = np.concatenate(([True], np.isnan(data[1]), [True]))
+    single = ~missing[1:-1] & missing[:-2] & missing[2:]
+    if single.any():
+        axes.scatter(data[0][single], factor * data[1][single], s=4, color=colour, linewidths=0)
 
 
 def named_runs(runs: Runs) -> Iterator[tuple[str, Run]]:
@@ -141,6 +157,7 @@ def _lines(runs: Runs, *quantities: str, flow: str | None, bin_s: float) -> Iter
             known = predict_run(run).get(entity)
             yield Line(
                 label,
+                entity,
                 ", ".join(filter(None, (name, groups.get(entity) or groups.get(flow_of(entity))))),
                 samples,
                 end_s=duration_s(run),

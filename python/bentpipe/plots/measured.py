@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe.errors import InputError
 
 from .data import thin
-from .style import COLOURS, figure_function, legend, panels, styled
+from .style import COLOURS, figure_function, legend, name_runs, panels, styled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,6 +73,7 @@ def delays(run: Run) -> Figure:
     below.set_xlabel("time (s)")
     below.set_xlim(left=0)
     legend(below)
+    name_runs(figure, [run])
     return figure
 
 

@@ -3,6 +3,7 @@ by folder), and returns a matplotlib figure; predictions are dashed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -10,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from bentpipe.errors import InputError, unknown
-from bentpipe.quantities import display_unit
+from bentpipe.quantities import display_unit, listed
 
+from .bundles import bundle_panels
+from .calls import call_panels
 from .data import POINTS, FloatArray, bin_for, duration_s, quantiles, rate, spread, superframes
-from .lines import Line, Runs, draw_lines, flow_of, named_runs, starts_s
+from .events import mark
+from .lines import MOST_LINES, Line, Runs, draw_lines, flow_of, named_runs, starts_s
 from .samples import entities_of, greatest, samples_of
-from .style import PREDICTED, figure_function, grid, legend, legend_of_all, line, panels
+from .style import PREDICTED, figure_function, grid, legend, legend_of_all, line, name_runs, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,28 +168,37 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
     legend_of_all(figure, axes)
     axes[0].set_ylim(0, max(tops))
     axes[0].set_xlim(left=0)
+    for one, run in zip(axes, runs.values(), strict=True):
+        mark([one], [run], named=False)
+    name_runs(figure, list(runs.values()))
     return figure
 
 
 @figure_function
 def overview(run: Run, *, predictions: bool = True) -> Figure:
     """Draws everything recorded of one run: throughput, segments sent (of few flows), round-trip time, window, queues,
-    slots."""
+    slots, the quality of calls, contacts and bundles. Dotted lines and shades mark events."""
     few = len(entities_of(run, "tcp.sent")) <= FEW
+    of_bundles = bundle_panels(run)
     shown = _with_data(
         (partial(draw_throughput, predictions=predictions), *_VOLUMES),
         *([(draw_sent, "tcp.sent")] if few else []),
         (partial(draw_rtt, predictions=predictions), *_ROUND_TRIPS),
         (partial(draw_window, predictions=predictions), "cwnd"),
-        (draw_link_queue, "link.queue_packets"),
+        # A queue of one packet at most is not worth a panel.
+        *([(draw_link_queue, "link.queue_packets")] if greatest(run, "link.queue_packets") > 1 else []),
         (draw_terminal_queue, "dama.queue"),
         runs=run,
     )
     if run.has_trace("dama"):
         shown.append(lambda axes, _: draw_dama(axes, run))
+    heights = [2.0] * len(shown)
+    for height, draw in [*((1.6, draw) for draw in call_panels(run)), *of_bundles]:
+        heights.append(height)
+        shown.append(draw)
     if not shown:
         raise InputError(f"{run.path} has no trace to draw")
-    figure, axes = panels([2.0] * len(shown))
+    figure, axes = panels(heights)
     for one, draw in zip(axes, shown, strict=True):
         draw(one, run)
     return _finish(figure, axes[-1], run)
@@ -227,7 +240,7 @@ def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str |
     """Draw congestion windows of all flows, or of one, into axes."""
     axes.set_title("Congestion window")
     axes.set_ylabel("cwnd (segments)")
-    drawn = draw_lines(axes, runs, "cwnd", flow=flow)
+    drawn = draw_lines(axes, runs, "cwnd", flow=flow, steps=True)
     for colour, lines in drawn:
         if predictions:
             _draw_growth(axes, lines, colour, lambda curve: curve.window_segments)
@@ -261,7 +274,7 @@ def draw_sent(axes: Axes, runs: Runs) -> None:
     """Draw the segments that TCP has sent so far into axes."""
     axes.set_title("Segments sent")
     axes.set_ylabel("sent (segments)")
-    draw_lines(axes, runs, "tcp.sent")
+    draw_lines(axes, runs, "tcp.sent", steps=True)
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -270,16 +283,74 @@ def draw_link_queue(axes: Axes, runs: Runs) -> None:
     """Draw the queues of links into axes."""
     axes.set_title("Queues of links")
     axes.set_ylabel("waiting (packets)")
-    draw_lines(axes, runs, "link.queue_packets")
+    dropping = {
+        link
+        for _, run in named_runs(runs)
+        for link, samples in samples_of(run, "link.dropped").items()
+        if samples.values.max(initial=0) > 0
+    }
+    many = any(len(entities_of(run, "link.queue_packets")) > MOST_LINES for _, run in named_runs(runs))
+    # Of many links those that dropped packets are drawn, not the median of all.
+    few = many and 0 < len(dropping) <= MOST_LINES
+    drawn = draw_lines(
+        axes, runs, "link.queue_packets", steps=True, wanted=dropping.__contains__ if few else _all
+    )
     axes.set_ylim(bottom=0)
+    if len(drawn) <= MOST_LINES and not isinstance(runs, Sequence | Mapping):
+        _draw_drops(axes, runs, drawn)
     legend(axes)
+
+
+def _all(_: str) -> bool:
+    return True
+
+
+def _draw_drops(axes: Axes, run: Run, drawn: Sequence[tuple[str, list[Line]]]) -> None:
+    """Draws a mark at the top when a queue dropped packets, in the colour of its line, and names the queues that
+    dropped packets without recording their lengths."""
+    losses = samples_of(run, "link.dropped")
+    label: str | None = "dropped packets"
+    for colour, lines in drawn:
+        for one in lines if len(lines) == 1 else []:
+            if (samples := losses.get(one.entity)) is None:
+                continue
+            times = samples.time_s[np.diff(samples.values, prepend=0.0) > 0]
+            times = np.unique(np.round(times / (one.end_s or 1) * POINTS)) * (one.end_s or 1) / POINTS
+            if len(times):
+                place: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+                axes.scatter(
+                    times,
+                    np.full(len(times), 1.0),
+                    s=25,
+                    marker="|",
+                    color=colour,
+                    linewidths=0.7,
+                    label=label,
+                    **place,
+                )
+                label = None
+    # The queues of an access are those of its links; terminals have a panel of their own.
+    recorded = {
+        *entities_of(run, "link.queue_packets"),
+        *(one["name"] for one in run.scenario.get("access", [])),
+    }
+    recorded |= {
+        f"{net}.{one}" for net in run.scenario.get("network", {}) for one in entities_of(run, "dama.queue")
+    }
+    silent = [
+        f"{drop['stage']} dropped {drop['packets']}"
+        for drop in run.summary.get("drops", [])
+        if drop["reason"] == "queue full" and drop["stage"] not in recorded
+    ]
+    if silent:
+        axes.set_title(f"Queues of links; not recorded: {listed(silent, 3)}")
 
 
 def draw_terminal_queue(axes: Axes, runs: Runs) -> None:
     """Draw the queues of terminals into axes."""
     axes.set_title("Queues of terminals")
     axes.set_ylabel("waiting (kB)")
-    draw_lines(axes, runs, "dama.queue", factor=1e-3)
+    draw_lines(axes, runs, "dama.queue", factor=1e-3, steps=True)
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -291,14 +362,22 @@ def draw_dama(axes: Axes, run: Run, name: str = "") -> None:
     axes.set_ylabel("slots per frame")
     if run.has_trace("dama"):
         slots = superframes(run.trace("dama"))
-        # Requests for volume may be many times the capacity; they must not compress the rest of the panel.
-        most = 2 * max(slots["assigned"].max(initial=1.0), 1.0)
-        asked = float(slots["requested"].max(initial=0.0))
         for index, what in enumerate(("requested", "assigned", "used")):
-            label = f"requested (up to {asked:.0f})" if what == "requested" and asked > most else what
-            _steps_or_spread(axes, slots["time"], slots[what], bin_for(duration_s(run)), label, index)
-        if asked > most:
-            axes.set_ylim(top=most)
+            _steps_or_spread(axes, slots["time"], slots[what], bin_for(duration_s(run)), what, index)
+        # Requests for volume may be many times the capacity: above it, the axis is then logarithmic.
+        most = max(float(slots["assigned"].max(initial=1.0)), 1.0)
+        asked = float(slots["requested"].max(initial=0.0))
+        if asked > 4 * most:
+            linear = 10 ** math.ceil(math.log10(most))
+            axes.set_yscale("symlog", linthresh=linear, linscale=2)
+            ticks = [
+                0,
+                linear / 2,
+                *(linear * 10**power for power in range(math.ceil(math.log10(asked / linear)) + 1)),
+            ]
+            axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+            axes.minorticks_off()
+            axes.set_ylim(top=1.3 * max(asked, linear))
     axes.set_ylim(bottom=0)
     legend(axes)
 
@@ -366,6 +445,8 @@ def _finish(figure: Figure, lowest: Axes, runs: Runs) -> Figure:
     lowest.set_xlabel("time (s)")
     lowest.set_xlim(left=0)
     known = [run for _, run in named_runs(runs)]
+    mark(figure.axes, known)
+    name_runs(figure, known)
     if not all(run.complete for run in known):
         # Predictions go on where a run was stopped.
         lowest.set_xlim(right=1.02 * max(map(duration_s, known)) or None)

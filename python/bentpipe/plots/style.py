@@ -19,11 +19,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec
 from weakref import WeakKeyDictionary
 
 from bentpipe.errors import InputError, unknown
+from bentpipe.quantities import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+
+    from bentpipe.runs import Run
 
 P = ParamSpec("P")
 
@@ -87,8 +90,10 @@ _FURTHER_FONTS: Final = (
 def styled() -> Iterator[None]:
     """Context manager in which matplotlib creates and writes figures in this style."""
     import matplotlib
+    from cycler import cycler
 
-    with warnings.catch_warnings(), matplotlib.rc_context(_PARAMETERS | {"font.family": _fonts()}):
+    more = {"font.family": _fonts(), "axes.prop_cycle": cycler(color=COLOURS)}
+    with warnings.catch_warnings(), matplotlib.rc_context(_PARAMETERS | more):
         # SVG holds the text itself, which pages show in fonts of their own; elsewhere a box stands for the character.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from")
         yield
@@ -169,7 +174,7 @@ def _apply(figure: Figure, chosen: Look) -> None:
     """Applies the choices that are independent of how a figure is drawn."""
     figure.set_figwidth(figure.get_figwidth() * chosen.width / Look.width)
     if chosen.title is not None:
-        figure.suptitle(chosen.title)
+        figure.suptitle(chosen.title, x=0.01, horizontalalignment="left", alpha=1.0)
     for axes in figure.axes:
         if chosen.x_label is not None and axes.get_xlabel():
             axes.set_xlabel(chosen.x_label)
@@ -184,13 +189,29 @@ def _apply(figure: Figure, chosen: Look) -> None:
             axes.autoscale(axis="y")
 
 
+def name_runs(figure: Figure, runs: Sequence[Run]) -> None:
+    """Writes the scenario and the run above a figure: the scenario's name, and the folder and seed of a single run."""
+    names = list(dict.fromkeys(run.name for run in runs))
+    text = listed(names, 3)
+    if len(runs) == 1:
+        (run,) = runs
+        text += f" (run {run.path.resolve().name}, seed {run.provenance.get('seed')})"
+    name_figure(figure, text)
+
+
+def name_figure(figure: Figure, text: str) -> None:
+    """Writes a name above a figure."""
+    figure.suptitle(text, x=0.01, horizontalalignment="left", fontsize=9, alpha=0.75)
+
+
 def grid(count: int, height: float = 1.7, width: float = 7.2) -> tuple[Figure, list[Axes]]:
     """Returns a figure of ``count`` small panels in two columns, all with the same axes."""
     from matplotlib.figure import Figure
 
-    rows = -(-count // 2)
+    columns = min(2, count)
+    rows = -(-count // columns)
     figure = Figure(figsize=(width, rows * height + 0.5), layout="constrained")
-    axes = list(figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False).flat)
+    axes = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
     for spare in axes[count:]:
         spare.set_visible(False)
     return figure, axes[:count]
@@ -268,7 +289,13 @@ def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
             own.remove()
             # It no longer keeps the title away from the panel.
             one.set_title(one.get_title(loc="left"))
-    if len(handles) > 1:
+    spare = next((one for one in figure.axes if not one.get_visible()), None)
+    if len(handles) > 1 and spare is not None:
+        # A place without a panel holds the legend.
+        spare.set_visible(True)
+        spare.set_axis_off()
+        spare.legend(list(handles.values()), list(map(_shortened, handles)), loc="center")
+    elif len(handles) > 1:
         widest = max(map(_width, map(_shortened, handles)))
         columns = max(1, min(4, int((_LOOK.get().width - 0.3) / widest)))
         figure.legend(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from bentpipe.errors import InputError
 
 from .data import bin_for, duration_s, spread
+from .events import mark
 from .lines import Runs, named_runs
 from .samples import samples_of
-from .style import figure_function, legend, line, panels
+from .style import figure_function, legend, line, name_runs, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +24,7 @@ def rates(runs: Runs, *, bin_s: float | None = None) -> Figure:
     """Draws the mean rate of the transmissions of each sender in Mbit/s, over bins of ``bin_s`` seconds; the range of
     its rates in each is shaded. The three stations of a run that sent most are drawn."""
     figure, (axes,) = panels([3.2])
-    axes.set_title("Rates of Wi-Fi's transmissions")
+    axes.set_title("Wi-Fi PHY rates")
     axes.set_ylabel("rate (Mbit/s)")
     drawn = 0
     for name, run in named_runs(runs):
@@ -45,4 +46,7 @@ def rates(runs: Runs, *, bin_s: float | None = None) -> Figure:
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     legend(axes)
+    known = [run for _, run in named_runs(runs)]
+    mark([axes], known)
+    name_runs(figure, known)
     return figure
