@@ -18,10 +18,10 @@ class Scale(StrEnum):
 
 
 Title = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Title above the figure.", show_default=False)
+    str | None, typer.Option(metavar="TITLE", help="Title above the figure.", show_default=False)
 ]
-XLabel = Annotated[str | None, typer.Option(metavar="TEXT", help="Label of the x axis.", show_default=False)]
-YLabel = Annotated[str | None, typer.Option(metavar="TEXT", help="Label of the y axis.", show_default=False)]
+XLabel = Annotated[str | None, typer.Option(metavar="LABEL", help="Label of the x axis.", show_default=False)]
+YLabel = Annotated[str | None, typer.Option(metavar="LABEL", help="Label of the y axis.", show_default=False)]
 XScale = Annotated[
     Scale | None,
     typer.Option(

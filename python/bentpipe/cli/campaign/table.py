@@ -17,7 +17,10 @@ def table(
     against: Against = None,
     json: Json = False,
 ) -> None:
-    """Print means over the replications with confidence intervals, or differences between variants (--against)."""
+    """Print means over the replications with confidence intervals.
+
+    With --against, print differences between variants.
+    """
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import tabulate
     from bentpipe.cli.output import print_json, print_note, print_table
