@@ -30,7 +30,7 @@ def bundle_panels(run: Run) -> list[tuple[float, Callable[[Axes, Any], None]]]:
     for name, network in run.scenario.get("network", {}).items():
         if network.get("kind") != "bundles":
             continue
-        plan = plan_of_text(name, network["plan"])
+        plan = plan_of_text(name, network["plan"], skip_impossible=network.get("skip_impossible", False))
         pairs = len({(contact.src, contact.dst) for contact in plan.contacts})
         if 0 < pairs <= _PAIRS:
             found.append((0.5 + 0.2 * pairs, partial(_draw_contacts, name, plan)))
