@@ -15,6 +15,7 @@ use bentpipe_core::address::Plan;
 use bentpipe_core::{Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_models::net::gate;
+use bentpipe_models::packet::Leg;
 use bentpipe_models::queue::drop_tail::FULL;
 use bentpipe_models::voice::recognised::Recogniser;
 use bentpipe_models::{Body, Packet};
@@ -418,6 +419,7 @@ impl Bridge {
             source: attachment.host.node,
             destination,
             connection: 0,
+            leg: Leg::THERE,
             dscp: headers.dscp,
             ecn: headers.ecn,
             body: Body::Frame(buffer),

@@ -280,7 +280,7 @@ fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> 
     }
     network.out().recorder().finish();
     let mut report = network.report(reached);
-    ran.report(&mut report);
+    ran.report(reached, &mut report);
     media.iter().for_each(|(medium, drops)| medium.report(drops, &mut report));
     commands.report(&mut report);
     streams.report(&mut report);

@@ -3,6 +3,7 @@
 
 use bentpipe_core::{FlowId, NodeId, Rate, Span, Streams, Time};
 use bentpipe_engine::Graph;
+use bentpipe_models::packet::Leg;
 use bentpipe_models::{channel, link, queue};
 use bentpipe_models::{Body, Ecn, Held, Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
@@ -26,6 +27,7 @@ impl Stage for Source {
             source: NodeId(0),
             destination: NodeId(1),
             connection: 0,
+            leg: Leg::THERE,
             dscp: 0,
             ecn: Ecn::NotEct,
             body: Body::Datagram,

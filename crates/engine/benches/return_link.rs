@@ -4,6 +4,7 @@
 use bentpipe_core::{FlowId, NodeId, Probe, Span, Stream, Streams, Table, Time};
 use bentpipe_engine::{Graph, Network};
 use bentpipe_models::mac::dama::{build, Config, Star};
+use bentpipe_models::packet::Leg;
 use bentpipe_models::Supply;
 use bentpipe_models::{Body, Ecn, Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
@@ -28,6 +29,7 @@ impl Stage for Source {
             source: self.node,
             destination: NodeId(0),
             connection: 0,
+            leg: Leg::THERE,
             dscp: 0,
             ecn: Ecn::NotEct,
             body: Body::Datagram,

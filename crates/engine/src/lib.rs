@@ -18,3 +18,4 @@ pub use builder::{Builder, Wanted};
 pub use change::changeable;
 pub use instantiate::{instantiate, instantiate_emulated, instantiate_ends, instantiate_with_radios, Host};
 pub use network::{Graph, Network};
+pub use serving::splits;

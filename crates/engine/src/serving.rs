@@ -1,9 +1,11 @@
 //! Determines which flows a proxy or a service serves.
 
 use crate::builder::Builder;
+use crate::instantiate::lay;
 use crate::scenario::{Flow, Scenario};
-use bentpipe_core::{FlowId, NodeId};
+use bentpipe_core::{FlowId, NodeId, Recorder, Streams};
 use bentpipe_models::app::End;
+use bentpipe_models::net::proxy::Mechanism;
 use bentpipe_models::network::Construction;
 use bentpipe_models::service::{Served, Service, Takes};
 use bentpipe_models::transport::names;
@@ -11,6 +13,8 @@ use bentpipe_models::transport::names;
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
 pub struct Standing<'a> {
+    /// Its place in [`Scenario::services`], from 1.
+    pub number: u16,
     /// The list to which it belongs, which is also its kind in messages.
     pub list: &'static str,
     pub name: &'a str,
@@ -26,6 +30,7 @@ impl Scenario {
     /// Returns what stands at nodes: first the proxies, then the services, each in the order of the scenario.
     pub(crate) fn services(&self) -> impl Iterator<Item = Standing<'_>> {
         let proxies = self.proxy.iter().map(|proxy| Standing {
+            number: 0,
             list: "proxy",
             name: &proxy.name,
             node: &proxy.node,
@@ -34,6 +39,7 @@ impl Scenario {
             key: "mechanism",
         });
         let services = self.service.iter().map(|service| Standing {
+            number: 0,
             list: "service",
             name: &service.name,
             node: &service.node,
@@ -41,7 +47,7 @@ impl Scenario {
             service: &*service.role,
             key: "role",
         });
-        proxies.chain(services)
+        proxies.chain(services).zip(1..).map(|(at, number)| Standing { number, ..at })
     }
 
     /// Whether a service stands in for the destination of a flow.
@@ -107,6 +113,7 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
     let names = |number| names::traced_as(&flow.name, End::Source, number);
     let traced = (0..flow.app.connections().traced()).map(names).map(<[String; 2]>::from).collect();
     Ok(Served {
+        number: at.number,
         flow: id,
         name: flow.name.clone(),
         ends,
@@ -116,6 +123,36 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
         transport: flow.transport.clone(),
         calls: flow.app.calls().cloned(),
     })
+}
+
+/// The proxies that split the connections of each flow, by their indices in the scenario: first in the order in which data
+/// from the flow's source passes them, then in that of data from its destination.
+pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
+    let is_split = |at: &Standing<'_>| {
+        let proxy = scenario.proxy.get(usize::from(at.number) - 1);
+        proxy.is_some_and(|proxy| matches!(proxy.mechanism, Mechanism::Split(_)))
+    };
+    if !scenario.services().any(|at| is_split(&at)) {
+        return vec![[Vec::new(), Vec::new()]; scenario.flow.len()];
+    }
+    let mut found = vec![[Vec::new(), Vec::new()]; scenario.flow.len()];
+    let mut builder = lay(scenario, Streams::new(0, 0), Recorder::default());
+    for at in scenario.services().filter(is_split) {
+        let node = builder.node(at.node);
+        for served in served(&mut builder, scenario, &at).into_iter().flatten() {
+            let [from, to] = served.ends;
+            for (direction, (from, to)) in [(from, to), (to, from)].into_iter().enumerate() {
+                let path = builder.path(from, to).unwrap_or_default();
+                let place = path.iter().position(|(at, _)| *at == node);
+                found[served.flow.0 as usize][direction].push((place, usize::from(at.number) - 1));
+            }
+        }
+    }
+    let in_order = |mut places: Vec<(Option<usize>, usize)>| {
+        places.sort();
+        places.into_iter().map(|(_, proxy)| proxy).collect()
+    };
+    found.into_iter().map(|directions| directions.map(in_order)).collect()
 }
 
 /// The links or networks towards both ends of a flow that passes `node`.

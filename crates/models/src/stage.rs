@@ -1,6 +1,7 @@
 //! The contract of everything that a packet passes through, and the actions that a stage can take in one
 //! call.
 
+use crate::packet::Leg;
 use crate::{Body, Packet};
 use bentpipe_core::{FlowId, Probe, Recorder, Report, Span, Time, Whole};
 use std::any::Any;
@@ -143,6 +144,8 @@ pub struct Totals {
 pub struct Loss {
     /// The flow to which the lost packets belong.
     pub flow: FlowId,
+    /// The leg of the flow on which they were lost.
+    pub leg: Leg,
     /// Whether they had payload: pure acknowledgments and reports have none.
     pub data: bool,
     /// Their code point (DSCP) when they were lost.
@@ -285,7 +288,8 @@ impl Outbox {
     pub fn drop(&mut self, packet: Packet, reason: DropReason) {
         self.totals.dropped.entry((self.stage, reason)).or_default().add(&packet);
         if let (Some(data), true) = (packet.body.has_payload(), packet.flow.0 < FlowId::UNKNOWN) {
-            let loss = Loss { flow: packet.flow, data, dscp: packet.dscp, stage: self.stage, reason };
+            let Packet { flow, leg, dscp, .. } = packet;
+            let loss = Loss { flow, leg, data, dscp, stage: self.stage, reason };
             self.totals.lost.entry(loss).or_default().add(&packet);
         }
         if let Body::Frame(buffer) = packet.body {

@@ -6,6 +6,7 @@
 
 use bentpipe_core::{Column, FlowId, NodeId, Recorder, Sink, Span, Table, Time};
 use bentpipe_models::packet::segment::{Segment, SegmentFlags, Timestamps};
+use bentpipe_models::packet::Leg;
 use bentpipe_models::{Body, Capture, Ecn, Packet};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Traces};
 use std::fs;
@@ -89,6 +90,7 @@ fn capture(root: &Path, snap: Option<u32>, packets: u32) {
         source: NodeId(0),
         destination: NodeId(1),
         connection: 0,
+        leg: Leg::THERE,
         dscp: 0,
         ecn: Ecn::NotEct,
         body: Body::Segment(segment),

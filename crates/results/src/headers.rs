@@ -60,6 +60,7 @@ mod tests {
     use super::*;
     use bentpipe_core::{FlowId, NodeId, Time};
     use bentpipe_models::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+    use bentpipe_models::packet::Leg;
     use bentpipe_models::{Body, Ecn};
     use bentpipe_wire::checksum;
 
@@ -88,6 +89,7 @@ mod tests {
                 source: NodeId(4),
                 destination: NodeId(1),
                 connection: 0,
+                leg: Leg::THERE,
                 dscp: 46,
                 ecn: Ecn::Ect0,
                 body,

@@ -49,7 +49,7 @@ impl Outcome<'_> {
             .collect();
         let losses = self.totals.lost.iter().filter_map(|(loss, held)| {
             Some(json!({
-                "flow": self.flows.flows.get(loss.flow.0 as usize)?,
+                "flow": self.flows.legs.get(&(loss.flow, loss.leg))?,
                 "data": loss.data,
                 "dscp": loss.dscp,
                 "stage": self.stages.get(loss.stage as usize)?,

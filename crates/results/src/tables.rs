@@ -3,7 +3,8 @@
 use crate::columns::{Field, Kind, Schema, Values};
 use crate::table_file::TableFile;
 use crate::ResultsError;
-use bentpipe_core::{Report, Table};
+use bentpipe_core::{FlowId, Report, Table};
+use bentpipe_models::packet::Leg;
 use parquet::data_type::ByteArray;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,6 +14,8 @@ use std::path::Path;
 pub struct FlowColumns {
     /// Names of the flows, in the order in which the scenario lists them; rows are in that order.
     pub flows: Vec<String>,
+    /// Names of the rows to which lost packets belong, by flow and leg.
+    pub legs: BTreeMap<(FlowId, Leg), String>,
     /// Columns that come first in `flows.parquet`.
     pub columns: Vec<FlowColumn>,
 }

@@ -4,6 +4,7 @@ mod common;
 
 use bentpipe_core::{FlowId, NodeId, Span, Time};
 use bentpipe_models::packet::segment::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Timestamps};
+use bentpipe_models::packet::Leg;
 use bentpipe_models::{Body, Capture, Content, Ecn, Packet, Payload};
 use bentpipe_results::{CaptureOptions, Ending, Existing, PacketCapture, Provenance, RunFolder};
 use bentpipe_testing::skipped;
@@ -46,6 +47,7 @@ impl Connection {
             source: NodeId(from),
             destination: NodeId(CLIENT + SERVER - from),
             connection: 0,
+            leg: Leg::THERE,
             dscp: 10,
             ecn: Ecn::Ect0,
             body,

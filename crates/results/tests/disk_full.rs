@@ -4,6 +4,7 @@
 mod common;
 
 use bentpipe_core::{FlowId, NodeId, Recorder, Span, Time};
+use bentpipe_models::packet::Leg;
 use bentpipe_models::{Body, Capture, Ecn, Packet};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Status};
 use bentpipe_testing::skipped;
@@ -90,6 +91,7 @@ fn packets_end_with_a_whole_block() {
         source: NodeId(0),
         destination: NodeId(1),
         connection: 0,
+        leg: Leg::THERE,
         dscp: 0,
         ecn: Ecn::NotEct,
         body: Body::Datagram,

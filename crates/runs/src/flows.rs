@@ -1,121 +1,349 @@
-//! What is known of each flow besides what its endpoints report.
+//! The rows of the flows: each flow in each of its directions, and each leg of a flow that proxies split.
+//!
+//! The ends of a flow and the proxies on its path report separately. Here the sender and the receiver of a leg are joined into
+//! the row of that leg, and the legs into the row of the whole path.
 
 use bentpipe_congestion::label;
-use bentpipe_core::{Report, Time};
+use bentpipe_core::{FlowId, Report, Table, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
+use bentpipe_engine::splits;
+use bentpipe_models::app::{self, End};
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Classes;
-use bentpipe_models::transport::names;
+use bentpipe_models::packet::Leg;
+use bentpipe_models::transport::{details, flow, names};
+use bentpipe_models::Totals;
 use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
+use std::collections::BTreeMap;
 
-/// A flow in one of its directions, or what a proxy sends of it.
-struct Direction<'a> {
-    /// Name of the row in the results.
-    name: String,
-    flow: &'a Flow,
+/// A connection in one direction, with the names under which its ends report.
+#[derive(Clone)]
+struct Connection<'a> {
+    leg: Leg,
     from: &'a str,
     to: &'a str,
-    /// The proxy that sends in this direction, if one does.
-    proxy: Option<&'a proxy::Config>,
+    sender: String,
+    receiver: String,
 }
 
-/// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too; then, as NAME@PROXY and
-/// NAME.reverse@PROXY, what proxies received of them and sent on.
-fn directions<'a>(scenario: &'a Scenario, report: &Report) -> Vec<Direction<'a>> {
-    let there = |flow: &'a Flow| Direction {
-        name: flow.name.clone(),
-        flow,
-        from: &flow.from,
-        to: &flow.to,
-        proxy: None,
-    };
-    let back = |flow: &'a Flow| Direction {
-        name: names::reverse(&flow.name),
-        from: &flow.to,
-        to: &flow.from,
-        ..there(flow)
-    };
-    let flows = || scenario.flow.iter();
-    let at = |proxy: &'a proxy::Config| {
-        let sends = move |direction: Direction<'a>| Direction {
-            name: proxy::at(&direction.name, &proxy.name),
-            from: &proxy.node,
-            proxy: Some(proxy),
-            ..direction
+/// A row of `flows.parquet`: the connections, in the order of the path, of which it has the numbers.
+struct Row<'a> {
+    name: String,
+    flow: &'a Flow,
+    id: FlowId,
+    is_back: bool,
+    connections: Vec<Connection<'a>>,
+    /// The number of a leg on its path, from 1.
+    leg: Option<u64>,
+}
+
+/// The values of a report by table and entity.
+struct Reported<'a>(BTreeMap<(&'static str, &'a str), (&'static Table, &'a [f64])>);
+
+impl<'a> Reported<'a> {
+    fn new(report: &'a Report) -> Reported<'a> {
+        let row = |(table, entity, values): &'a (&'static Table, String, Vec<f64>)| {
+            ((table.name, entity.as_str()), (*table, values.as_slice()))
         };
-        flows().map(there).chain(flows().map(back)).map(sends)
-    };
-    let reported =
-        |direction: &Direction<'_>| report.value("flow_source", &direction.name, "start").is_some();
-    let others = flows().map(back).chain(scenario.proxy.iter().flat_map(at));
-    flows().map(there).chain(others.filter(reported)).collect()
-}
+        // The first row counts, as in `Report::value`.
+        Reported(report.rows().iter().rev().map(row).collect())
+    }
 
-/// The columns that come first in `flows.parquet`.
-pub fn columns(scenario: &Scenario, report: &Report, end: Time) -> FlowColumns {
-    let directions = directions(scenario, report);
-    let text = |name: &str, about: &str, value: &dyn Fn(&Direction<'_>) -> Option<String>| FlowColumn {
-        name: name.to_owned(),
-        unit: "1".to_owned(),
-        about: about.to_owned(),
-        values: FlowValues::Text(directions.iter().map(value).collect()),
-    };
-    let classes: Vec<Classes> = scenario.network.values().filter_map(|network| network.classes()).collect();
-    let goodput = directions.iter().map(|direction| goodput(&direction.name, report, end)).collect();
-    FlowColumns {
-        flows: directions.iter().map(|direction| direction.name.clone()).collect(),
-        columns: vec![
-            text("from", "node of the source", &|direction| Some(direction.from.to_owned())),
-            text("to", "node of the destination", &|direction| Some(direction.to.to_owned())),
-            text("group", "group of flows to which it belongs, if any, with what follows the name of the flow", &|direction| {
-                let further = direction.name.strip_prefix(&direction.flow.name).unwrap_or_default();
-                direction.flow.group.as_ref().map(|group| format!("{group}{further}"))
-            }),
-            FlowColumn {
-                name: "dscp".to_owned(),
-                unit: "1".to_owned(),
-                about: "differentiated services code point of the packets".to_owned(),
-                values: FlowValues::Whole(
-                    directions.iter().map(|one| Some(i64::from(one.flow.dscp.value()))).collect(),
-                ),
-            },
-            text("class", "traffic class at the source's terminal, if its network has classes", &|direction| {
-                let own = classes.iter().find(|classes| classes.nodes.contains(direction.from))?;
-                own.by_dscp.get(usize::from(direction.flow.dscp.value())).cloned()
-            }),
-            text("app", "application", &|direction| Some(direction.flow.app.kind().to_owned())),
-            text("transport", "transport protocol", &|direction| {
-                Some(direction.flow.transport.kind().to_owned())
-            }),
-            text("congestion", "congestion control; none for a proxy", &|direction| {
-                let tcp = direction.flow.transport.tcp().filter(|_| direction.proxy.is_none());
-                tcp.map(|config| label(&config.congestion).to_owned())
-            }),
-            FlowColumn {
-                name: "goodput".to_owned(),
-                unit: "bit/s".to_owned(),
-                about: "payload delivered in order, over the time from the start to the last delivery of a flow that \
-                        ended, to the end of the run for others"
-                    .to_owned(),
-                values: FlowValues::Real(goodput),
-            },
-        ],
+    fn value(&self, table: &str, entity: &str, column: &str) -> Option<f64> {
+        let (table, values) = self.0.get(&(table, entity))?;
+        let index = table.columns.iter().position(|known| known.name == column)?;
+        Some(values[index]).filter(|value| !value.is_nan())
+    }
+
+    fn has_sent(&self, name: &str) -> bool {
+        self.value("flow_source", name, "start").is_some()
     }
 }
 
-fn goodput(name: &str, report: &Report, end: Time) -> f64 {
+impl Row<'_> {
+    fn from(&self) -> &str {
+        self.connections[0].from
+    }
+
+    fn to(&self) -> &str {
+        self.connections[self.connections.len() - 1].to
+    }
+}
+
+/// The rows of a run.
+pub struct Rows<'a> {
+    scenario: &'a Scenario,
+    rows: Vec<Row<'a>>,
+}
+
+/// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too; then the legs of split flows, as
+/// NAME@SENDER and NAME.reverse@SENDER, where SENDER is a node for the first leg and a proxy for the others.
+pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
+    let (splits, reported) = (splits(scenario), Reported::new(report));
+    let direction = |index: usize, is_back: bool| {
+        let flow = &scenario.flow[index];
+        let name = if is_back { names::reverse(&flow.name) } else { flow.name.clone() };
+        let (from, to) = if is_back { (&flow.to, &flow.from) } else { (&flow.from, &flow.to) };
+        let proxies =
+            splits[index][usize::from(is_back)].iter().map(|place| (place, &scenario.proxy[*place]));
+        let at = |proxy: &proxy::Config| proxy::at(&name, &proxy.name);
+        let proxies: Vec<_> = proxies.filter(|(_, proxy)| reported.has_sent(&at(proxy))).collect();
+        let first = if is_back { Leg::BACK } else { Leg::THERE };
+        let mut connections =
+            vec![Connection { leg: first, from, to, sender: name.clone(), receiver: name.clone() }];
+        for (place, proxy) in proxies {
+            let last = connections.last_mut().expect("there is one at the start");
+            let receiver = std::mem::replace(&mut last.receiver, at(proxy));
+            last.to = &proxy.node;
+            let (leg, sender) = (first.beyond(*place as u16 + 1), at(proxy));
+            connections.push(Connection { leg, from: &proxy.node, to, sender, receiver });
+        }
+        Row { name, flow, id: FlowId(index as u32), is_back, connections, leg: None }
+    };
+    let flows = || 0..scenario.flow.len();
+    let back = flows().map(|index| direction(index, true)).filter(|row| {
+        reported.has_sent(&row.name) || reported.value("flow_voice", &row.name, "voice_mos").is_some()
+    });
+    let mut rows: Vec<Row<'a>> = flows().map(|index| direction(index, false)).chain(back).collect();
+    let split = rows.iter().filter(|row| row.connections.len() > 1);
+    let legs = split.flat_map(|row| {
+        row.connections.iter().zip(1..).map(|(connection, number)| Row {
+            name: leg_name(scenario, row.flow, connection.leg),
+            connections: vec![connection.clone()],
+            leg: Some(number),
+            ..*row
+        })
+    });
+    let legs: Vec<Row<'a>> = legs.collect();
+    rows.extend(legs);
+    Rows { scenario, rows }
+}
+
+/// The name of one of several legs of a flow, or of what a proxy sends of it.
+fn leg_name(scenario: &Scenario, flow: &Flow, leg: Leg) -> String {
+    let (name, from) = match leg.is_back() {
+        true => (names::reverse(&flow.name), &flow.to),
+        false => (flow.name.clone(), &flow.from),
+    };
+    let proxy = usize::from(leg.proxy()).checked_sub(1).and_then(|place| scenario.proxy.get(place));
+    proxy::at(&name, proxy.map_or(from, |proxy| &proxy.name))
+}
+
+impl Rows<'_> {
+    /// Returns the report with a row for each leg of a split flow, by the leg's own sender and receiver, and with the sums of the
+    /// legs in the row of the whole path. Times that are of one leg alone are missing there.
+    pub fn joined(&self, report: &Report) -> Report {
+        let reported = Reported::new(report);
+        let split = || self.rows.iter().filter(|row| row.connections.len() > 1);
+        // The names under which parts of split flows were reported, each with that of the last leg.
+        let parts: BTreeMap<&str, &str> = split()
+            .flat_map(|row| {
+                let last = &row.connections[row.connections.len() - 1];
+                let name = self
+                    .rows
+                    .iter()
+                    .find(|leg| leg.leg.is_some() && leg.connections[0].sender == last.sender);
+                let name = name.map_or("", |leg| leg.name.as_str());
+                row.connections.iter().flat_map(move |one| [(&*one.sender, name), (&*one.receiver, name)])
+            })
+            .collect();
+        let mut joined = Report::default();
+        for (table, entity, values) in report.rows() {
+            match parts.get(entity.as_str()) {
+                Some(_) if [flow::SOURCE.name, flow::DESTINATION.name].contains(&table.name) => {}
+                // They are measured at the destination.
+                Some(last) if table.name == details::FLOW.name => joined.row(table, last, values),
+                _ => joined.row(table, entity, values),
+            }
+        }
+        for row in self.rows.iter().filter(|row| row.leg.is_some() || row.connections.len() > 1) {
+            for table in [&flow::SOURCE, &flow::DESTINATION] {
+                let value = |one: &Connection<'_>, column| {
+                    let end = if table.name == flow::SOURCE.name { &one.sender } else { &one.receiver };
+                    reported.value(table.name, end, column)
+                };
+                let values = table.columns.iter().map(|column| {
+                    let legs: Vec<_> = row.connections.iter().map(|one| value(one, column.name)).collect();
+                    of_legs(column.name, &legs).unwrap_or(f64::NAN)
+                });
+                joined.row(table, &row.name, &values.collect::<Vec<f64>>());
+            }
+        }
+        joined
+    }
+
+    /// The columns that come first in `flows.parquet`. The report is [joined](Self::joined). With `is_real`, sockets of the kernel
+    /// stand at the ends of flows that are not modelled: the network does not know to which flow their packets belong.
+    pub fn columns(&self, report: &Report, totals: &Totals, end: Time, is_real: bool) -> FlowColumns {
+        let text = |name: &str, about: &str, value: &dyn Fn(&Row<'_>) -> Option<String>| FlowColumn {
+            name: name.to_owned(),
+            unit: "1".to_owned(),
+            about: about.to_owned(),
+            values: FlowValues::Text(self.rows.iter().map(value).collect()),
+        };
+        let whole =
+            |name: &str, unit: &str, about: &str, value: &dyn Fn(&Row<'_>) -> Option<u64>| FlowColumn {
+                name: name.to_owned(),
+                unit: unit.to_owned(),
+                about: about.to_owned(),
+                values: FlowValues::Whole(
+                    self.rows.iter().map(|row| value(row).map(|value| value as i64)).collect(),
+                ),
+            };
+        let real =
+            |name: &str, unit: &str, about: &str, value: &dyn Fn(&Row<'_>) -> Option<f64>| FlowColumn {
+                name: name.to_owned(),
+                unit: unit.to_owned(),
+                about: about.to_owned(),
+                values: FlowValues::Real(
+                    self.rows.iter().map(|row| value(row).unwrap_or(f64::NAN)).collect(),
+                ),
+            };
+        let classes: Vec<Classes> =
+            self.scenario.network.values().filter_map(|network| network.classes()).collect();
+        let reported = Reported::new(report);
+        let mut by_leg: BTreeMap<(FlowId, Leg), u64> = BTreeMap::new();
+        for (loss, held) in totals.lost.iter().filter(|(loss, _)| loss.data) {
+            *by_leg.entry((loss.flow, loss.leg)).or_default() += held.packets;
+        }
+        let lost = |row: &Row<'_>| {
+            let of =
+                |connection: &Connection<'_>| by_leg.get(&(row.id, connection.leg)).copied().unwrap_or(0);
+            (!is_real || row.flow.is_modelled()).then(|| row.connections.iter().map(of).sum())
+        };
+        let loss = |row: &Row<'_>| {
+            let sent = reported.value("flow_source", &row.name, "sent_packets").filter(|sent| *sent > 0.0)?;
+            let lost: u64 = lost(row)?;
+            Some(lost as f64 / sent)
+        };
+        FlowColumns {
+            flows: self.rows.iter().map(|row| row.name.clone()).collect(),
+            legs: self.legs(totals),
+            columns: vec![
+                text("from", "node of the source; of a leg, of its sender", &|row| Some(row.from().to_owned())),
+                text("to", "node of the destination; of a leg, of its receiver", &|row| Some(row.to().to_owned())),
+                text("group", "group of flows to which it belongs, if any, with what follows the name of the flow", &|row| {
+                    let further = row.name.strip_prefix(&row.flow.name).unwrap_or_default();
+                    row.flow.group.as_ref().map(|group| format!("{group}{further}"))
+                }),
+                whole("leg", "1", "number of a leg on the path of a flow that proxies split, from 1; null for a whole path", &|row| row.leg),
+                whole("dscp", "1", "differentiated services code point of the packets", &|row| {
+                    Some(row.flow.dscp.value().into())
+                }),
+                text("class", "traffic class at the source's terminal, if its network has classes", &|row| {
+                    let own = classes.iter().find(|classes| classes.nodes.contains(row.from()))?;
+                    own.by_dscp.get(usize::from(row.flow.dscp.value())).cloned()
+                }),
+                text("app", "application", &|row| Some(row.flow.app.kind().to_owned())),
+                text("transport", "transport protocol", &|row| Some(row.flow.transport.kind().to_owned())),
+                text("congestion", "congestion control; none for a proxy", &|row| {
+                    let is_end = row.connections[0].leg.proxy() == 0;
+                    let tcp = row.flow.transport.tcp().filter(|_| is_end);
+                    tcp.map(|config| label(&config.congestion).to_owned())
+                }),
+                real(
+                    "goodput",
+                    "bit/s",
+                    "payload delivered in order, over the time from the start to the last delivery of a flow that \
+                     ended, to the end of the run for others",
+                    &|row| goodput(&row.name, &reported, end),
+                ),
+                whole(
+                    "lost_packets",
+                    "packets",
+                    "data packets of this direction that the network dropped or corrupted; null for flows of real hosts",
+                    &lost,
+                ),
+                real("loss", "1", "lost_packets over sent_packets", &loss),
+                whole(
+                    "started",
+                    "1",
+                    "pages, files, mails, bulk transfers of a given size or calls that began; null for other flows",
+                    &|row| tasks(row, &reported).map(|(started, _)| started),
+                ),
+                whole(
+                    "finished",
+                    "1",
+                    "those that are complete; for calls, those that were answered and, for a voice flow, heard",
+                    &|row| tasks(row, &reported).map(|(_, finished)| finished),
+                ),
+                whole(
+                    "unfinished",
+                    "1",
+                    "the others: aborted, failed, or not complete at the end of the run",
+                    &|row| tasks(row, &reported).map(|(started, finished)| started.saturating_sub(finished)),
+                ),
+            ],
+        }
+    }
+
+    /// The rows to which lost packets belong, by the leg on which they were lost.
+    fn legs(&self, totals: &Totals) -> BTreeMap<(FlowId, Leg), String> {
+        let single = self.rows.iter().filter(|row| row.connections.len() == 1);
+        let mut found: BTreeMap<_, _> =
+            single.map(|row| ((row.id, row.connections[0].leg), row.name.clone())).collect();
+        for loss in totals.lost.keys() {
+            let Some(flow) = self.scenario.flow.get(loss.flow.0 as usize) else { continue };
+            found.entry((loss.flow, loss.leg)).or_insert_with(|| match loss.leg {
+                Leg::BACK => names::reverse(&flow.name),
+                leg => leg_name(self.scenario, flow, leg),
+            });
+        }
+        found
+    }
+}
+
+/// The value of a column for legs in series, from their own values; of a single leg, its own.
+fn of_legs(column: &str, legs: &[Option<f64>]) -> Option<f64> {
+    match (legs, column) {
+        ([one], _) => *one,
+        ([first, ..], "start" | "sent_bytes") => *first,
+        ([.., last], "delivered_bytes" | "last_delivery") => *last,
+        (_, "sent_packets" | "delivered_packets" | "retransmissions" | "timeouts") => {
+            Some(legs.iter().flatten().sum())
+        }
+        // The whole is complete when each leg is.
+        (_, "completed") => legs.iter().copied().reduce(|one, other| Some(one?.max(other?))).flatten(),
+        _ => None,
+    }
+}
+
+/// The numbers of tasks of a flow's user that began and that are complete.
+fn tasks(row: &Row<'_>, report: &Reported<'_>) -> Option<(u64, u64)> {
+    let value = |table: &str, entity: &str, column: &str| report.value(table, entity, column);
+    let has_begun = value("flow_source", &row.flow.name, "start").is_some();
+    let (started, finished) = match &row.flow.app {
+        _ if row.leg.is_some() => return None,
+        app::Config::Voice(_) => {
+            let is_heard = value("flow_voice", &row.name, "voice_expected").is_some();
+            (f64::from(has_begun), f64::from(has_begun && is_heard))
+        }
+        _ if row.is_back => return None,
+        app::Config::Calls(_) => {
+            let of = |column| value("calls", &names::end(&row.flow.name, End::Source), column);
+            (of("attempts")?, of("answered")? + of("local")?)
+        }
+        app::Config::Bulk(app::bulk::Config { size: Some(_), .. }) => {
+            let is_complete = value("flow_source", &row.name, "completed").is_some();
+            (f64::from(has_begun), f64::from(is_complete))
+        }
+        _ => {
+            let of = |column| value("flow_transactions", &row.name, column);
+            (of("requested")?, of("transactions")?)
+        }
+    };
+    Some((started as u64, finished as u64))
+}
+
+fn goodput(name: &str, report: &Reported<'_>, end: Time) -> Option<f64> {
     let source = |column| report.value("flow_source", name, column);
     let destination = |column| report.value("flow_destination", name, column);
-    let Some(start) = source("start") else { return f64::NAN };
+    let start = source("start")?;
     let until = match (source("completed"), destination("last_delivery")) {
         (Some(_), Some(last)) => last,
         _ => end.as_secs_f64(),
     };
-    // A program that says nothing of itself has no figures.
-    let Some(bytes) = destination("delivered_bytes") else { return f64::NAN };
-    if until > start {
-        bytes * 8.0 / (until - start)
-    } else {
-        f64::NAN
-    }
+    // A program that reports nothing has no numbers.
+    let bytes = destination("delivered_bytes")?;
+    (until > start).then(|| bytes * 8.0 / (until - start))
 }

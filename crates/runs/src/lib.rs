@@ -145,10 +145,13 @@ impl<'a> Run<'a> {
         if !closing.changes.is_empty() {
             self.folder.provenance().notes.insert("changes".to_owned(), follow::noted(closing.changes));
         }
-        let flows = flows::columns(self.scenario, closing.report, closing.reached);
+        let rows = flows::rows(self.scenario, closing.report);
+        let report = &rows.joined(closing.report);
+        let has_real_hosts = self.folder.provenance().instrument != "simulate";
+        let flows = rows.columns(report, closing.totals, closing.reached, has_real_hosts);
         self.folder.outcome(&Outcome {
             duration,
-            report: closing.report,
+            report,
             totals: closing.totals,
             held: closing.held,
             stages: closing.stages,

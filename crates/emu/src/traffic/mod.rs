@@ -308,18 +308,18 @@ pub struct Ran {
 
 impl Ran {
     /// Writes the rows of the flows.
-    pub fn report(&mut self, report: &mut Report) {
+    pub fn report(&mut self, now: Time, report: &mut Report) {
         for (number, Ending { endpoint, asked, .. }) in self.ends.iter_mut().enumerate() {
             match endpoint {
                 Endpoint::Tcp(tcp) => {
                     let seen = self.statistics.as_mut().map(|statistics| statistics.take(number));
-                    tcp.report(seen, asked, report);
+                    tcp.report(now, seen, asked, report);
                     if let Some((_, failure)) = &tcp.failure {
                         self.notes.push(format!("{}: {failure}", tcp.site.name));
                     }
                 }
                 Endpoint::Udp(udp) => {
-                    udp.report(report);
+                    udp.report(now, report);
                     let drops = udp.drops();
                     if drops > 0 {
                         self.notes.push(format!(

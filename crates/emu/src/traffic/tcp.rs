@@ -310,7 +310,13 @@ impl Endpoint {
     /// Writes the rows of this end; `seen` is what the log has seen of its connections, if there was one.
     ///
     /// Round-trip times that are not from the log are the kernel's smoothed ones, but for the least.
-    pub fn report(&mut self, seen: Option<SourceCounters>, asked: &SourceCounters, report: &mut Report) {
+    pub fn report(
+        &mut self,
+        now: Time,
+        seen: Option<SourceCounters>,
+        asked: &SourceCounters,
+        report: &mut Report,
+    ) {
         let mut totals = self.past.clone();
         for line in &self.lines {
             totals.add(line);
@@ -347,7 +353,7 @@ impl Endpoint {
             }
             report.row(table, entity, &values);
         }
-        self.hosted.report(&self.site, report);
+        self.hosted.report(now, &self.site, report);
         const LISTEN: u8 = 1;
         let newest = self.lines.last();
         let last = newest.and_then(|line| line.last.as_ref());

@@ -249,9 +249,9 @@ impl Endpoint {
     }
 
     /// Writes the rows of this end.
-    pub fn report(&self, report: &mut Report) {
+    pub fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.sent, &self.received, report);
-        self.hosted.report(&self.site, report);
+        self.hosted.report(now, &self.site, report);
     }
 }
 

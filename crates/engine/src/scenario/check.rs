@@ -149,7 +149,7 @@ impl Scenario {
         for at in self.services() {
             part((at.list, at.name), format!("{} \"{}\"", at.list, at.name), at.name.to_owned(), problems);
         }
-        for Flow { name, .. } in &self.flow {
+        for Flow { name, from, to, .. } in &self.flow {
             for proxy in &self.proxy {
                 let part_name = proxy::at(name, &proxy.name);
                 part(
@@ -158,6 +158,15 @@ impl Scenario {
                     part_name,
                     problems,
                 );
+            }
+            let is_end = |proxy: &&proxy::Config| proxy.name == *from || proxy.name == *to;
+            let splits = |proxy: &&proxy::Config| matches!(proxy.mechanism, proxy::Mechanism::Split(_));
+            for proxy in self.proxy.iter().filter(splits).filter(is_end) {
+                let message = format!(
+                    "proxy \"{}\" has the name of a node where this flow begins or ends: the legs of the flow would have the same name",
+                    proxy.name
+                );
+                problems.within("flow", |problems| problems.add(name, message));
             }
             if name.contains(proxy::AT) {
                 part(("flow", name), format!("flow \"{name}\""), name.clone(), problems);

@@ -121,6 +121,7 @@ impl Workload for Config {
                 pages: self.pages.value(),
                 think: self.think,
                 start: Time::ZERO,
+                loading: false,
                 lanes: [Lane::default(); 2],
                 over: false,
             }),
@@ -234,6 +235,8 @@ struct Browser {
     pages: u64,
     think: Span,
     start: Time,
+    /// Whether a page has been requested and is not complete.
+    loading: bool,
     lanes: [Lane; 2],
     over: bool,
 }
@@ -273,9 +276,20 @@ impl Browser {
         }
     }
 
-    fn complete(&mut self, now: Time, stream: &mut Stream, actions: &mut Actions) {
+    fn begin(&mut self, now: Time) {
+        (self.start, self.loading) = (now, true);
+        self.site.turn_over();
+    }
+
+    /// Ends the page, which is complete or aborted.
+    fn end(&mut self, complete: bool, actions: &mut Actions) {
         let (bytes, parts) = (self.site.page.iter().sum(), self.site.page.len() as u32);
-        actions.over = Some(Transaction { start: self.start, bytes, parts, complete: true });
+        actions.over = Some(Transaction { start: self.start, bytes, parts, complete });
+        self.loading = false;
+    }
+
+    fn complete(&mut self, now: Time, stream: &mut Stream, actions: &mut Actions) {
+        self.end(true, actions);
         self.pages -= 1;
         self.lanes.iter_mut().for_each(|lane| lane.object = None);
         if self.pages > 0 {
@@ -299,13 +313,11 @@ impl App for Browser {
         let number = usize::from(connection);
         match event {
             Event::Start => {
-                self.start = now;
-                self.site.turn_over();
+                self.begin(now);
                 actions.connect = true;
             }
             Event::Timer => {
-                self.start = now;
-                self.site.turn_over();
+                self.begin(now);
                 self.ask(0, actions);
             }
             Event::Connected => {
@@ -320,14 +332,16 @@ impl App for Browser {
             Event::Turn => actions.connect = true,
             Event::Received { bytes } => self.arrived(now, number, bytes, stream, actions),
             Event::PeerClosed | Event::Failed if !self.over => {
-                let bytes = self.site.page.iter().sum();
-                let parts = self.site.page.len() as u32;
-                actions.over = Some(Transaction { start: self.start, bytes, parts, complete: false });
+                self.end(false, actions);
                 self.lanes[number].open = false;
                 self.close(actions);
             }
             Event::MaySend | Event::PeerClosed | Event::Failed => {}
         }
+    }
+
+    fn pending(&self) -> u64 {
+        u64::from(self.loading)
     }
 }
 

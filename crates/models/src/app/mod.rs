@@ -316,7 +316,12 @@ pub trait App: Send {
     /// the flow.
     fn report(&self, _flow: &str, _report: &mut Report) {}
 
-    /// Writes at the end of the run what it knows of the data that arrived here: `incoming` is the name of that direction, the flow's own
-    /// at its destination.
-    fn report_incoming(&self, _incoming: &str, _report: &mut Report) {}
+    /// Number of transactions that the user has requested and that are neither complete nor aborted.
+    fn pending(&self) -> u64 {
+        0
+    }
+
+    /// Writes at the end of the run the application's results about the data that arrived here. `incoming` is the name of that
+    /// direction, which is the flow's own at its destination; `lasted` is the time since the start of the flow.
+    fn report_incoming(&self, _incoming: &str, _lasted: Span, _report: &mut Report) {}
 }

@@ -211,6 +211,10 @@ impl App for Client {
             Event::Failed | Event::PeerClosed => self.end(connection, false, actions),
         }
     }
+
+    fn pending(&self) -> u64 {
+        self.open.len() as u64
+    }
 }
 
 struct Server {

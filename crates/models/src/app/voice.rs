@@ -84,7 +84,8 @@ impl Default for Config {
 pub static CALL: Table = Table {
     name: "flow_voice",
     entity: "flow",
-    about: "at the end of the run, by the ends of a voice flow: NAME is what the callee heard, NAME.reverse what the caller heard",
+    about: "at the end of the run, by the ends of a voice flow or a flow of calls: NAME is what the callee heard, NAME.reverse what the \
+            caller heard. A listener who heard nothing for 1 s or longer has a MOS of 1. Of a flow of calls, the means over its calls",
     columns: &[
         Column::whole("voice_expected", "packets", "RTP packets that were sent, by their sequence numbers"),
         Column::whole("voice_lost", "packets", "RTP packets that did not arrive"),
@@ -108,6 +109,24 @@ pub static CALL: Table = Table {
         Column::real("voice_round_trip", "s", "last round-trip time by RTCP"),
     ],
 };
+
+/// Length from which a call in which nothing arrives is rated: a shorter one may have packets on the way.
+pub const SILENT: Span = Span::from_secs(1);
+
+/// The row of [`CALL`] for a listener who hears nothing. It is not known how many packets were sent.
+fn silent() -> [f64; 16] {
+    let mut row = [f64::NAN; 16];
+    let columns = CALL.columns.iter().map(|column| column.name);
+    for (value, column) in row.iter_mut().zip(columns) {
+        match column {
+            "voice_loss" => *value = 100.0,
+            "voice_r" | "voice_r_advantage" => *value = 0.0,
+            "voice_mos" | "voice_mos_advantage" => *value = 1.0,
+            _ => {}
+        }
+    }
+    row
+}
 
 /// The quality of a call over time.
 pub static WINDOWS: Table = Table {
@@ -471,9 +490,12 @@ impl App for Telephone {
         }
     }
 
-    fn report_incoming(&self, name: &str, report: &mut Report) {
+    fn report_incoming(&self, name: &str, lasted: Span, report: &mut Report) {
         let (codec, totals) = (self.sending.codec, self.receiver.totals());
         if totals.expected == 0 {
+            if lasted >= SILENT {
+                report.row(&CALL, name, &silent());
+            }
             return;
         }
         let quality = totals.quality(codec, self.config.advantage.value() as f64);

@@ -1,6 +1,7 @@
 //! The link held to its specification, to the nanosecond, and to a reckoning bit by bit.
 
 use super::*;
+use crate::packet::Leg;
 use crate::queue::drop_tail;
 use crate::{channel, queue, Body, Ecn};
 use bentpipe_core::{Count, FlowId, Fraction, NodeId, Streams};
@@ -15,6 +16,7 @@ fn packet(number: u32, size: u32) -> Packet {
         source: NodeId(0),
         destination: NodeId(1),
         connection: 0,
+        leg: Leg::THERE,
         dscp: 0,
         ecn: Ecn::NotEct,
         body: Body::Datagram,

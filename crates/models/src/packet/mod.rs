@@ -30,6 +30,33 @@ pub enum Ecn {
     Ce = 3,
 }
 
+/// A leg of a flow: a direction, and the end or proxy that sends there. A flow that no proxy splits has one leg in each
+/// direction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Leg(u16);
+
+impl Leg {
+    /// The leg on which the source of a flow sends.
+    pub const THERE: Leg = Leg(0);
+    /// The leg on which the destination of a flow sends.
+    pub const BACK: Leg = Leg(1 << 15);
+
+    /// The leg of the same direction on which the proxy of this number sends ([`Served::number`](crate::service::Served::number)).
+    pub const fn beyond(self, proxy: u16) -> Leg {
+        Leg(self.0 & Leg::BACK.0 | proxy)
+    }
+
+    /// Whether it leads from the flow's destination to its source.
+    pub const fn is_back(self) -> bool {
+        self.0 & Leg::BACK.0 != 0
+    }
+
+    /// The number of the proxy that sends there; 0 for an end of the flow.
+    pub const fn proxy(self) -> u16 {
+        self.0 & !Leg::BACK.0
+    }
+}
+
 /// A network-layer packet, IPv4 or IPv6, with what its upper layer sends in it.
 #[derive(Clone, Debug, Default)]
 pub struct Packet {
@@ -47,6 +74,8 @@ pub struct Packet {
     pub destination: NodeId,
     /// Number of the connection within the flow, from 0.
     pub connection: u16,
+    /// The leg of its flow on which it travels.
+    pub leg: Leg,
     /// Differentiated services code point (RFC 2474).
     pub dscp: u8,
     /// Explicit congestion notification field.

@@ -86,6 +86,8 @@ pub enum Takes {
 /// A flow that a service serves.
 #[derive(Clone, Debug)]
 pub struct Served {
+    /// Number of the service in its scenario, from 1, which tells the packets that it creates from others ([`Leg`](crate::packet::Leg)).
+    pub number: u16,
     /// Number of the flow.
     pub flow: FlowId,
     /// Name of the flow.

@@ -21,6 +21,7 @@
 
 use super::{Served, Service, Supply, Takes};
 use crate::channel::effect::Received;
+use crate::packet::Leg;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::udp::{HEADER, NOT_UDP};
 use crate::transport::{names, Config as Transport};
@@ -118,6 +119,7 @@ impl Relay {
                 source: self.node,
                 destination: to.served.ends[0],
                 number: to.number,
+                leg: Leg::BACK,
                 dscp: to.served.dscp,
                 ..packet.clone()
             };

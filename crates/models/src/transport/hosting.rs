@@ -5,7 +5,8 @@ use super::names;
 use super::statistics::SpanStatistics;
 use crate::app::{Actions, App, Arrival, End, Event, Transaction};
 use crate::packet::datagram::Written;
-use bentpipe_core::{Column, FlowId, NodeId, Report, Stream, Table, Time};
+use crate::packet::Leg;
+use bentpipe_core::{Column, FlowId, NodeId, Report, Span, Stream, Table, Time};
 
 /// One end of a flow: its place and its name.
 #[derive(Clone, Debug)]
@@ -31,6 +32,15 @@ pub struct Site {
 }
 
 impl Site {
+    /// The leg of the flow on which this end sends.
+    #[inline]
+    pub fn leg(&self) -> Leg {
+        match self.end {
+            End::Source => Leg::THERE,
+            End::Destination => Leg::BACK,
+        }
+    }
+
     /// The name of the incoming direction: the flow's own name at its destination.
     pub fn incoming(&self) -> String {
         match self.end {
@@ -84,10 +94,13 @@ pub static TRACE: Table = Table {
 pub static TRANSACTIONS: Table = Table {
     name: "flow_transactions",
     entity: "flow",
-    about: "at the end of the run, of the pages, files or messages of a flow that are complete",
+    about: "at the end of the run, by the source of a flow whose user requested pages, files or messages: \
+            requested = transactions + broken_off + pending; times and rate are of the completed ones",
     columns: &[
+        Column::whole("requested", "1", "number of transactions that the user requested"),
         Column::whole("transactions", "1", "number of completed transactions"),
         Column::whole("broken_off", "1", "number of aborted transactions"),
+        Column::whole("pending", "1", "number of transactions that are neither complete nor aborted"),
         Column::whole(
             "transaction_bytes",
             "bytes",
@@ -240,18 +253,23 @@ impl Hosted {
         }
     }
 
-    /// Writes the row of the transactions of its flow, if there were any, and what the application reports.
-    pub fn report(&self, site: &Site, report: &mut Report) {
+    /// Writes the row of the transactions of its flow, if any were requested, and what the application reports.
+    pub fn report(&self, now: Time, site: &Site, report: &mut Report) {
         let flow = &site.name;
         self.app.report(flow, report);
-        self.app.report_incoming(&site.incoming(), report);
+        let lasted = if site.start < now { now.since(site.start) } else { Span::ZERO };
+        self.app.report_incoming(&site.incoming(), lasted, report);
         let Transactions { took, broken_off, bytes, rates } = &self.transactions;
-        if took.count() + broken_off == 0 {
+        let pending = self.app.pending();
+        let requested = took.count() + broken_off + pending;
+        if requested == 0 {
             return;
         }
         let values = [
+            requested as f64,
             took.count() as f64,
             *broken_off as f64,
+            pending as f64,
             *bytes as f64,
             took.mean(),
             took.min(),

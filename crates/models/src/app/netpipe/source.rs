@@ -245,6 +245,10 @@ impl App for Source {
         }
     }
 
+    fn pending(&self) -> u64 {
+        u64::from(self.phase == Phase::Trial)
+    }
+
     fn report(&self, flow: &str, report: &mut Report) {
         for (number, row) in self.rows.iter().enumerate() {
             let mean: f64 = row.times.iter().sum::<f64>() / f64::from(TRIALS);

@@ -4,6 +4,7 @@
 use super::frame::{Frame, Run};
 use super::requests::contention::Contention;
 use super::scheme::Ask;
+use crate::packet::Leg;
 use crate::{Body, Content, Ecn, Packet, Payload};
 use bentpipe_core::{FlowId, NodeId, Time};
 use std::sync::Arc;
@@ -124,6 +125,7 @@ pub fn packet(
         source,
         destination,
         connection: 0,
+        leg: Leg::THERE,
         // Network control (RFC 4594, section 3.2).
         dscp: 48,
         ecn: Ecn::NotEct,

@@ -278,7 +278,7 @@ impl Stage for Snoop {
             let (goes_on, again) = state.acknowledgment(now, &packet, self.shortest);
             if let Some(again) = again {
                 counters.repaired += 1;
-                out.create(Port(0), again);
+                out.create(Port(0), Packet { leg: again.leg.beyond(flow.passing.number), ..again });
             }
             if !goes_on && tcp.payload == 0 {
                 counters.suppressed += 1;
@@ -304,9 +304,10 @@ impl Stage for Snoop {
             if let Some(first) = state.kept.front_mut() {
                 (first.once, first.repaired, first.sent) = (false, true, now);
                 first.marked = state.backed_off == PATIENCE;
-                out.create(Port(0), first.packet.clone());
                 if let Some(flow) = self.flows.get_mut(flow) {
                     flow.counters.repaired_late += 1;
+                    let leg = first.packet.leg.beyond(flow.passing.number);
+                    out.create(Port(0), Packet { leg, ..first.packet.clone() });
                 }
             }
             state.backed_off = (state.backed_off + 1).min(PATIENCE);

@@ -426,7 +426,7 @@ impl Endpoint {
 fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segment, out: &mut Outbox) {
     let ecn = if line.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
     let size = header::size(&segment, line.connection.sender().segment_size());
-    let (flow, source, destination, dscp) = (site.flow, site.node, site.peer, site.dscp);
+    let (flow, source, destination, dscp, leg) = (site.flow, site.node, site.peer, site.dscp, site.leg());
     let (connection, this) = (line.number as u16, *number);
     *number = this.wrapping_add(1);
     // Separately: what is only copied stays in registers until the packet is in its place.
@@ -439,6 +439,7 @@ fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segm
         source,
         destination,
         connection,
+        leg,
         dscp,
         ecn,
         body: Body::Segment(Segment {
@@ -551,7 +552,7 @@ impl Stage for Endpoint {
         (self.wake != Time::MAX).then_some(self.wake)
     }
 
-    fn report(&self, _now: Time, report: &mut Report) {
+    fn report(&self, now: Time, report: &mut Report) {
         let mut source = self.source.clone();
         for line in self.waiting.iter().map(|(_, line)| line).chain(&self.lines) {
             source.merge(&line.connection.sender().counters);
@@ -562,7 +563,7 @@ impl Stage for Endpoint {
         }
         self.site.report(&source, &self.destination, report);
         self.spoiled.report(&self.site.incoming(), report);
-        self.hosted.report(&self.site, report);
+        self.hosted.report(now, &self.site, report);
         let sender = self.connection().sender();
         let phase = match self.connection().phase() {
             Phase::Closed => 0,

@@ -409,6 +409,7 @@ impl Endpoint {
             source: self.site.node,
             destination: self.site.peer,
             connection: 0,
+            leg: self.site.leg(),
             dscp: self.site.dscp,
             ecn: Ecn::NotEct,
             body,
@@ -534,6 +535,6 @@ impl Stage for Endpoint {
         for call in self.calls.values() {
             self.going_on(now, call, &mut counts);
         }
-        counts.report(&names::end(&self.site.name, self.site.end), report);
+        counts.report(&names::end(&self.site.name, self.site.end), &self.site.incoming(), report);
     }
 }

@@ -1,8 +1,9 @@
 //! What is known of calls: a row per call, a row per second, and the totals of each end.
 
+use crate::app::voice::{self, SILENT};
 use crate::transport::statistics::SpanStatistics;
 use crate::voice::codec::Codec;
-use crate::voice::stream::Totals;
+use crate::voice::stream::{Quality, Totals};
 use bentpipe_core::{Column, Report, Table, Time};
 
 /// Trace of the calls of an exchange.
@@ -102,10 +103,10 @@ pub static REPORT: Table = Table {
         Column::whole("signalling", "bytes", "network-layer bytes of signalling sent"),
         Column::real("loss", "1", "fraction of the packets of speech for this end that did not arrive"),
         Column::real("late", "1", "fraction that arrived too late to be played"),
-        Column::real("delay_mean", "s", "mean over the calls of the mean time from mouth to ear"),
-        Column::real("jitter_mean", "s", "mean over the calls of the mean interarrival jitter (RFC 3550)"),
-        Column::real("r_mean", "1", "mean over the calls of the rating by the E-model, without advantage factor"),
-        Column::real("mos_mean", "1", "mean over the calls of the mean opinion score"),
+        Column::real("delay_mean", "s", "mean over the calls that were heard of the mean time from mouth to ear"),
+        Column::real("jitter_mean", "s", "mean over the calls that were heard of the mean interarrival jitter (RFC 3550)"),
+        Column::real("r_mean", "1", "mean over the rated calls of the rating by the E-model, without advantage factor; a call of 1 s or longer in which nothing was heard has 0"),
+        Column::real("mos_mean", "1", "mean over the rated calls of the mean opinion score; a call of 1 s or longer in which nothing was heard has 1"),
         Column::real("mos_min", "1", "smallest mean opinion score of a call"),
     ],
 };
@@ -163,9 +164,10 @@ pub struct Counts {
     expected: u64,
     lost: u64,
     late: u64,
-    /// Sums of delay, jitter, R and MOS over the calls that were rated, and the number of these calls.
-    rated: [f64; 4],
-    calls: u64,
+    /// Sums of delay and jitter over the calls of which something was heard, and the number of these calls.
+    heard: ([f64; 2], u64),
+    /// Sums of R and MOS over the calls that were rated, and the number of these calls.
+    rated: ([f64; 2], u64),
     worst: f64,
 }
 
@@ -208,38 +210,59 @@ impl Counts {
         row[..3].copy_from_slice(&[f64::from(record.number), kind, reason]);
         row[3..7].copy_from_slice(&times);
         row[7] = record.sent as f64;
-        if let Some((totals, codec, advantage)) = heard {
-            let quality = totals.quality(codec, advantage);
-            let (delay, jitter) = (totals.delay(), totals.jitter());
-            self.expected += totals.expected;
-            self.lost += totals.lost.max(0) as u64;
-            self.late += totals.late;
-            row[8..].copy_from_slice(&[
-                totals.expected as f64,
-                totals.lost as f64,
-                totals.late as f64,
-                delay,
-                jitter,
-                quality.r,
-                quality.mos,
-                quality.r_advantage,
-            ]);
-            if quality.mos.is_finite() && delay.is_finite() && jitter.is_finite() {
-                for (sum, value) in self.rated.iter_mut().zip([delay, jitter, quality.r, quality.mos]) {
-                    *sum += value;
-                }
-                self.worst = if self.calls == 0 { quality.mos } else { self.worst.min(quality.mos) };
-                self.calls += 1;
+        let is_silent = record.answered.is_some_and(|time| now.since(time) >= SILENT);
+        match heard.filter(|(totals, ..)| totals.expected > 0) {
+            Some((totals, codec, advantage)) => {
+                self.rate(totals, &totals.quality(codec, advantage), &mut row)
             }
+            None if is_silent => {
+                row[13..].copy_from_slice(&[0.0, 1.0, 0.0]);
+                self.add_rating(0.0, 1.0);
+            }
+            None => {}
         }
         row
     }
 
-    /// Writes the row of [`REPORT`] for an end.
-    pub fn report(&self, entity: &str, report: &mut Report) {
-        let mean = |sum: f64| sum / self.calls as f64;
+    /// Counts what one end heard of a call, and adds it to the row of the call.
+    fn rate(&mut self, totals: &Totals, quality: &Quality, row: &mut [f64; 16]) {
+        let (delay, jitter) = (totals.delay(), totals.jitter());
+        self.expected += totals.expected;
+        self.lost += totals.lost.max(0) as u64;
+        self.late += totals.late;
+        row[8..].copy_from_slice(&[
+            totals.expected as f64,
+            totals.lost as f64,
+            totals.late as f64,
+            delay,
+            jitter,
+            quality.r,
+            quality.mos,
+            quality.r_advantage,
+        ]);
+        if delay.is_finite() && jitter.is_finite() {
+            let ([delays, jitters], calls) = &mut self.heard;
+            *delays += delay;
+            *jitters += jitter;
+            *calls += 1;
+        }
+        self.add_rating(quality.r, quality.mos);
+    }
+
+    fn add_rating(&mut self, r: f64, mos: f64) {
+        let ([ratings, opinions], calls) = &mut self.rated;
+        self.worst = if *calls == 0 { mos } else { self.worst.min(mos) };
+        *ratings += r;
+        *opinions += mos;
+        *calls += 1;
+    }
+
+    /// Writes the rows of an end: its own of [`REPORT`], and one of [`voice::CALL`] for the direction that arrives there.
+    pub fn report(&self, entity: &str, incoming: &str, report: &mut Report) {
+        let (heard, rated) = (self.heard.1 as f64, self.rated.1 as f64);
         let share = |count: u64| count as f64 / self.expected as f64;
-        let [delay, jitter, r, mos] = self.rated.map(mean);
+        let ([delay, jitter], [r, mos]) =
+            (self.heard.0.map(|sum| sum / heard), self.rated.0.map(|sum| sum / rated));
         let values = [
             self.attempts as f64,
             self.blocked as f64,
@@ -259,8 +282,16 @@ impl Counts {
             jitter,
             r,
             mos,
-            if self.calls == 0 { f64::NAN } else { self.worst },
+            if rated == 0.0 { f64::NAN } else { self.worst },
         ];
         report.row(&REPORT, entity, &values);
+        if rated > 0.0 {
+            let lost = if self.expected == 0 { 100.0 } else { 100.0 * (share(self.lost) + share(self.late)) };
+            let [expected, missing, late] = [self.expected, self.lost, self.late].map(|count| count as f64);
+            let mut row = [f64::NAN; 16];
+            row[..4].copy_from_slice(&[expected, missing, late, lost]);
+            (row[5], row[7], row[10], row[11]) = (jitter, delay, r, mos);
+            report.row(&voice::CALL, incoming, &row);
+        }
     }
 }

@@ -216,6 +216,7 @@ impl Endpoint {
             source: self.site.node,
             destination: self.site.peer,
             connection: 0,
+            leg: self.site.leg(),
             dscp: self.site.dscp,
             ecn: Ecn::NotEct,
             body: Body::layer(header),
@@ -338,9 +339,9 @@ impl Stage for Endpoint {
         (wake != Time::MAX).then_some(wake)
     }
 
-    fn report(&self, _now: Time, report: &mut Report) {
+    fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
-        self.hosted.report(&self.site, report);
+        self.hosted.report(now, &self.site, report);
         self.spoiled.report(&self.site.incoming(), report);
         let (events, lost) = self.receiver.losses().counts();
         let granted = match self.site.end {

@@ -8,6 +8,7 @@ mod terminals;
 
 use super::message::Tbtp;
 use super::{build, ncc, terminal, Config, Star};
+use crate::packet::Leg;
 use crate::Supply;
 use crate::{Body, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{
@@ -196,7 +197,19 @@ impl Rig {
 
 fn packet(birth: Time, number: u32, size: u32, source: NodeId, destination: NodeId) -> Packet {
     let (flow, body) = (FlowId(0), Body::Datagram);
-    Packet { birth, number, size, flow, source, destination, connection: 0, dscp: 0, ecn: Ecn::NotEct, body }
+    Packet {
+        birth,
+        number,
+        size,
+        flow,
+        source,
+        destination,
+        connection: 0,
+        leg: Leg::THERE,
+        dscp: 0,
+        ecn: Ecn::NotEct,
+        body,
+    }
 }
 
 fn config(dama: &str, terminals: &str) -> Config {

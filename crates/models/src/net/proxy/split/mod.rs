@@ -30,7 +30,7 @@ pub use config::{Accept, Config};
 
 use super::{at, directions_at};
 use crate::channel::effect::Received;
-use crate::packet::segment::Segment;
+use crate::packet::{self, segment::Segment};
 use crate::service::{Served, Supply};
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::tcp;
@@ -175,11 +175,13 @@ impl Split {
         pair.relay(now, arrived, &mut flow.received, out);
         for side in [SOURCE, DESTINATION] {
             let [to, from] = [flow.passing.ends[side], flow.passing.ends[1 - side]];
+            let direction = if side == SOURCE { packet::Leg::BACK } else { packet::Leg::THERE };
             let envelope = Packet {
                 flow: flow.passing.flow,
                 source: from,
                 destination: to,
                 connection: pair.number,
+                leg: direction.beyond(flow.passing.number),
                 ..Packet::default()
             };
             pair.legs[side].flush(now, &envelope, &mut flow.numbers[side], out);
