@@ -1,8 +1,9 @@
 //! Every variant of every list, by its [sample](bentpipe_core::Sample), in a scenario of its own: nothing is lost without a
-//! name, a second run and a run in steps are equal to the first, and a table has what came of it. A variant without a
+//! name, packets of each flow balance, a second run and a run in steps are equal to the first, and a table has what came of it. A variant without a
 //! sample does not compile; a list that no test runs fails `every_list_is_run`.
 
 use crate::bad_scenarios::loaded;
+use crate::balance;
 use crate::conservation::{sums, time_goes_forward};
 use crate::golden;
 use crate::run::{Results, Run};
@@ -317,6 +318,8 @@ list       variant               scenario  delivered     packets  dropped    hel
             let first = first.results();
             assert!(first == in_steps(&scenario), "{what}: two runs differ");
             time_goes_forward(&first.traces).unwrap_or_else(|error| panic!("{what}: {error}"));
+            balance::flows(&scenario, &report, &first.totals, first.held)
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
             let dropped: u64 = first.totals.dropped.values().map(|held| held.packets).sum();
             let delivered: f64 = scenario
                 .flow

@@ -9,6 +9,7 @@ mod arq;
 mod atm;
 mod bad_scenarios;
 mod bad_tcp;
+mod balance;
 mod calls;
 mod change;
 mod conservation;

@@ -1,0 +1,62 @@
+//! What holds for the packets of every flow: those that were sent in a direction were delivered or lost there, or are still in
+//! the network.
+
+use bentpipe_core::{FlowId, Report};
+use bentpipe_engine::facts::facts;
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::splits;
+use bentpipe_models::net::proxy::{self, Mechanism};
+use bentpipe_models::packet::Leg;
+use bentpipe_models::transport::names;
+use bentpipe_models::{Held, Totals};
+
+/// Checks each flow in each direction, over all its legs; what lies on the way is at most `held`.
+pub fn flows(scenario: &Scenario, report: &Report, totals: &Totals, held: Held) -> Result<(), String> {
+    // A conference sends packets of flows whose ends did not send them, and copies of one packet to several.
+    if !scenario.service.is_empty() {
+        return Ok(());
+    }
+    let splits = splits(scenario);
+    let known = facts(scenario);
+    for (flow, number) in scenario.flow.iter().zip(0..) {
+        let directions = [(flow.name.clone(), Leg::THERE), (names::reverse(&flow.name), Leg::BACK)];
+        for (back, (name, first)) in directions.into_iter().enumerate() {
+            let at = |proxy: &usize| proxy::at(&name, &scenario.proxy[*proxy].name);
+            let legs = splits[number as usize][back].iter().map(at).chain([name.clone()]);
+            let legs: Vec<String> = legs.collect();
+            let sum = |table: &str, column: &str| -> f64 {
+                legs.iter().filter_map(|leg| report.value(table, leg, column)).sum()
+            };
+            let (sent, delivered) =
+                (sum("flow_source", "sent_packets"), sum("flow_destination", "delivered_packets"));
+            // A snooping proxy repeats packets of the flow's source.
+            let is_snoop = |proxy: &&proxy::Config| matches!(proxy.mechanism, Mechanism::Snoop(_));
+            let snoops =
+                scenario.proxy.iter().filter(is_snoop).map(|proxy| proxy::at(&flow.name, &proxy.name));
+            let repeated: f64 = snoops
+                .flat_map(|at| ["repaired", "repaired_late"].map(|column| report.value("snoop", &at, column)))
+                .flatten()
+                .sum();
+            let lost = totals.lost.iter().filter(|(loss, _)| {
+                loss.flow == FlowId(number) && loss.data && loss.leg.is_back() == first.is_back()
+            });
+            let lost: f64 = lost.map(|(_, held)| held.packets as f64).sum();
+            let rest = sent + repeated - delivered - lost;
+            if rest < 0.0 || (repeated == 0.0 && rest > held.packets as f64) {
+                return Err(format!(
+                    "{name}: {sent} packets sent, {delivered} delivered, {lost} lost, {} held",
+                    held.packets
+                ));
+            }
+            let hops = [&known.flows[number as usize].there, &known.flows[number as usize].back][back];
+            let shortest: f64 = hops.iter().flatten().map(|hop| hop.medium.delay_s.least).sum();
+            if let (1, Some(mean)) = (legs.len(), report.value("flow_destination", &name, "delay_mean")) {
+                // The facts are of the largest packets.
+                if mean < 0.9 * shortest {
+                    return Err(format!("{name}: a delay of {mean} s over {shortest} s"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
