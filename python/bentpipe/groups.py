@@ -60,6 +60,7 @@ QUANTITIES: Final = (
     Quantity("RTT 95 %", "rtt_p95", "s"),
     Quantity("transaction mean", "transaction_mean", "s"),
     Quantity("transaction 95 %", "transaction_p95", "s"),
+    Quantity("unfinished", "unfinished", "1"),
     Quantity("completed", "completed", "s"),
     Quantity("time-outs", "timeouts", "1"),
     Quantity("retransmissions", "retransmissions", "1"),
@@ -68,8 +69,8 @@ QUANTITIES: Final = (
 
 @dataclass(frozen=True)
 class Statistics:
-    """A quantity over the flows of a group, in the unit of ``about``: mean, 5th, 50th and 95th percentile, and the best
-    and worst value with the flows that have them."""
+    """A quantity over the ``count`` flows of a group that have it, in the unit of ``about``: mean, 5th, 50th and 95th
+    percentile, and the best and worst value with the flows that have them."""
 
     about: str
     count: int
@@ -90,6 +91,17 @@ class GroupResult:
     name: str
     flows: int
     statistics: tuple[Statistics, ...]
+    #: Sums over the flows: pages, files, mails, transfers or calls that began, those that are complete, and the others.
+    #: None for a group without any.
+    started: int | None = None
+    finished: int | None = None
+    unfinished: int | None = None
+
+    @property
+    def tasks(self) -> str:
+        """A clause about them, such as "started 200, finished 100, unfinished 100"; empty without any."""
+        named = {name: getattr(self, name) for name in ("started", "finished", "unfinished")}
+        return "" if self.started is None else ", ".join(f"{name} {count}" for name, count in named.items())
 
     def as_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON."""
@@ -141,7 +153,12 @@ def summarise(name: str, flows: Sequence[FlowResult]) -> GroupResult:
         known = [(value, flow) for flow in flows if (value := getattr(flow, quantity.field)) is not None]
         if known and (quantity.field == "goodput" or any(value for value, _ in known)):
             rows.append(_statistics(quantity, known))
-    return GroupResult(name, len(flows), tuple(rows))
+    with_tasks = [flow for flow in flows if flow.started is not None]
+    sums = (
+        sum(getattr(flow, field) or 0 for flow in with_tasks) if with_tasks else None
+        for field in ("started", "finished", "unfinished")
+    )
+    return GroupResult(name, len(flows), tuple(rows), *sums)
 
 
 def _statistics(quantity: Quantity, known: Sequence[tuple[float, FlowResult]]) -> Statistics:

@@ -54,6 +54,8 @@ class FlowPrediction:
     arguments: dict[str, Any]
     #: The group to which the flow belongs, if any.
     group: str | None = None
+    #: The predictions of the legs of a flow that proxies split, in the order of the path.
+    legs: tuple[FlowPrediction, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -95,18 +97,26 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
     >>> round(upload.prediction.round_trip.mean_s, 3), upload.prediction.limited_by
     (1.581, 'rate')
     """
+    return _predict_all(scenario, overrides)[0]
+
+
+def _predict_all(
+    scenario: ScenarioLike, overrides: Overrides
+) -> tuple[dict[str, FlowPrediction], list[Flow]]:
     from .scenarios import load
 
     loaded = load(scenario, overrides)
-    flows = list(zip(loaded.flows, loaded.facts["flows"], strict=True))
+    known = loaded.facts["flows"]
+    flows = list(zip(loaded.flows, known, strict=True))
     unequal = _unequal_shares(flows)
-    return {
+    predicted = {
         flow["name"]: replace(
-            _predict(loaded.data, flow, cast("Flow", known | unequal.get(flow["name"], {}))),
+            _predict(loaded.data, flow, cast("Flow", of_flow | unequal.get(flow["name"], {}))),
             group=flow.get("group"),
         )
-        for flow, known in flows
+        for flow, of_flow in flows
     }
+    return predicted, known
 
 
 def _unequal_shares(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str, dict[str, Any]]:
@@ -159,26 +169,36 @@ def _room_bytes(hop: Hop, packet_bytes: int) -> float:
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
     """Returns the same for the scenario of a run; of one that was interrupted, for the time that it ran. If the
     scenario is from an older version and is refused, the refusal is every flow's note. Computed once per run."""
+    return _of(run)[0]
+
+
+def facts_of(run: Run) -> list[Flow]:
+    """Returns the paths of a run's flows (:mod:`bentpipe.facts`); none if the scenario is from an older version and is
+    refused. Computed once per run."""
+    return _of(run)[1]
+
+
+_of_runs: WeakKeyDictionary[Run, tuple[dict[str, FlowPrediction], list[Flow]]] = WeakKeyDictionary()
+
+
+def _of(run: Run) -> tuple[dict[str, FlowPrediction], list[Flow]]:
     known = _of_runs.get(run)
     if known is None:
-        known = _of_runs[run] = _predict_run(run)
+        known = _of_runs[run] = _compute(run)
     return known
 
 
-_of_runs: WeakKeyDictionary[Run, dict[str, FlowPrediction]] = WeakKeyDictionary()
-
-
-def _predict_run(run: Run) -> dict[str, FlowPrediction]:
+def _compute(run: Run) -> tuple[dict[str, FlowPrediction], list[Flow]]:
     ran_s = None if run.complete else run.provenance.get("simulated_seconds")
     if ran_s:
         # A run that was interrupted has results until then, and so has the prediction beside them.
         with contextlib.suppress(ScenarioError):
-            return predict_scenario(run.resolved, {"duration": f"{ran_s:.9f} s"})
+            return _predict_all(run.resolved, {"duration": f"{ran_s:.9f} s"})
     try:
-        return predict_scenario(run.resolved)
+        return _predict_all(run.resolved, ())
     except ScenarioError as refused:
         note = f"the run's scenario is not valid in this version: {refused.problems[0]['message']}"
-        return {name: FlowPrediction(name, None, note, {}) for name in run.flow_names}
+        return {name: FlowPrediction(name, None, note, {}) for name in run.flow_names}, []
 
 
 def kind_of(variant: str | Mapping[str, Any]) -> str:
@@ -197,12 +217,11 @@ def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) 
     predicted = [leg for leg in legs if leg.prediction is not None]
     for number, leg in enumerate(legs, 1):
         if leg.prediction is None:
-            return replace(
-                leg, note=f"split in {len(legs)} legs, of which leg {number} is not predicted: {leg.note}"
-            )
+            note = f"split in {len(legs)} legs, of which leg {number} is not predicted: {leg.note}"
+            return replace(leg, note=note, legs=tuple(legs))
     slowest = min(predicted, key=lambda leg: leg.prediction.goodput_bit_s if leg.prediction else 0.0)
     note = f"split in {len(legs)} legs: this is what leg {legs.index(slowest) + 1} would bring alone"
-    return replace(slowest, note="; ".join(filter(None, (note, slowest.note))))
+    return replace(slowest, note="; ".join(filter(None, (note, slowest.note))), legs=tuple(legs))
 
 
 def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> list[Leg]:

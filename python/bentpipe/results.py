@@ -22,10 +22,19 @@ class FlowResult:
     """One flow of one run. Rates are payload in bit/s, times in seconds; ``None`` for a number that does not exist,
     such as the round-trip time of a datagram flow. ``group`` and ``traffic_class`` are None for a flow without them.
 
+    A flow that proxies split has a row for its whole path, from source to destination, and one for each leg: each of
+    the connections in series. Leg 1 is ``NAME@NODE``, sent by the node at which the flow begins; the others are
+    ``NAME@PROXY``, sent by a proxy. Delays and round-trip times are those of a leg; in the row of the whole path,
+    retransmissions, time-outs and loss are those of all its legs together.
+
     ``efficiency`` is used over assigned capacity of the flow's terminal on the return link (equation 15 of the DAMA
-    study), which all flows of that terminal share. ``loss`` is the fraction of data packets that the network dropped;
-    None for a flow of real hosts, whose packets the network does not know.
-    ``voice_mos`` is the mean opinion score (ITU-T G.107) of what the destination of a call hears, ``voice_loss`` the
+    study), which all flows of that terminal share. ``loss`` is the fraction of the data packets of this
+    direction that the network dropped; None for a flow of real hosts, whose packets the network does not know.
+    ``started`` is the number of the flow's pages, files, mails, bulk transfers of a given size or calls that began,
+    ``finished`` that of those that are complete (of calls: answered and heard), and ``unfinished`` that of the others.
+    Transaction times are those of the finished ones. None for a flow that has no such thing.
+    ``voice_mos`` is the mean opinion score (ITU-T G.107) of what the destination of a call hears, 1 for one in which it
+    hears nothing; of a flow of calls, the mean over the calls. ``voice_loss`` the
     percentage of its packets that were lost or late, and ``voice_delay`` the mean time from mouth to ear.
     ``transfer`` is the time from the start of a bulk transfer, which has ended, to the delivery of its last byte.
     ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
@@ -35,8 +44,11 @@ class FlowResult:
     source: str
     destination: str
     group: str | None
+    app: str | None
+    transport: str | None
     dscp: int
     traffic_class: str | None
+    leg: int | None
     goodput: float | None
     loss: float | None
     delay_mean: float | None
@@ -52,6 +64,9 @@ class FlowResult:
     timeouts: int | None
     retransmissions: int | None
     completed: float | None
+    started: int | None
+    finished: int | None
+    unfinished: int | None
     predicted_goodput: float | None
     predicted_rtt: float | None
     transfer: float | None
@@ -69,7 +84,7 @@ def flow_results(run: Run) -> list[FlowResult]:
     predictions = predict_run(run)
     efficiencies, failures, lost = terminal_efficiency(run), connection_failures(run), losses(run)
     return [
-        _result(row, predictions.get(row["flow"]), efficiencies, failures, lost)
+        _result(row, predictions.get(row["flow"].partition("@")[0]), efficiencies, failures, lost)
         for row in run.flows.iter_rows(named=True)
     ]
 
@@ -92,14 +107,23 @@ def _result(
     lost: Mapping[str, float],
 ) -> FlowResult:
     prediction = None if predicted is None else predicted.prediction
+    leg = _count(row, "leg")
+    # The round-trip time is that of a leg, if there are several, and goodput and transfers are those of the whole path.
+    round_trip = None if predicted is not None and predicted.legs else prediction
+    if leg is not None:
+        legs = () if predicted is None else predicted.legs
+        prediction, round_trip = None, legs[leg - 1].prediction if leg <= len(legs) else None
     ends = (row["from"], row["to"])
     return FlowResult(
         flow=row["flow"],
         source=row["from"],
         destination=row["to"],
         group=row.get("group"),
+        app=row.get("app"),
+        transport=row.get("transport"),
         dscp=row.get("dscp") or 0,
         traffic_class=row.get("class"),
+        leg=leg,
         goodput=_value(row, "goodput"),
         loss=lost.get(row["flow"]),
         delay_mean=_value(row, "delay_mean"),
@@ -115,8 +139,11 @@ def _result(
         timeouts=_count(row, "timeouts"),
         retransmissions=_count(row, "retransmissions"),
         completed=_value(row, "completed"),
+        started=_count(row, "started"),
+        finished=_count(row, "finished"),
+        unfinished=_count(row, "unfinished"),
         predicted_goodput=None if prediction is None else prediction.goodput_bit_s,
-        predicted_rtt=None if prediction is None else prediction.round_trip.mean_s,
+        predicted_rtt=None if round_trip is None else round_trip.round_trip.mean_s,
         transfer=_transfer(row),
         predicted_transfer=None if prediction is None else prediction.bounded_transfer_s,
         failure=failures.get(row["flow"]),
@@ -132,24 +159,28 @@ def _transfer(row: Mapping[str, Any]) -> float | None:
 
 def losses(run: Run) -> dict[str, float]:
     """Returns the fraction of each flow's data packets that were dropped or corrupted in the network. Only simulated
-    flows have it: to which flow the packets of a real host belong, the network does not know."""
-    instrument = run.provenance.get("instrument")
-    if instrument not in ("simulate", "emulate") or "sent_packets" not in run.flows.columns:
+    flows have it: to which flow the packets of a real host belong, the network does not know. Runs of older versions
+    have it for flows with data in one direction only, as they do not have the direction of lost packets."""
+    flows = run.flows
+    if "loss" in flows.columns:
+        return {flow: loss for flow, loss in flows.select("flow", "loss").iter_rows() if loss is not None}
+    if run.provenance.get("instrument") != "simulate" or "sent_packets" not in flows.columns:
         return {}
     dropped: dict[str, int] = {}
     for loss in run.summary.get("losses", []):
         if loss["data"]:
             dropped[loss["flow"]] = dropped.get(loss["flow"], 0) + loss["packets"]
-    sent: Mapping[str, Any] = dict(run.flows.select("flow", "sent_packets").iter_rows())
-    fractions = {
-        flow: min(1.0, dropped.get(flow, 0) / packets)
-        for flow, packets in sent.items()
-        if packets and not math.isnan(packets)
+    sent: Mapping[str, Any] = dict(flows.select("flow", "sent_packets").iter_rows())
+    single = {
+        flow
+        for flow in run.flow_names
+        if not any(name.startswith((f"{flow}.reverse", f"{flow}@")) for name in sent)
     }
-    if instrument == "simulate":
-        return fractions
-    simulated = {flow["name"] for flow in run.flow_tables if flow.get("endpoints") == "model"}
-    return {flow: lost for flow, lost in fractions.items() if flow.partition(".reverse")[0] in simulated}
+    return {
+        flow: dropped.get(flow, 0) / packets
+        for flow, packets in sent.items()
+        if flow in single and packets and not math.isnan(packets)
+    }
 
 
 def connection_failures(run: Run) -> dict[str, str]:

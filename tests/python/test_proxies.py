@@ -39,10 +39,15 @@ def test_a_leg_whose_answer_to_losses_is_in_no_equation_is_not_predicted(tmp_pat
 def test_each_leg_has_a_row_of_its_own(tmp_path: Path) -> None:
     run = bentpipe.simulate(EXAMPLE, overrides=["duration=10 s"], out=tmp_path / "run")
     rows = {row["flow"]: row for row in run.flows.iter_rows(named=True)}
-    assert set(rows) == {"download", "download@pep"}
+    assert set(rows) == {"download", "download@server", "download@pep"}
     assert (rows["download@pep"]["from"], rows["download@pep"]["to"]) == ("gateway", "user")
-    assert rows["download@pep"]["delivered_bytes"] >= rows["download@pep"]["sent_bytes"]
-    assert rows["download"]["rtt_min"] < 0.03 < 0.5 < rows["download@pep"]["rtt_min"]
+    assert rows["download@pep"]["delivered_bytes"] <= rows["download@pep"]["sent_bytes"]
+    assert rows["download@server"]["rtt_min"] < 0.03 < 0.5 < rows["download@pep"]["rtt_min"]
+    assert rows["download"]["rtt_min"] is None
+    # A leg is compared with what is predicted for this leg.
+    of_leg = {flow.flow: flow for flow in flow_results(run)}
+    assert of_leg["download@server"].predicted_rtt == pytest.approx(0.02, rel=0.1)
+    assert of_leg["download"].predicted_rtt is None
     assert set(run.trace("cwnd")["flow"]) == {"download", "download@pep"}
 
 

@@ -44,7 +44,8 @@ def test_calls_are_shown_with_their_quality(tmp_path: Path) -> None:
     mos = number(heard["voice_mos"])
     quality = shown[shown.index("MOS") :]
     row = next(line.split() for line in quality.splitlines() if line.startswith(" call "))
-    assert row == ["call", mos, "0", number(1e3 * heard["voice_delay"])]
+    # One call began, and something of it was heard.
+    assert row == ["call", mos, "0", number(1e3 * heard["voice_delay"]), "1", "1", "0"]
     assert "<th>MOS</th>" in page([run]) and f"<td>{mos}</td>" in page([run])
 
 
@@ -63,10 +64,11 @@ def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Pa
     rows = [line.split() for line in shown.splitlines()]
     assert ["file", number(took), number(predicted.bounded_transfer_s)] in rows
     times = [number(1e3 * web[f"transaction_{what}"]) for what in ("mean", "p95")]
-    assert ["web", *times] in rows
+    assert ["web", *times, "3", "3", "0"] in rows
     assert f"<td>{number(took)}</td>" in page([run]) and f"<td>{times[0]}</td>" in page([run])
     compared = {one.quantity: one.unit for one in compare(run, run).flows if one.flow == "file"}
-    assert compared["transfer"] == compared["predicted_transfer"] == ("s", 1.0) and "dscp" not in compared
+    # What is the same in both by definition is left out.
+    assert compared["transfer"] == ("s", 1.0) and not {"dscp", "leg", "predicted_transfer"} & {*compared}
 
 
 def test_datagrams_and_bundles_are_shown_with_what_was_lost(tmp_path: Path) -> None:
@@ -114,7 +116,7 @@ def test_groups_and_reports_have_the_packets_that_were_too_late(tmp_path: Path) 
     mean = float(np.mean(calls["voice_loss"].to_numpy()))
     assert mean > 10 and not run.summary["drops"]
     rows = [line.split() for line in shown.splitlines() if "lost or late, %" in line]
-    assert rows[0][:5] == ["lost", "or", "late,", "%", number(mean)]
+    assert rows[0][:6] == ["lost", "or", "late,", "%", "3", number(mean)]
     assert "<th>lost or late<br>%</th>" in page(
         [run]
     ) and f"<td>{number(calls['voice_loss'][0])}</td>" in page([run])

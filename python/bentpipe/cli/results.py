@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from bentpipe.groups import GroupResult, by_group, classes_beside, summarise
 from bentpipe.quantities import number
 
-from .output import print_table
+from .output import print_note, print_table
 
 if TYPE_CHECKING:
     from bentpipe.results import FlowResult
@@ -27,34 +27,57 @@ _NUMBERS = (
 )
 
 
-def _transfer(flow: FlowResult) -> list[str]:
-    return [number(flow.transfer), number(flow.predicted_transfer)]
+def _transfer(flow: FlowResult) -> list[str] | None:
+    """A bulk transfer of a given size, or one that is complete."""
+    if flow.transfer is None and not (flow.app == "bulk" and flow.unfinished):
+        return None
+    return ["unfinished" if flow.transfer is None else number(flow.transfer), number(flow.predicted_transfer)]
 
 
-def _transactions(flow: FlowResult) -> list[str]:
-    return [_scaled(flow.transaction_mean, 1e3), _scaled(flow.transaction_p95, 1e3)]
+def _transactions(flow: FlowResult) -> list[str] | None:
+    if flow.transaction_mean is None and (flow.started is None or flow.app in ("bulk", "calls", "voice")):
+        return None
+    return [_scaled(flow.transaction_mean, 1e3), _scaled(flow.transaction_p95, 1e3), *_tasks(flow)]
 
 
-def _quality(flow: FlowResult) -> list[str]:
-    return [number(flow.voice_mos), number(flow.voice_loss), _scaled(flow.voice_delay, 1e3)]
+def _quality(flow: FlowResult) -> list[str] | None:
+    if flow.app not in ("calls", "voice") or (flow.voice_mos is None and flow.started is None):
+        return None
+    return [
+        *(number(flow.voice_mos), number(flow.voice_loss), _scaled(flow.voice_delay, 1e3)),
+        *_tasks(flow),
+    ]
 
 
-def _datagrams(flow: FlowResult) -> list[str]:
+def _tasks(flow: FlowResult) -> list[str]:
+    """How many pages, files, mails or calls began, were completed, and were not."""
+    return ["-" if count is None else str(count) for count in (flow.started, flow.finished, flow.unfinished)]
+
+
+def _datagrams(flow: FlowResult) -> list[str] | None:
     """What the network lost of datagrams or bundles, and the delay of the others. A call has numbers of its own, and a
     transport that retransmits has a round-trip time."""
-    if flow.rtt_mean is not None or flow.voice_mos is not None or not (flow.loss or flow.delay_mean):
-        return ["-"] * 3
+    of_other_kind = flow.transport == "tcp" or flow.rtt_mean is not None or flow.voice_mos is not None
+    if flow.loss is None or of_other_kind or not (flow.loss or flow.delay_mean):
+        return None
     return [_scaled(flow.loss, 100), _scaled(flow.delay_mean, 1e3), _scaled(flow.delay_p95, 1e3)]
 
 
+_TASKS: Final = ("started", "finished", "unfinished")
+
 #: What matters to the users of flows: how long transfers, and pages, files or messages, took, what became of datagrams,
-#: and the quality of calls.
-#: The columns of each table, and their texts for a flow; a flow without the first number is not in the table.
-_OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str]]]]] = (
+#: and the quality of calls. The columns of each table, and their texts for a flow; None for a flow that is not in it.
+_OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str] | None]]]] = (
     (("transfer\ns", "predicted\ns"), _transfer),
-    (("transaction\nmean, ms", "95 %\nms"), _transactions),
+    (("transaction\nmean, ms", "95 %\nms", *_TASKS), _transactions),
     (("loss\n%", "delay\nmean, ms", "95 %\nms"), _datagrams),
-    (("MOS", "lost or late\n%", "mouth to ear\nms"), _quality),
+    (("MOS", "lost or\nlate, %", "mouth to\near, ms", *_TASKS), _quality),
+)
+
+#: Explains the rows of a flow that proxies split.
+_LEGS: Final = (
+    "legs: FLOW is the whole path; FLOW@X is the connection that X (a node or a proxy) sends, up to the next proxy or "
+    "the destination"
 )
 
 
@@ -91,26 +114,30 @@ def _print_flows(runs: Runs) -> None:
     print_table([*words, *_NUMBERS], rows, text_columns=len(words))
     for columns, numbers in _OF_USERS:
         known = [(own, flow, numbers(flow)) for own, flows in runs for flow in flows]
-        of_them = [[*named(own, flow), *texts] for own, flow, texts in known if texts[0] != "-"]
+        of_them = [[*named(own, flow), *texts] for own, flow, texts in known if texts is not None]
         if of_them:
             print_table([*words, *columns], of_them, text_columns=len(words))
+    if any(flow.leg is not None for _, flows in runs for flow in flows):
+        print_note(_LEGS)
 
 
 def _print_groups(runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:
-    """Print a table per group, one row per quantity."""
-    columns = ["quantity", "mean", "5 %", "median", "95 %", "best", "worst", "worst flow"]
+    """Print a table per group, one row per quantity, with the number of flows that have it."""
+    columns = ["quantity", "flows", "mean", "5 %", "median", "95 %", "best", "worst", "worst flow"]
     for own, groups in runs:
         for group in groups:
             rows = [
                 [
                     one.about,
+                    str(one.count),
                     *map(number, (one.mean, one.p05, one.median, one.p95, one.best, one.worst)),
                     one.worst_flow,
                 ]
                 for one in group.statistics
             ]
             named = ", ".join([*own.values(), group.name])
-            print_table(columns, rows, title=f"{named}: {group.flows} flows")
+            counts = ", ".join(filter(None, [f"{group.flows} flows", group.tasks]))
+            print_table(columns, rows, title=f"{named}: {counts}")
 
 
 def _numbers(flow: FlowResult) -> list[str]:

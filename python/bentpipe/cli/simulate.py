@@ -94,11 +94,12 @@ def tell(
     about them, which may take longer than a run; JSON names it before it is written. Without, name the command that
     writes it."""
     from bentpipe.groups import by_group, summarise
+    from bentpipe.outages import outages
     from bentpipe.quantities import listed
     from bentpipe.results import flow_results
     from bentpipe.variation import labels_of, short_names
 
-    from .output import print_json
+    from .output import print_json, print_note
     from .results import print_results
 
     names = short_names(variations[0].columns)
@@ -114,6 +115,7 @@ def tell(
                 "labels": labels,
                 "status": run.provenance.get("status"),
                 "seed": run.provenance.get("seed"),
+                "outages": [outage.as_dict() for outage in outages(run)],
                 "groups": [summarise(*group).as_dict() for group in by_group(flows)[0].items()],
                 "flows": [flow.as_dict() for flow in flows],
             }
@@ -132,6 +134,8 @@ def tell(
         for failure, flows_of in failed.items():
             typer.echo(f"failed   {', '.join([*labels.values(), listed(flows_of)])}: {failure}")
     for run, labels, _ in results:
+        for outage in outages(run):
+            print_note(f"outage   {', '.join([*labels.values(), str(outage)])}", 9)
         for line in _drops(run):
             typer.echo(f"dropped  {', '.join([*labels.values(), line])}")
     typer.echo(f"results  {folder}")

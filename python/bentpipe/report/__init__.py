@@ -51,6 +51,9 @@ _COLUMNS: Final = (
     _Column("predicted", "s", _of("predicted_transfer"), soft=True),
     _Column("transaction", "mean, ms", _of("transaction_mean", 1e3)),
     _Column("95\u00a0%", "ms", _of("transaction_p95", 1e3)),
+    _Column("started", "", _of("started")),
+    _Column("finished", "", _of("finished")),
+    _Column("unfinished", "", _of("unfinished")),
     _Column("MOS", "", _of("voice_mos")),
     _Column("lost or late", "%", _of("voice_loss")),
     _Column("mouth to ear", "ms", _of("voice_delay", 1e3)),
@@ -107,6 +110,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
 
     from bentpipe.fidelity import fidelity_text
     from bentpipe.groups import by_group
+    from bentpipe.outages import outages
     from bentpipe.results import flow_results, planned_results
 
     named = _named(runs, variations)
@@ -131,6 +135,8 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         counted=[(name, tables) for name, run in named.items() if (tables := counted.tables(run))],
         worst=_worst(results),
         notes=_notes(named),
+        outages=[(name, str(outage)) for name, run in named.items() for outage in outages(run)],
+        legs=any(flow.leg is not None for flows in results.values() for flow in flows),
         failures=_failures(results),
         zoom=(resources.files("bentpipe.report") / "zoom.js").read_text(encoding="utf-8") if script else "",
         pictures=[
@@ -330,14 +336,19 @@ def _summaries(found: Mapping[str, Mapping[str, Sequence[FlowResult]]]) -> list[
     """Returns the groups of each run, a row per quantity, with numbers as text."""
     from bentpipe.groups import summarise
 
+    summaries = [
+        (run, summarise(name, flows)) for run, groups in found.items() for name, flows in groups.items()
+    ]
     return [
         {
             "run": run,
-            "name": name,
-            "flows": len(flows),
+            "name": group.name,
+            "flows": group.flows,
+            "tasks": group.tasks,
             "rows": [
                 {
                     "about": one.about,
+                    "count": one.count,
                     "numbers": [
                         number(value)
                         for value in (one.mean, one.p05, one.median, one.p95, one.best, one.worst)
@@ -345,11 +356,10 @@ def _summaries(found: Mapping[str, Mapping[str, Sequence[FlowResult]]]) -> list[
                     "best": one.best_flow,
                     "worst": one.worst_flow,
                 }
-                for one in summarise(name, flows).statistics
+                for one in group.statistics
             ],
         }
-        for run, groups in found.items()
-        for name, flows in groups.items()
+        for run, group in summaries
     ]
 
 

@@ -136,10 +136,13 @@ export interface Full {
   positions: Record<string, unknown>;
 }
 
-/** The flows of a group. */
+/** The flows of a group; and how many pages, files, mails, transfers or calls began in it, are complete, and are not. */
 export interface Group {
   name: string;
   flows: number;
+  started: number | null;
+  finished: number | null;
+  unfinished: number | null;
   statistics: Statistics[];
 }
 
@@ -316,6 +319,7 @@ export interface Results {
   complete: boolean;
   groups: Group[];
   flows: (Record<string, unknown>)[];
+  outages: (Record<string, unknown>)[];
   quantities: Record<string, string[]>;
   provenance: Record<string, unknown>;
   fidelity: Record<string, unknown>;
@@ -374,9 +378,10 @@ export interface Site {
   serving: number[];
 }
 
-/** A quantity over the flows of a group, in the unit that ``about`` names. */
+/** A quantity over the ``count`` flows of a group that have it, in the unit that ``about`` names. */
 export interface Statistics {
   about: string;
+  count: number;
   mean: number;
   p05: number;
   median: number;

@@ -164,10 +164,12 @@ function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
         <caption>
           {group.name}: {group.flows} flows
           <Marks run={run} />
+          {group.started !== null &&
+            `, started ${group.started}, finished ${group.finished}, unfinished ${group.unfinished}`}
         </caption>
         <thead>
           <tr>
-            {["Quantity", "Mean", "5 %", "Median", "95 %", "Best", "Worst", "Worst flow"].map((one) => (
+            {["Quantity", "Flows", "Mean", "5 %", "Median", "95 %", "Best", "Worst", "Worst flow"].map((one) => (
               <th key={one}>{one}</th>
             ))}
           </tr>
@@ -176,6 +178,7 @@ function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
           {group.statistics.map((one) => (
             <tr key={one.about}>
               <th scope="row">{one.about}</th>
+              <td>{one.count}</td>
               {[one.mean, one.p05, one.median, one.p95, one.best, one.worst].map((number, place) => (
                 <td key={place}>{rounded(number)}</td>
               ))}

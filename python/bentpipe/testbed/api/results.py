@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from bentpipe.comparison import compare
 from bentpipe.groups import by_group, summarise
+from bentpipe.outages import outages
 from bentpipe.results import flow_results
 from bentpipe.runs import Run
 from bentpipe.testbed import tables
@@ -61,9 +62,10 @@ class Series(BaseModel):
 
 
 class Statistics(BaseModel):
-    """A quantity over the flows of a group, in the unit that ``about`` names."""
+    """A quantity over the ``count`` flows of a group that have it, in the unit that ``about`` names."""
 
     about: str
+    count: int
     mean: float
     p05: float
     median: float
@@ -75,10 +77,14 @@ class Statistics(BaseModel):
 
 
 class Group(BaseModel):
-    """The flows of a group."""
+    """The flows of a group; and how many pages, files, mails, transfers or calls began in it, are complete, and are
+    not."""
 
     name: str
     flows: int
+    started: int | None
+    finished: int | None
+    unfinished: int | None
     statistics: list[Statistics]
 
 
@@ -89,6 +95,7 @@ class Results(BaseModel):
     complete: bool
     groups: list[Group]
     flows: list[dict[str, Any]]
+    outages: list[dict[str, Any]]
     quantities: dict[str, list[str]]
     provenance: dict[str, Any]
     fidelity: dict[str, Any]
@@ -140,7 +147,11 @@ def traces(_: Anyone) -> dict[str, Trace]:
 @router.get("/runs/{run}/results")
 def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
     """Return what a run measured."""
-    of = Run(folder_of(store, settings, run, who)[1])
+    return results_of(Run(folder_of(store, settings, run, who)[1]))
+
+
+def results_of(of: Run) -> Results:
+    """Returns what a run measured."""
     provenance = {
         key: of.provenance.get(key)
         for key in (
@@ -162,6 +173,7 @@ def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
         complete=of.complete,
         groups=[Group.model_validate(summarise(*one).as_dict()) for one in groups.items()],
         flows=[one.as_dict() for one in [*single, *grouped]],
+        outages=[one.as_dict() for one in outages(of)],
         quantities=of.traces,
         provenance=provenance,
         fidelity={key: of.fidelity[key] for key in ("verdict",) if key in of.fidelity},
