@@ -1,7 +1,7 @@
 //! A made-up run for tests, and ways to read what it left.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use bentpipe_core::{Column, FlowId, Recorder, Report, Span, Table, Time};
+use bentpipe_core::{Column, Recorder, Report, Span, Table, Time};
 use bentpipe_models::{DropReason, Held, Totals};
 use bentpipe_results::{
     Cost, Ending, Existing, FlowColumn, FlowColumns, FlowValues, Outcome, Provenance, ResultsError,
@@ -103,7 +103,7 @@ pub fn flow_columns() -> FlowColumns {
         values,
     };
     FlowColumns {
-        legs: BTreeMap::from([((FlowId(1), Leg::THERE), "up".to_owned())]),
+        legs: BTreeMap::new(),
         flows: vec!["down".to_owned(), "up".to_owned()],
         columns: vec![
             column("from", "1", FlowValues::Text(vec![Some("gw".to_owned()), None])),
