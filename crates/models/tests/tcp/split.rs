@@ -39,6 +39,7 @@ fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
     let config =
         split::Config { accept, buffer: Size::from_bytes(buffer), sides: sides.into(), ..Default::default() };
     let passing = Served {
+        number: 1,
         flow: FlowId(0),
         name: "flow".to_owned(),
         ends: [NodeId(0), NodeId(1)],
