@@ -1,8 +1,12 @@
-"""What holds for the numbers of every run, whatever the scenario, and that a number is the same wherever it is shown.
+"""The numbers of every run balance, and a number is the same wherever it is shown.
 
-The scenarios are the examples, the gallery's, one from each preset, and some that lose packets in one direction only, split
-connections more than once, or never finish. Packets are counted in one direction: those that were sent were delivered or
-lost, or are still in the network at the end of the run. The Rust test `kinds` holds the same for every variant of a model.
+The scenarios are the examples, those of the gallery, one from each preset, and three more: one that loses packets in
+one direction only, one with three legs, and one in outage. In each direction
+
+    packets sent = packets delivered + packets lost + packets in the network at the end of the run,
+
+a delay is at least the propagation delay, started = finished + unfinished, the legs of a split flow add up to the whole
+path, and groups to their flows. The Rust test ``kinds`` holds the first two for every variant of a model.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -195,13 +200,13 @@ def test_delays_rows_and_legs_agree(name: str, tmp_path: Path) -> None:
         assert legs[0]["from"] == row["from"] and legs[-1]["to"] == row["to"]
         assert row["sent_bytes"] == legs[0]["sent_bytes"]
         assert row["delivered_bytes"] == legs[-1]["delivered_bytes"]
-        for before, after in zip(legs, legs[1:], strict=False):
+        for before, after in pairwise(legs):
             assert before["to"] == after["from"] and after["sent_bytes"] <= before["delivered_bytes"]
     results = flow_results(run)
     assert [(flow.flow, flow.loss) for flow in results] == [(row["flow"], row["loss"]) for row in rows]
     for group, members in by_group(results)[0].items():
         found = summarise(group, members)
-        of_tasks = [flow for flow in members if flow.started is not None]
+        of_tasks: list[Any] = [flow for flow in members if flow.started is not None]
         assert found.started == (sum(flow.started for flow in of_tasks) if of_tasks else None)
         goodputs = [flow.goodput for flow in members if flow.goodput is not None]
         (goodput,) = (one for one in found.statistics if one.about.startswith("goodput"))
@@ -210,7 +215,7 @@ def test_delays_rows_and_legs_agree(name: str, tmp_path: Path) -> None:
 
 
 def test_losses_on_the_way_back_are_those_of_the_way_back(tmp_path: Path) -> None:
-    flows = {flow.flow: flow for flow in flow_results(run_of("page", tmp_path / "run"))}
+    flows: dict[str, Any] = {flow.flow: flow for flow in flow_results(run_of("page", tmp_path / "run"))}
     assert (flows["page"].loss, flows["call"].loss) == (0.0, 0.0)
     assert flows["page.reverse"].loss == pytest.approx(0.02, abs=0.015)
     assert flows["page.reverse"].retransmissions
@@ -218,7 +223,7 @@ def test_losses_on_the_way_back_are_those_of_the_way_back(tmp_path: Path) -> Non
 
 
 def test_a_leg_has_its_own_sender_and_receiver(tmp_path: Path) -> None:
-    flows = {flow.flow: flow for flow in flow_results(run_of("split", tmp_path / "run"))}
+    flows: dict[str, Any] = {flow.flow: flow for flow in flow_results(run_of("split", tmp_path / "run"))}
     legs = ["endless@server", "endless@pep-a", "endless@pep-b"]
     ends = [("server", "a"), ("a", "b"), ("b", "user")]
     assert [(flows[leg].source, flows[leg].destination) for leg in legs] == ends
@@ -239,7 +244,7 @@ def test_a_leg_has_its_own_sender_and_receiver(tmp_path: Path) -> None:
 
 def test_what_never_finishes_is_counted(tmp_path: Path) -> None:
     run = run_of("dead", tmp_path / "run")
-    flows = {flow.flow: flow for flow in flow_results(run)}
+    flows: dict[str, Any] = {flow.flow: flow for flow in flow_results(run)}
     for kind in ("web", "file"):
         assert (flows[f"{kind}-up"].started, flows[f"{kind}-up"].finished) == (1, 1)
     for kind in ("web", "file", "call"):
@@ -256,7 +261,7 @@ def test_what_never_finishes_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_same_number_is_shown_everywhere(tmp_path: Path) -> None:
-    """In `flows.parquet`, `simulate --json`, the printed table, the report, `compare`, a campaign and the web interface."""
+    """In `flows.parquet`, JSON, the printed table, the report, `compare`, a campaign and the web interface."""
     from bentpipe.campaign.results import open_campaign
     from bentpipe.report import page as report_page
     from bentpipe.testbed.api.results import results_of
@@ -267,7 +272,7 @@ def test_the_same_number_is_shown_everywhere(tmp_path: Path) -> None:
     document = json.loads(commands.call("simulate", file, "--json", *given, tmp_path / "a").output)["runs"][0]
     run = bp.open_run(tmp_path / "a")
     rows = {row["flow"]: row for row in run.flows.iter_rows(named=True)}
-    flows = {flow.flow: flow for flow in flow_results(run)}
+    flows: dict[str, Any] = {flow.flow: flow for flow in flow_results(run)}
     web = results_of(run)
     commands.call("simulate", file, *given, tmp_path / "b", "--seed", "2")
     compared = bp.compare(run, tmp_path / "b")
