@@ -57,3 +57,13 @@ def test_an_emulation_refuses_a_simulated_proxy_and_says_what_to_do(command: str
     assert done.returncode == 2, done.stderr
     assert "proxy.pep.mechanism" in done.stderr
     assert "bentpipe pep" in done.stderr
+
+
+def test_a_splitting_proxy_named_like_an_end_of_a_flow_is_refused() -> None:
+    """Legs are named after the node or proxy that sends them."""
+    data = bentpipe.load(EXAMPLE).data
+    data["proxy"][0]["name"] = "server"
+    with pytest.raises(
+        bentpipe.ScenarioError, match='proxy "server" has the name of a node where this flow begins'
+    ):
+        bentpipe.load(data)
