@@ -241,6 +241,11 @@ def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> 
         returned = next(place for place, hop in enumerate(last.back) if hop["from"] == node)
         beyond = mechanism.get("sides", {}).get(last.there[place]["network"], mechanism["transport"])
         before = Leg(_within(last.transport, mechanism), last.there[:place], last.back[returned:])
+        # A side without a congestion control of its own uses the flow's.
+        own = {
+            key: flow["transport"][key] for key in ("congestion", "parameters") if key in flow["transport"]
+        }
+        beyond = {**(own if "congestion" not in beyond else {}), **beyond}
         after = Leg(_within(beyond, mechanism), last.there[place:], last.back[:returned])
         legs += [before, after]
     return legs

@@ -19,22 +19,30 @@ pub struct Standing<'a> {
     pub list: &'static str,
     pub name: &'a str,
     pub node: &'a str,
-    /// The flows that it is to serve; all that it can if empty.
-    pub flows: &'a [String],
+    /// False for a proxy that the scenario switches off.
+    pub enabled: bool,
+    /// The flows that it is to serve; all that it can if `None`.
+    pub flows: Option<&'a [String]>,
     pub service: &'a dyn Service,
     /// The key of its mechanism or role in the scenario.
     pub key: &'static str,
 }
 
 impl Scenario {
-    /// Returns what stands at nodes: first the proxies, then the services, each in the order of the scenario.
+    /// The proxies and services that run: first the proxies, then the services, each in the order of the scenario.
     pub(crate) fn services(&self) -> impl Iterator<Item = Standing<'_>> {
+        self.all_services().filter(|at| at.enabled)
+    }
+
+    /// The proxies and services, including proxies that are switched off.
+    pub(crate) fn all_services(&self) -> impl Iterator<Item = Standing<'_>> {
         let proxies = self.proxy.iter().map(|proxy| Standing {
             number: 0,
             list: "proxy",
             name: &proxy.name,
             node: &proxy.node,
-            flows: &proxy.flows,
+            enabled: proxy.enabled,
+            flows: proxy.flows.as_deref(),
             service: &proxy.mechanism,
             key: "mechanism",
         });
@@ -43,7 +51,8 @@ impl Scenario {
             list: "service",
             name: &service.name,
             node: &service.node,
-            flows: &service.flows,
+            enabled: true,
+            flows: service.flows.as_deref(),
             service: &*service.role,
             key: "role",
         });
@@ -59,7 +68,7 @@ impl Scenario {
 impl Standing<'_> {
     /// Whether it is to serve a flow.
     pub fn is_for(&self, flow: &Flow) -> bool {
-        self.flows.is_empty() || self.flows.contains(&flow.name)
+        self.flows.is_none_or(|flows| flows.contains(&flow.name))
     }
 
     fn stands_in(&self, flow: &Flow) -> bool {
@@ -108,7 +117,7 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
     let ends = [builder.node(&flow.from), builder.node(&flow.to)];
     let links = match at.service.takes() {
         Takes::Passing => passing(builder, node, ends)?,
-        Takes::Addressed => addressed(builder, node, ends, !at.flows.is_empty())?,
+        Takes::Addressed => addressed(builder, node, ends, at.flows.is_some())?,
     };
     let names = |number| names::traced_as(&flow.name, End::Source, number);
     let traced = (0..flow.app.connections().traced()).map(names).map(<[String; 2]>::from).collect();

@@ -136,14 +136,12 @@ impl Rows<'_> {
         let reported = Reported::new(report);
         let split = || self.rows.iter().filter(|row| row.connections.len() > 1);
         // The names under which parts of split flows were reported, each with that of the last leg.
+        let legs = self.rows.iter().filter(|row| row.leg.is_some());
+        let legs: BTreeMap<&str, &str> = legs.map(|leg| (&*leg.connections[0].sender, &*leg.name)).collect();
         let parts: BTreeMap<&str, &str> = split()
             .flat_map(|row| {
                 let last = &row.connections[row.connections.len() - 1];
-                let name = self
-                    .rows
-                    .iter()
-                    .find(|leg| leg.leg.is_some() && leg.connections[0].sender == last.sender);
-                let name = name.map_or("", |leg| leg.name.as_str());
+                let name = legs.get(&*last.sender).copied().unwrap_or("");
                 row.connections.iter().flat_map(move |one| [(&*one.sender, name), (&*one.receiver, name)])
             })
             .collect();

@@ -182,9 +182,10 @@ fn pass(scenario: &Scenario, wanted: &Wanted, flow: &mut Flow) {
     let there = flow.there.iter().flatten();
     let inner: Vec<&str> = there.skip(1).map(|hop| hop.from.as_str()).collect();
     let serves = |proxy: &&proxy::Config| {
-        inner.contains(&proxy.node.as_str())
+        proxy.enabled
+            && inner.contains(&proxy.node.as_str())
             && wanted.transport.tcp().is_some()
-            && (proxy.flows.is_empty() || proxy.flows.contains(&flow.name))
+            && proxy.flows.as_ref().is_none_or(|flows| flows.contains(&flow.name))
     };
     let proxies = inner.iter().flat_map(|node| scenario.proxy.iter().filter(|proxy| proxy.node == **node));
     let proxies = proxies.filter(serves).map(|proxy| Proxy {

@@ -146,7 +146,7 @@ impl Scenario {
                 part(("network", name), what, part_name, problems);
             }
         }
-        for at in self.services() {
+        for at in self.all_services() {
             part((at.list, at.name), format!("{} \"{}\"", at.list, at.name), at.name.to_owned(), problems);
         }
         for Flow { name, from, to, .. } in &self.flow {
@@ -295,7 +295,13 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
         }
         Err(CongestionError::UnknownParameter { variant, name, nearest, known }) => {
             let meant = nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let known = match known.is_empty() {
+                true => {
+                    "none (parameters = \"unset\" removes those that were set for another congestion control)"
+                        .to_owned()
+                }
+                false => known.join(", "),
+            };
             parameter(&name, format!("{variant} has no such parameter{meant}; allowed: {known}"), problems);
         }
         Err(CongestionError::OutOfRange { parameter: name, value, min, max, .. }) => {

@@ -51,8 +51,8 @@ fn any(scenario: &Scenario) -> bool {
         || flow.iter().any(|flow| flow.is_group() || flow.starts.is_some())
         || network.values().any(|network| network.expanded(&mut Problems::default()).is_some())
         || edge.values().flatten().any(ends)
-        || service.iter().any(|service| patterned(&service.flows))
-        || proxy.iter().any(|proxy| patterned(&proxy.flows))
+        || service.iter().any(|service| service.flows.as_deref().is_some_and(patterned))
+        || proxy.iter().any(|proxy| proxy.flows.as_deref().is_some_and(patterned))
         || patterned(&record.capture)
 }
 
@@ -219,8 +219,8 @@ impl Expansion {
                 *ends = ends.iter().flat_map(|end| of(end, nodes)).collect();
             }
         }
-        service.iter_mut().for_each(|service| named(&mut service.flows));
-        proxy.iter_mut().for_each(|proxy| named(&mut proxy.flows));
+        service.iter_mut().filter_map(|service| service.flows.as_mut()).for_each(named);
+        proxy.iter_mut().filter_map(|proxy| proxy.flows.as_mut()).for_each(named);
         record.capture = record.capture.iter().flat_map(|node| of(node, nodes)).collect();
         for change in change {
             let Some(serde_json::Value::Object(links)) = change.set.get_mut("link") else { continue };

@@ -54,8 +54,11 @@ impl Scenario {
     pub(super) fn check_proxies_simulated(&self, problems: &mut Problems) {
         for proxy in &self.proxy {
             problems.within(&proxy.name, |problems| {
-                problems
-                    .within("mechanism", |problems| each_tcp(proxy, problems, check_congestion_simulated));
+                problems.within("mechanism", |problems| {
+                    each_tcp(proxy, problems, |side, problems| {
+                        check_congestion_simulated(side.config(), problems);
+                    });
+                });
             });
         }
     }
@@ -63,9 +66,13 @@ impl Scenario {
 
 fn check_connections(proxy: &proxy::Config, problems: &mut Problems) {
     problems.within("mechanism", |problems| {
-        each_tcp(proxy, problems, |config, problems| {
+        each_tcp(proxy, problems, |side, problems| {
+            side.check(problems);
+            let config = side.config();
             config.check(problems);
-            check_congestion(config, true, problems);
+            if side.own_congestion().is_some() {
+                check_congestion(config, true, problems);
+            }
             let told = [
                 ("freeze", !config.freeze.is_empty()),
                 ("adapt", !config.adapt.is_empty()),
@@ -79,7 +86,7 @@ fn check_connections(proxy: &proxy::Config, problems: &mut Problems) {
 }
 
 /// Visits every TCP configuration of a proxy, below its key.
-fn each_tcp(proxy: &proxy::Config, problems: &mut Problems, look: impl Fn(&tcp::Config, &mut Problems)) {
+fn each_tcp(proxy: &proxy::Config, problems: &mut Problems, look: impl Fn(&tcp::Side, &mut Problems)) {
     if let Some((key, config)) = proxy.mechanism.elsewhere() {
         problems.within(key, |problems| look(config, problems));
     }

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 
 impl Scenario {
     pub(super) fn check_services(&self, islands: &Islands<'_>, problems: &mut Problems) {
-        for at in self.services() {
+        for at in self.all_services() {
             within(&at, problems, |problems| self.check_service(&at, islands, problems));
         }
         problems.within("proxy", |problems| self.check_proxies(problems));
-        if self.services().next().is_some() && problems.count() == 0 {
+        if self.all_services().next().is_some() && problems.count() == 0 {
             self.check_served(problems);
             problems.within("proxy", |problems| self.check_sides_of_proxies(problems));
         }
@@ -24,7 +24,7 @@ impl Scenario {
         if !islands.names.contains_key(at.node) {
             problems.add("node", islands.unknown(at.node));
         }
-        for name in at.flows {
+        for name in at.flows.unwrap_or_default() {
             if !self.flow.iter().any(|flow| flow.name == *name) {
                 let known: Vec<_> = self.flow.iter().map(|flow| flow.name.as_str()).collect();
                 let message = format!("\"{name}\" is not the name of a flow; allowed: {}", known.join(", "));
@@ -59,7 +59,7 @@ impl Scenario {
                         problems.add("flows", message);
                     }
                 }
-                if !at.flows.is_empty() {
+                if at.flows.is_some() {
                     why.iter().for_each(|why| problems.add("flows", why.clone()));
                 } else if served.is_empty() && !self.flow.is_empty() {
                     why.truncate(3);
@@ -70,7 +70,7 @@ impl Scenario {
                     let why = why.join("; ");
                     problems.add("node", format!("no flow {what} that it could serve: {why}"));
                 }
-                if !served.is_empty() && (at.flows.is_empty() || why.is_empty()) {
+                if !served.is_empty() && (at.flows.is_none() || why.is_empty()) {
                     at.service.check_flows(&served, problems);
                 }
             });

@@ -36,9 +36,10 @@ pub struct Config {
     pub name: String,
     /// Name of the node at which the service runs.
     pub node: String,
-    /// Names of the flows that the service serves. If not given, it serves every flow that it can: the role says which.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub flows: Vec<String>,
+    /// Names of the flows that the service serves. If unset, it serves every flow that it can: the role says which. An
+    /// empty list means no flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<String>>,
     /// What the service does, and with which parameters.
     pub role: Role,
 }

@@ -36,8 +36,12 @@ impl Supply for Untraced {
 fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
     let [left, right] = sides;
     let sides = [("left".to_owned(), left), ("right".to_owned(), right)];
-    let config =
-        split::Config { accept, buffer: Size::from_bytes(buffer), sides: sides.into(), ..Default::default() };
+    let config = split::Config {
+        accept,
+        buffer: Size::from_bytes(buffer),
+        sides: sides.map(|(side, config)| (side, config.into())).into(),
+        ..Default::default()
+    };
     let passing = Served {
         number: 1,
         flow: FlowId(0),

@@ -37,12 +37,25 @@ pub struct Config {
     pub name: String,
     /// Name of the node at which it runs.
     pub node: String,
+    /// False switches the proxy off, as if the scenario did not have it; true by default. A campaign can thus
+    /// compare both: `vary.proxy.pep.enabled = [false, true]`.
+    #[serde(default = "on", skip_serializing_if = "is_on")]
+    pub enabled: bool,
     /// Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
-    /// all such flows.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub flows: Vec<String>,
+    /// all such flows; an empty list means no flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<String>>,
     /// The mechanism by which it enhances performance.
     pub mechanism: Mechanism,
+}
+
+fn on() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_on(enabled: &bool) -> bool {
+    *enabled
 }
 
 kinds! {
@@ -63,12 +76,12 @@ pub trait Enhancement {
     fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
     /// The links and networks of the node that it names, and the TCP that it uses there.
-    fn sides(&self) -> Vec<(&str, &tcp::Config)> {
+    fn sides(&self) -> Vec<(&str, &tcp::Side)> {
         Vec::new()
     }
 
     /// The TCP that it uses elsewhere, and the key that configures it.
-    fn elsewhere(&self) -> Option<(&'static str, &tcp::Config)> {
+    fn elsewhere(&self) -> Option<(&'static str, &tcp::Side)> {
         None
     }
 

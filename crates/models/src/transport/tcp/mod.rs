@@ -46,6 +46,6 @@ mod window;
 mod wire;
 mod writer;
 
-pub use config::Config;
+pub use config::{Config, Side};
 pub use endpoint::Endpoint;
 pub use factory::Supply;

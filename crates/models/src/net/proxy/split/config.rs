@@ -21,11 +21,12 @@ pub struct Config {
     /// Maximum number of bytes in the proxy for each direction of a connection: received from one side and
     /// not yet acknowledged by the other. 4 MiB by default; at least one segment.
     pub buffer: Size,
-    /// TCP on each side, by the name of the link or network there.
+    /// TCP on each side, by the name of the link or network there. A side without `congestion` uses the
+    /// congestion control of each flow, with its parameters; with `profile = "scps"` it uses Vegas.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub sides: BTreeMap<String, tcp::Config>,
-    /// TCP on the sides that `sides` does not name.
-    pub transport: tcp::Config,
+    pub sides: BTreeMap<String, tcp::Side>,
+    /// TCP on the sides that `sides` does not name, by the same rule.
+    pub transport: tcp::Side,
 }
 
 /// When the handshake with a connection's source is completed.
@@ -46,20 +47,20 @@ impl Default for Config {
             // The default limit of a socket's send buffer in Linux (ip-sysctl.rst, tcp_wmem).
             buffer: Size::from_bytes(4 << 20),
             sides: BTreeMap::new(),
-            transport: tcp::Config::default(),
+            transport: tcp::Side::default(),
         }
     }
 }
 
 impl Config {
-    /// TCP towards a link or network. Its receive window is limited to the buffer.
-    pub(super) fn side(&self, link: &str) -> tcp::Config {
-        let config = self.sides.get(link).unwrap_or(&self.transport);
+    /// TCP towards a link or network for a flow whose ends use `flow`. The receive window is limited to the buffer.
+    pub(super) fn side(&self, link: &str, flow: Option<&tcp::Config>) -> tcp::Config {
+        let config = self.sides.get(link).unwrap_or(&self.transport).serving(flow);
         let least = |size: Option<Size>| size.map_or(self.buffer, |size| size.min(self.buffer));
         tcp::Config {
             receive_window: Some(least(config.receive_window)),
             receive_window_start: config.receive_window_start.map(|start| least(Some(start))),
-            ..config.clone()
+            ..config
         }
     }
 }
@@ -73,16 +74,16 @@ impl Enhancement for Config {
         Box::new(Split::new(name, self, flows, supply))
     }
 
-    fn sides(&self) -> Vec<(&str, &tcp::Config)> {
+    fn sides(&self) -> Vec<(&str, &tcp::Side)> {
         self.sides.iter().map(|(link, config)| (link.as_str(), config)).collect()
     }
 
-    fn elsewhere(&self) -> Option<(&'static str, &tcp::Config)> {
+    fn elsewhere(&self) -> Option<(&'static str, &tcp::Side)> {
         Some(("transport", &self.transport))
     }
 
     fn check(&self, problems: &mut Problems) {
-        let segment = |config: &tcp::Config| config.segment_size.value();
+        let segment = |side: &tcp::Side| side.config().segment_size.value();
         let least = self.sides.values().map(segment).fold(segment(&self.transport), u64::max);
         if self.buffer.bytes() < least {
             let message =

@@ -331,7 +331,7 @@ impl Flow {
     fn new(proxy: &str, config: &Config, passing: Served, supply: &mut dyn Supply) -> Flow {
         let mut stream = supply.stream(&at(&passing.name, proxy));
         let sides = [SOURCE, DESTINATION].map(|side| {
-            let config = config.side(&passing.links[side]);
+            let config = config.side(&passing.links[side], passing.transport.tcp());
             Side { congestion: supply.congestion(&config), config, random: stream.bits() }
         });
         // What goes towards the destination is sent by the leg there, and received by the other.

@@ -3,8 +3,10 @@
 
 mod check;
 mod profile;
+mod side;
 
 pub use profile::Profile;
+pub use side::Side;
 
 use super::handover::{Adapt, Freeze, OnHandover};
 use bentpipe_core::{Count, Rate, Sample, Size, Span};

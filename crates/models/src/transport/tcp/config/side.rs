@@ -1,0 +1,91 @@
+//! TCP on a side of a proxy, whose congestion control is that of the flow unless the scenario gives another.
+
+use super::{Config, Draft, Profile};
+use bentpipe_core::Problems;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+
+/// TCP on a side of a proxy.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "Draft")]
+pub struct Side {
+    config: Config,
+    /// True if the side uses the congestion control of each flow and its parameters.
+    inherits: bool,
+}
+
+impl From<Draft> for Side {
+    fn from(draft: Draft) -> Side {
+        // Profile scps consists in its congestion control, among others.
+        let common = draft.profile.config().congestion == Profile::default().config().congestion;
+        Side { inherits: draft.congestion.is_none() && common, config: draft.into() }
+    }
+}
+
+impl From<Config> for Side {
+    /// A side with the congestion control of `config`.
+    fn from(config: Config) -> Side {
+        Side { config, inherits: false }
+    }
+}
+
+impl Default for Side {
+    fn default() -> Side {
+        Draft::default().into()
+    }
+}
+
+impl Serialize for Side {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.inherits {
+            return self.config.serialize(serializer);
+        }
+        let mut keys = serde_json::to_value(&self.config).map_err(serde::ser::Error::custom)?;
+        if let Some(keys) = keys.as_object_mut() {
+            keys.remove("congestion");
+        }
+        keys.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Side {
+    fn schema_name() -> Cow<'static, str> {
+        Config::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Config::json_schema(generator)
+    }
+}
+
+impl Side {
+    /// The values of this side. If it inherits, its congestion control is a placeholder.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The name of the side's own congestion control, if it does not use that of each flow.
+    pub fn own_congestion(&self) -> Option<&str> {
+        (!self.inherits).then_some(self.config.congestion.as_str())
+    }
+
+    /// The TCP of this side for a flow whose ends use `flow`.
+    pub fn serving(&self, flow: Option<&Config>) -> Config {
+        match flow.filter(|_| self.inherits) {
+            None => self.config.clone(),
+            Some(flow) => Config {
+                congestion: flow.congestion.clone(),
+                parameters: flow.parameters.clone(),
+                ..self.config.clone()
+            },
+        }
+    }
+
+    /// Adds the problems of the side itself, beyond those of its values.
+    pub fn check(&self, problems: &mut Problems) {
+        if self.inherits && !self.config.parameters.is_empty() {
+            problems.add("parameters", "belong to a congestion control; allowed: beside the key congestion");
+        }
+    }
+}
