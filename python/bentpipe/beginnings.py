@@ -71,7 +71,7 @@ def scenario_from(preset: str, about: str, text: str) -> str:
 
 def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
     """Returns the ends of the first flow. Without a flow: of a Wi-Fi network's first station and what is beyond its
-    access point, of the first link, a star's first terminal and its gateway, or two sites of a constellation: from one
+    access point, of the first link (from its `to`, which is the user's side), a star's first terminal and its gateway, or two sites of a constellation: from one
     with the fewest antennas to one with the most."""
     links, networks = fragment.get("link", []), fragment.get("network", {}).values()
     for flow in fragment.get("flow", []):
@@ -83,7 +83,7 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
             beyond = (end for pair in pairs if access_point in pair for end in pair if end != access_point)
             return _first(network["stations"]), next(beyond, access_point)
     for link in links:
-        return link["from"], link["to"]
+        return link["to"], link["from"]
     for network in networks:
         if network["kind"] == "constellation":
             sites = network["sites"]

@@ -26,7 +26,7 @@ HostName = Annotated[
         "--host",
         metavar="NAME",
         help="The host in which it runs. If unset, the source of the first flow, or else the first station of a Wi-Fi "
-        "network, the near end of the first link, the first terminal or a site with few antennas.",
+        "network, the end `to` of the first link, the first terminal or a site with few antennas.",
         show_default=False,
     ),
 ]

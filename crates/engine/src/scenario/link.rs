@@ -1,6 +1,6 @@
 //! A link between two nodes: two directions, identical unless the return direction is given.
 
-use bentpipe_core::{Count, Fraction, Problems, Rate, Span};
+use bentpipe_core::{ChannelRate, Count, Fraction, Problems, Span};
 use bentpipe_models::link::acm::budget::Sheet;
 use bentpipe_models::network::RatedLink;
 use bentpipe_models::{channel, link, queue};
@@ -25,16 +25,16 @@ pub struct LinkPair {
     /// Name of the link, in results and messages. Links of a group have the numbers from 1 at `{}` in it, or after
     /// it.
     pub name: String,
-    /// Name of the node at one end. In a group of links, `{}` in it is the number of the link.
+    /// Name of the node at one end; in the presets that of the gateway's side. In a group of links, `{}` in it is the number of the link.
     pub from: String,
-    /// Name of the node at the other end, or of the node of each link of a group.
+    /// Name of the node at the other end, in the presets that of the user's side, or of the node of each link of a group.
     pub to: String,
     /// Number of links in a group of identical links. If unset, there is one, under its name as it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 65_000>>,
     /// Rate at the network layer, or of the framing's units if there is a framing.
     #[schemars(extend("changeable" = true))]
-    pub rate: Rate,
+    pub rate: ChannelRate,
     /// Propagation delay from one node to the other, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
@@ -81,7 +81,8 @@ pub struct LinkPair {
     /// packets are sent at `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<link::acm::Config>,
-    /// The direction from `to` to `from`. If unset, it is identical to the other one.
+    /// The direction from `to` to `from`, with all of its keys. In the presets, as in satellite networks, it is the
+    /// return link: from the user. If unset, it is identical to the other direction.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
     pub back: Option<link::Config>,
 }
@@ -144,7 +145,7 @@ impl LinkPair {
         let both = [(self.name.clone(), self.forward()), (LinkPair::back_name(&self.name), self.back())];
         both.map(|(name, link::Config { rate, delay, error, trace, acm, .. })| RatedLink {
             name,
-            rate,
+            rate: *rate,
             delay,
             error,
             traced: trace.is_some() || acm.is_some() || self.contacts.is_some() || self.arq.is_some(),
