@@ -7,8 +7,9 @@ from typing import NoReturn, TypedDict
 class Problem(TypedDict):
     """One problem of a scenario; unknown fields are None.
 
-    ``file`` is the file's name, ``preset NAME`` or ``--set N``; ``path`` the key path, ``value`` the value as written,
-    ``allowed`` the names to choose from or a description of the range, ``nearest`` the name that was probably meant.
+    ``file`` is the file's name, ``preset NAME`` or ``--set KEY.PATH``; ``path`` the key path, ``value`` the value as
+    written, ``allowed`` the names to choose from or a description of the range, ``nearest`` the name that was probably
+    meant.
     """
 
     file: str

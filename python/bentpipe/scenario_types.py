@@ -38,6 +38,7 @@ __all__ = [
     "Carrier",
     "Change",
     "Channel",
+    "ChannelRate",
     "Choice",
     "Class",
     "Clock",
@@ -148,7 +149,7 @@ __all__ = [
     "WifiWidth",
 ]
 
-#: a span of time, 0 s to 100 years
+#: a span of time, 0 s to 36600 d
 Span: TypeAlias = "str"
 
 #: What happens to the packets of a link that goes down or is cut.
@@ -2308,6 +2309,9 @@ class UnlimitedQueue(TypedDict):
 #: The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
 Queue: TypeAlias = 'DropTailQueue | DropFrontQueue | RedQueue | RedBytesQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "drop-front", "red", "red-bytes", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
 
+#: a rate, or a symbol rate with ACM, 1 bit/s to 100 Tbit/s
+ChannelRate: TypeAlias = "str"
+
 
 class Trace(TypedDict):
     """Rate, delay and loss of a link as a time series, which replaces the link's own values from the first
@@ -2346,7 +2350,7 @@ class LinkReturn(TypedDict):
     quick_start: NotRequired[float]
     """Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
     not support Quick-Start."""
-    rate: Rate
+    rate: ChannelRate
     """Rate at the network layer, or of the framing's units if there is a framing."""
     reorder: NotRequired[bool]
     """Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for
@@ -2372,7 +2376,7 @@ LinkPair = TypedDict(
         "name": "str",
         "queue": "NotRequired[Queue]",
         "quick_start": "NotRequired[float]",
-        "rate": "Rate",
+        "rate": "ChannelRate",
         "reorder": "NotRequired[bool]",
         "return": "NotRequired[LinkReturn]",
         "to": "str",
@@ -2397,7 +2401,7 @@ class Forward(TypedDict):
     that of its units."""
     queue: NotRequired[Queue]
     """Queue discipline in front of the forward link."""
-    rate: Rate
+    rate: ChannelRate
     """Rate at the network layer, or of the framing's units if there is a framing. It also carries the burst
     time plans."""
 
@@ -3800,9 +3804,10 @@ class SplitMechanism(TypedDict):
     yet acknowledged by the other. 4 MiB by default; at least one segment."""
     kind: Literal["split"]
     sides: NotRequired[dict[str, Tcp]]
-    """TCP on each side, by the name of the link or network there."""
+    """TCP on each side, by the name of the link or network there. A side without `congestion` uses the
+    congestion control of each flow, with its parameters; with `profile = "scps"` it uses Vegas."""
     transport: NotRequired[Tcp]
-    """TCP on the sides that `sides` does not name."""
+    """TCP on the sides that `sides` does not name, by the same rule."""
 
 
 #: The mechanism by which a proxy enhances performance.
@@ -3812,9 +3817,12 @@ Mechanism: TypeAlias = 'AckDecimationMechanism | AckFilterMechanism | AckReconst
 class Proxy(TypedDict):
     """A performance-enhancing proxy at a node (RFC 3135)."""
 
+    enabled: NotRequired[bool]
+    """False switches the proxy off, as if the scenario did not have it; true by default. A campaign can thus
+    compare both: `vary.proxy.pep.enabled = [false, true]`."""
     flows: NotRequired[list[str]]
     """Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
-    all such flows."""
+    all such flows; an empty list means no flow."""
     mechanism: Mechanism
     """The mechanism by which it enhances performance."""
     name: str
@@ -3882,8 +3890,8 @@ class Service(TypedDict):
     """A service that runs at a node."""
 
     flows: NotRequired[list[str]]
-    """Names of the flows that the service serves. If not given, it serves every flow that it can: the role
-    says which."""
+    """Names of the flows that the service serves. If unset, it serves every flow that it can: the role says
+    which. An empty list means no flow."""
     name: str
     """Name of the service in results and messages."""
     node: str

@@ -25,7 +25,9 @@ pub use kind::{inline_table, name_alone, Sample};
 pub use naming::{has_number, is_pattern, matches_pattern, natural_order, numbered, with_number};
 pub use number::{Count, Fraction, Real};
 pub use problem::{Problem, Problems};
-pub use quantity::{Angle, Distance, Frequency, Quantity, QuantityError, Rate, RateOrZero, Size, Speed};
+pub use quantity::{
+    Angle, ChannelRate, Distance, Frequency, Quantity, QuantityError, Rate, RateOrZero, Size, Speed,
+};
 pub use random::{Stream, Streams};
 pub use time::{Span, Time};
 pub use trace::{Column, Glimpse, Probe, Recorder, Report, Row, Seen, Sink, Table, Tables};

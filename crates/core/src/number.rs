@@ -94,6 +94,17 @@ macro_rules! number {
                         let make: fn(f64) -> Result<$type, String> = $from_f64;
                         make(value).map_err(|wrong| E::custom(format!("{wrong}; allowed: {}", $what)))
                     }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        let make: fn(f64) -> Result<$type, String> = $from_f64;
+                        let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
+                        let value = percent.map(|percent: f64| percent / 100.0);
+                        Err(match value.filter(|value| make(*value).is_ok()) {
+                            Some(value) => E::custom(format!(
+                                "\"{text}\" is a percentage, did you mean \"{value}\"? allowed: {}", $what
+                            )),
+                            None => E::invalid_type(de::Unexpected::Str(text), &self),
+                        })
+                    }
                     fn visit_i64<E: de::Error>(self, value: i64) -> Result<$type, E> {
                         let make: fn(i64) -> Option<$type> = $from_u64;
                         make(value).ok_or_else(|| E::custom(format!("{value} is out of range; allowed: {}", $what)))

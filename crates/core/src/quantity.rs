@@ -33,7 +33,8 @@ pub trait Quantity: Sized {
     fn parse(text: &str) -> Result<Self, QuantityError> {
         let problem = |fault: String| QuantityError {
             message: format!(
-                "{fault}; allowed: {}, {}, for example \"{}\"",
+                "{fault}{} allowed: {}, {}, for example \"{}\"",
+                if fault.ends_with('?') { "" } else { ";" },
                 Self::WHAT,
                 Self::RANGE,
                 Self::EXAMPLE
@@ -47,32 +48,109 @@ pub trait Quantity: Sized {
             return Err(problem(format!("\"{text}\" has no unit ({})", units())));
         }
         let Some((_, size)) = Self::UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(problem(format!(
-                "\"{text}\" has the unit \"{unit}\", which is not one of {}",
-                units()
-            )));
+            let fault = format!("\"{text}\" has the unit \"{unit}\", which is not one of {}", units());
+            return Err(match meant(unit, Self::UNITS) {
+                Some((factor, meant)) if Self::parse(&format!("{} {meant}", value * factor)).is_err() => {
+                    problem(format!("\"{text}\" is out of range"))
+                }
+                Some((factor, meant)) => {
+                    problem(format!("{fault}, did you mean \"{} {meant}\"?", value * factor))
+                }
+                None => problem(fault),
+            });
         };
         let base = value * size;
         if !base.is_finite() {
             return Err(problem(format!("\"{text}\" is not a finite number")));
         }
-        Self::from_base(base).ok_or_else(|| problem(format!("\"{text}\" is out of range")))
+        let value = Self::from_base(base).ok_or_else(|| problem(format!("\"{text}\" is out of range")))?;
+        Ok(value.in_unit(unit))
+    }
+
+    /// The same value, which was written in this unit.
+    fn in_unit(self, _unit: &str) -> Self {
+        self
     }
 
     /// The shortest exact text: in the largest unit in which the value has at most three decimals.
     fn text(&self) -> String {
-        let base = self.to_base();
-        let mut units: Vec<_> = Self::UNITS.iter().collect();
-        units.sort_by(|a, b| b.1.total_cmp(&a.1));
-        for (name, size) in units {
-            let value = base / size;
-            let rounded = (value * 1000.0).round() / 1000.0;
-            if value.abs() >= 1.0 && (rounded * size).round() == base {
-                return format!("{rounded} {name}");
-            }
-        }
-        format!("{base} {}", Self::UNITS[0].0)
+        shortest(self.to_base(), Self::UNITS)
     }
+}
+
+/// The text in the largest of `units`, the base unit first, in which the value has at most three decimals.
+fn shortest(base: f64, units: &[(&str, f64)]) -> String {
+    let mut largest_first: Vec<_> = units.iter().collect();
+    largest_first.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (name, size) in largest_first {
+        let value = base / size;
+        let rounded = (value * 1000.0).round() / 1000.0;
+        if value.abs() >= 1.0 && (rounded * size).round() == base {
+            return format!("{rounded} {name}");
+        }
+    }
+    format!("{base} {}", units[0].0)
+}
+
+/// Units as people write them: the spelling in lower case, the factor to the unit that was meant, and that unit.
+const SPELLINGS: &[(&str, f64, &str)] = &[
+    ("bps", 1.0, "bit/s"),
+    ("kbps", 1.0, "kbit/s"),
+    ("mbps", 1.0, "Mbit/s"),
+    ("gbps", 1.0, "Gbit/s"),
+    ("tbps", 1.0, "Tbit/s"),
+    ("bits/s", 1.0, "bit/s"),
+    ("kb/s", 8.0, "kbit/s"),
+    ("mb/s", 8.0, "Mbit/s"),
+    ("gb/s", 8.0, "Gbit/s"),
+    ("usec", 1.0, "us"),
+    ("\u{b5}s", 1.0, "us"),
+    ("\u{3bc}s", 1.0, "us"),
+    ("msec", 1.0, "ms"),
+    ("millis", 1.0, "ms"),
+    ("milliseconds", 1.0, "ms"),
+    ("sec", 1.0, "s"),
+    ("secs", 1.0, "s"),
+    ("second", 1.0, "s"),
+    ("seconds", 1.0, "s"),
+    ("minute", 1.0, "min"),
+    ("minutes", 1.0, "min"),
+    ("hr", 1.0, "h"),
+    ("hour", 1.0, "h"),
+    ("hours", 1.0, "h"),
+    ("day", 1.0, "d"),
+    ("days", 1.0, "d"),
+    ("week", 7.0, "d"),
+    ("weeks", 7.0, "d"),
+    ("year", 365.25, "d"),
+    ("years", 365.25, "d"),
+    ("byte", 1.0, "B"),
+    ("bytes", 1.0, "B"),
+    ("kbyte", 1.0, "kB"),
+    ("mbyte", 1.0, "MB"),
+    ("gbyte", 1.0, "GB"),
+    ("metres", 1.0, "m"),
+    ("meters", 1.0, "m"),
+    ("degree", 1.0, "deg"),
+    ("degrees", 1.0, "deg"),
+    ("\u{b0}", 1.0, "deg"),
+    ("baud", 1.0, "Bd"),
+    ("kbaud", 1.0, "kBd"),
+    ("mbaud", 1.0, "MBd"),
+];
+
+/// The one of `units` that was probably meant by `unit`, and the factor to it: the same letters in another case, or
+/// another spelling.
+fn meant(unit: &str, units: &[(&'static str, f64)]) -> Option<(f64, &'static str)> {
+    // A large B is a byte.
+    let bits = unit.contains('b') && unit.ends_with("/s");
+    let plain = unit.to_lowercase();
+    let same = units.iter().find(|(name, _)| name.to_lowercase() == plain).map(|(name, _)| (1.0, *name));
+    same.or_else(|| {
+        let (_, factor, name) = SPELLINGS.iter().find(|(spelling, ..)| *spelling == plain)?;
+        let factor = if bits { 1.0 } else { *factor };
+        units.iter().any(|(unit, _)| unit == name).then_some((factor, *name))
+    })
 }
 
 /// The error of a text that is not a quantity of the expected kind.
@@ -210,6 +288,70 @@ impl Quantity for Rate {
 }
 quantity!(Rate);
 
+/// The rate of a channel: a data rate, or a symbol rate in baud, which counts as the rate at one bit per symbol.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ChannelRate {
+    rate: Rate,
+    symbols: bool,
+}
+
+/// Units of symbol rates.
+const BAUD: [(&str, f64); 4] = [("Bd", 1.0), ("kBd", 1e3), ("MBd", 1e6), ("GBd", 1e9)];
+
+impl ChannelRate {
+    /// True if it was given in baud.
+    pub const fn is_symbol_rate(self) -> bool {
+        self.symbols
+    }
+}
+
+impl From<Rate> for ChannelRate {
+    fn from(rate: Rate) -> ChannelRate {
+        ChannelRate { rate, symbols: false }
+    }
+}
+
+impl std::ops::Deref for ChannelRate {
+    type Target = Rate;
+    fn deref(&self) -> &Rate {
+        &self.rate
+    }
+}
+
+impl Quantity for ChannelRate {
+    const WHAT: &'static str = "a rate, or a symbol rate with ACM";
+    const EXAMPLE: &'static str = Rate::EXAMPLE;
+    const RANGE: &'static str = Rate::RANGE;
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("bit/s", 1.0),
+        ("kbit/s", 1e3),
+        ("Mbit/s", 1e6),
+        ("Gbit/s", 1e9),
+        ("Tbit/s", 1e12),
+        BAUD[0],
+        BAUD[1],
+        BAUD[2],
+        BAUD[3],
+    ];
+    fn from_base(value: f64) -> Option<ChannelRate> {
+        Rate::from_base(value).map(ChannelRate::from)
+    }
+    fn to_base(&self) -> f64 {
+        self.rate.to_base()
+    }
+    fn in_unit(self, unit: &str) -> ChannelRate {
+        ChannelRate { symbols: BAUD.iter().any(|(name, _)| *name == unit), ..self }
+    }
+    fn text(&self) -> String {
+        if self.symbols {
+            shortest(self.to_base(), &BAUD)
+        } else {
+            self.rate.text()
+        }
+    }
+}
+quantity!(ChannelRate);
+
 /// A data rate in bit/s that may be zero: a guaranteed or offered rate, as opposed to that of a transmitter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct RateOrZero(u64);
@@ -244,7 +386,7 @@ quantity!(RateOrZero);
 impl Quantity for Span {
     const WHAT: &'static str = "a span of time";
     const EXAMPLE: &'static str = "250 ms";
-    const RANGE: &'static str = "0 s to 100 years";
+    const RANGE: &'static str = "0 s to 36600 d";
     const UNITS: &'static [(&'static str, f64)] =
         &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9), ("d", 86400e9)];
     fn from_base(value: f64) -> Option<Span> {
@@ -490,12 +632,36 @@ mod tests {
             ("1e400 Mbit/s", "not a finite number"),
             ("nan kbit/s", "does not start with a number"),
             ("250 ms", "which is not one of bit/s"),
+            ("10 mbit/s", ", did you mean \"10 Mbit/s\"? allowed: a rate"),
+            ("5 MB/s", ", did you mean \"40 Mbit/s\"?"),
+            ("5 Mb/s", ", did you mean \"5 Mbit/s\"?"),
+            ("5 Mbps", ", did you mean \"5 Mbit/s\"?"),
             ("2048", "has no unit"),
             ("", "does not start with a number"),
         ] {
             let message = Rate::parse(text).unwrap_err().to_string();
             assert!(message.contains(fault) && message.contains("2048 kbit/s"), "{text}: {message}");
         }
+    }
+
+    #[test]
+    fn a_symbol_rate_keeps_its_unit() {
+        let symbols = ChannelRate::parse("10 MBd").unwrap();
+        assert!(symbols.is_symbol_rate() && symbols.bits_per_second() == 10_000_000);
+        assert_eq!(Quantity::text(&symbols), "10 MBd");
+        assert_eq!(Quantity::text(&ChannelRate::parse("10 Mbit/s").unwrap()), "10 Mbit/s");
+        assert!(Rate::parse("10 MBd").is_err());
+    }
+
+    #[test]
+    fn another_spelling_of_a_unit_is_recognised() {
+        let refused = |message: Result<Span, QuantityError>| message.unwrap_err().to_string();
+        assert!(refused(Span::parse("280 msec")).contains("did you mean \"280 ms\"?"));
+        assert!(refused(Span::parse("280 \u{b5}s")).contains("did you mean \"280 us\"?"));
+        let years = refused(Span::parse("1000 years"));
+        assert!(years.contains("is out of range; allowed: a span of time, 0 s to 36600 d"));
+        assert!(refused(Span::parse("2 weeks")).contains("did you mean \"14 d\"?"));
+        assert!(refused(Span::parse("1 furlong")).contains("d; allowed: "));
     }
 
     #[test]

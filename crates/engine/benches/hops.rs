@@ -72,7 +72,7 @@ fn chain(delay: Span) -> u64 {
         holds: None,
         trace: None,
         acm: None,
-        rate: Rate::from_bits_per_second(100_000_000),
+        rate: Rate::from_bits_per_second(100_000_000).into(),
         delay,
         queue: queue::Config::default(),
         framing: link::framing::Config::default(),

@@ -110,7 +110,7 @@ impl<'a> Path<'a> {
         match self.scenario.link.iter().find(|link| link.name == part) {
             Some(link) => {
                 let config = direction(link, from);
-                Hop::Fixed(config.delay, Some(config.rate))
+                Hop::Fixed(config.delay, Some(*config.rate))
             }
             None => Hop::Fixed(layout.delay(node, part), None),
         }
@@ -152,7 +152,7 @@ impl<'a> Path<'a> {
                 let (access, serving) = &self.serving[*place];
                 let side = usize::from(self.link(access, 0).from != *from);
                 let config = direction(self.link(access, serving[side]), from);
-                (config.delay, Some(config.rate))
+                (config.delay, Some(*config.rate))
             }
         }
     }

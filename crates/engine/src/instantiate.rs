@@ -290,7 +290,7 @@ fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a ac
     let delay = members[0].delay;
     for member in members {
         let [forward, back] = directions(builder, member);
-        parts.rates.push([forward.config.rate, back.config.rate]);
+        parts.rates.push([*forward.config.rate, *back.config.rate]);
         parts.links.push([forward.link, back.link.leaving_by(Port(1))]);
     }
     let stage = builder.stage(&config.name, Box::new(Access::new(config, parts)));

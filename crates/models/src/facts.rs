@@ -124,7 +124,7 @@ pub struct Dama {
 }
 
 /// Adaptive coding and modulation on a hop.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Acm {
     /// MODCOD at the start of the run; null in an outage.
     pub modcod: Option<&'static str>,
@@ -136,6 +136,8 @@ pub struct Acm {
     pub efficiency: Course,
     /// Es/N0 in dB that the sender is told of.
     pub esn0_db: Course,
+    /// The outages: start and end of each, in seconds from the start of the run.
+    pub outages: Vec<[f64; 2]>,
 }
 
 /// One hop of a path: from a node to the next over one link or network.

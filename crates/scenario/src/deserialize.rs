@@ -9,6 +9,7 @@ use crate::error::Problem;
 use crate::fault::{Fault, Place};
 use crate::merge::KIND;
 use crate::nearest::nearest;
+use crate::overrides::SET;
 use crate::value::{address, path_text, Entry, Node, Table, Value};
 use crate::variant;
 use serde::de::value::StrDeserializer;
@@ -45,7 +46,14 @@ pub(crate) fn deserialize<T: DeserializeOwned>(root: &Value) -> (Option<Typed<T>
             }
             Err(fault) => {
                 let missing = fault.missing();
-                let (node, problem) = fault.into_problem();
+                let (node, mut problem) = fault.into_problem();
+                if let Some((key, entry)) = missing.and_then(|key| unset(root, node, key)) {
+                    let path = if problem.path.is_empty() { key } else { format!("{}.{key}", problem.path) };
+                    problem = Problem::at(&entry.value.origin, path, "is required, so it cannot be unset")
+                        .with_value(entry.value.written());
+                } else if missing.is_some() && problem.file.starts_with(SET) {
+                    problem.message += ", in a table that this override creates";
+                }
                 let found = context.found.get_mut();
                 let follows = match missing {
                     Some(key) => found.explained.contains(&(node, key.to_owned())),
@@ -61,6 +69,18 @@ pub(crate) fn deserialize<T: DeserializeOwned>(root: &Value) -> (Option<Typed<T>
         }
     }
     (None, context.found.into_inner().problems)
+}
+
+/// The entry `key` of the table `node` in `value`, if it is unset.
+fn unset<'a>(value: &'a Value, node: usize, key: &str) -> Option<(String, &'a Entry)> {
+    match &value.node {
+        Node::Table(table) if identity(value) == node => {
+            table.get(key).filter(|entry| entry.value.is_unset()).map(|entry| (key.to_owned(), entry))
+        }
+        Node::Table(table) => table.values().find_map(|entry| unset(&entry.value, node, key)),
+        Node::Array(elements) => elements.iter().find_map(|element| unset(element, node, key)),
+        _ => None,
+    }
 }
 
 /// The state shared by all nodes and all tries.
@@ -151,27 +171,38 @@ impl<'a> Cursor<'a> {
         out
     }
 
-    /// The entries in the order in which they were written; for a struct, without unknown ones.
+    /// The entries in the order in which they were written, without those that are unset; for a struct, without
+    /// unknown ones; for one of `kinds`, without the key that names it.
     pub(crate) fn entries(
         &self,
         table: &'a Table,
         fields: Option<&'static [&'static str]>,
-        without_kind: bool,
+        kinds: Option<&[&str]>,
     ) -> Entries<'a> {
-        let mut entries: Vec<_> = table
-            .iter()
-            .filter(|(key, entry)| {
-                (!without_kind || key.as_str() != KIND) && !self.is_out(Some(key), &entry.value)
-            })
-            .filter(|(key, entry)| fields.is_none_or(|fields| self.knows(key, entry, fields)))
-            .map(|(key, entry)| (key.as_str(), entry))
+        let kind = table.get(KIND).and_then(|entry| entry.value.text()).unwrap_or_default();
+        let others = kinds.unwrap_or_default().iter().copied();
+        let relatives: Vec<&str> = others
+            .filter(|other| other.strip_prefix(kind).is_some_and(|rest| rest.starts_with('-')))
             .collect();
+        self.chosen(table, |key, entry| {
+            (kinds.is_none() || key != KIND)
+                && !self.is_out(Some(key), &entry.value)
+                && fields.is_none_or(|fields| self.knows(key, entry, fields, &relatives))
+                && !entry.value.is_unset()
+        })
+    }
+
+    /// The entries that `choose` accepts, in the order in which they were written.
+    fn chosen(&self, table: &'a Table, choose: impl Fn(&str, &Entry) -> bool) -> Entries<'a> {
+        let entries = table.iter().map(|(key, entry)| (key.as_str(), entry));
+        let mut entries: Vec<_> = entries.filter(|(key, entry)| choose(key, entry)).collect();
         entries.sort_by_key(|(_, entry)| entry.key.start());
         Entries { of: *self, entries: entries.into_iter(), next: None }
     }
 
-    /// Whether `key` is one of `fields`; otherwise it is reported.
-    fn knows(&self, key: &str, entry: &Entry, fields: &'static [&'static str]) -> bool {
+    /// Whether `key` is one of `fields`; otherwise it is reported, with the kinds whose names begin like that of the
+    /// table.
+    fn knows(&self, key: &str, entry: &Entry, fields: &'static [&'static str], relatives: &[&str]) -> bool {
         if fields.contains(&key) {
             return true;
         }
@@ -182,7 +213,10 @@ impl<'a> Cursor<'a> {
                 let message = "not used, as it belongs to a kind that was replaced by another";
                 found.notes.push(Problem::at(&entry.key, path, message).with_value(entry.value.written()));
             } else {
-                let problem = Problem::at(&entry.key, path, "unknown key").with_allowed(key, fields);
+                let mut problem = Problem::at(&entry.key, path, "unknown key").with_allowed(key, fields);
+                if problem.nearest.is_none() && !relatives.is_empty() {
+                    problem.message += &format!(" of this kind; {} has other keys", relatives.join(", "));
+                }
                 if let Some(meant) = nearest(key, fields) {
                     found.explained.insert((identity(self.value), meant));
                 }
@@ -199,7 +233,10 @@ impl<'a> Cursor<'a> {
             Node::Float(number) => visitor.visit_f64(*number),
             Node::Boolean(truth) => visitor.visit_bool(*truth),
             Node::Array(elements) => self.list(elements, visitor),
-            Node::Table(table) => visitor.visit_map(self.entries(table, None, false)),
+            // Values for another scenario or for later, such as those of a campaign, which may unset a key there.
+            Node::Table(table) => {
+                visitor.visit_map(self.chosen(table, |key, entry| !self.is_out(Some(key), &entry.value)))
+            }
         };
         result.map_err(|fault| fault.at(|| self.place()))
     }
@@ -235,6 +272,23 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
         visitor.visit_newtype_struct(self).map_err(|fault| fault.at(|| self.place()))
     }
 
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        if matches!(self.value.node, Node::Table(_)) {
+            let message = format!("expected a list, found a table; write [[{}]]", self.path(None));
+            return Err(<Fault as de::Error>::custom(message).at(|| self.place()));
+        }
+        self.any(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match &self.value.node {
+            Node::Table(table) => {
+                visitor.visit_map(self.entries(table, None, None)).map_err(|fault| fault.at(|| self.place()))
+            }
+            _ => self.any(visitor),
+        }
+    }
+
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -243,7 +297,7 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
     ) -> Result<V::Value, Fault> {
         match &self.value.node {
             Node::Table(table) => visitor
-                .visit_map(self.entries(table, Some(fields), false))
+                .visit_map(self.entries(table, Some(fields), None))
                 .map_err(|fault| fault.at(|| self.place())),
             _ => self.any(visitor),
         }
@@ -263,8 +317,8 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
-        tuple tuple_struct map identifier
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        tuple tuple_struct identifier
     }
 }
 

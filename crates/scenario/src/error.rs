@@ -1,5 +1,6 @@
 //! Errors in a scenario, for people and as JSON.
 
+use crate::overrides::SET;
 use crate::value::Origin;
 use serde::Serialize;
 use std::fmt;
@@ -7,7 +8,7 @@ use std::fmt;
 /// One problem, with its place, what is allowed, and what was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The name of the file, or `preset NAME`, or `--set N` for the N-th override from 1.
+    /// The name of the file, or `preset NAME`, or `--set KEY.PATH` for an override.
     pub file: String,
     /// Line from 1; `None` for an override or for the file as a whole.
     pub line: Option<usize>,
@@ -80,22 +81,27 @@ impl Problem {
 
     /// Adds the allowed name that `word` was probably meant to be.
     pub(crate) fn with_nearest(mut self, word: &str) -> Problem {
-        self.nearest = crate::nearest::nearest(word, &self.allowed);
+        self.nearest = self.nearest.or_else(|| crate::nearest::nearest(word, &self.allowed));
         self
     }
 
-    /// Moves what is allowed, with which messages of quantities and checks end, to its own field. Single
-    /// words are names to choose from; anything else is a description.
+    /// Moves what was probably meant and what is allowed, with which messages of quantities and checks end, to their
+    /// own fields. Single words are names to choose from; anything else is a description.
     fn split(mut self) -> Problem {
-        if let Some((fault, allowed)) = self.message.split_once("; allowed: ") {
-            let names = allowed.split(", ");
-            self.allowed = match allowed {
-                "" => Vec::new(),
-                _ if names.clone().any(|name| name.contains(' ')) => vec![allowed.to_owned()],
-                _ => names.map(str::to_owned).collect(),
-            };
-            self.message = fault.to_owned();
-        }
+        let message = std::mem::take(&mut self.message);
+        let parts = message.split_once("; allowed: ").or_else(|| message.split_once("? allowed: "));
+        let Some((fault, allowed)) = parts else { return Problem { message, ..self } };
+        let names = allowed.split(", ");
+        self.allowed = match allowed {
+            "" => Vec::new(),
+            _ if names.clone().any(|name| name.contains(' ')) => vec![allowed.to_owned()],
+            _ => names.map(str::to_owned).collect(),
+        };
+        let (fault, meant) = match fault.split_once(", did you mean \"") {
+            Some((fault, meant)) => (fault, Some(meant.trim_end_matches('"').to_owned())),
+            None => (fault, None),
+        };
+        (self.message, self.nearest) = (fault.to_owned(), meant);
         self
     }
 }
@@ -107,7 +113,10 @@ impl fmt::Display for Problem {
             write!(f, ":{line}:{column}")?;
         }
         if !self.path.is_empty() {
-            write!(f, ": {}", self.path)?;
+            // An override of this very key has its name in front.
+            if self.file.strip_prefix(SET).map(str::trim_start) != Some(&self.path) {
+                write!(f, ": {}", self.path)?;
+            }
             if let Some(value) = &self.value {
                 write!(f, " = {value}")?;
             }
@@ -118,7 +127,11 @@ impl fmt::Display for Problem {
         }
         if !self.allowed.is_empty() {
             let separator = if self.nearest.is_some() { "" } else { ";" };
-            write!(f, "{separator} allowed: {}", self.allowed.join(", "))?;
+            let shown = self.allowed.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+            write!(f, "{separator} allowed: {shown}")?;
+            if self.allowed.len() > NAMES {
+                write!(f, " and {} more", self.allowed.len() - NAMES)?;
+            }
         }
         Ok(())
     }
@@ -130,6 +143,9 @@ pub struct ScenarioError {
     /// The problems; at least one.
     pub problems: Vec<Problem>,
 }
+
+/// Maximum number of allowed names shown to a person; the JSON of a problem has all.
+const NAMES: usize = 16;
 
 /// Maximum number of problems shown to a person; beyond that, the first ones usually explain the rest.
 const SHOWN: usize = 20;

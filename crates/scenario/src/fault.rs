@@ -35,9 +35,12 @@ impl Fault {
         Fault(Box::new(Inner { message, ..Inner::default() }))
     }
 
-    /// The fault of a variant's table without the key `kind`.
-    pub(crate) fn no_kind(variants: &'static [&'static str]) -> Fault {
-        let mut fault = Fault::new("missing key \"kind\"".to_owned());
+    /// The fault of a variant's table with only these keys and without the key `kind`.
+    pub(crate) fn no_kind(keys: Vec<&str>, variants: &'static [&'static str]) -> Fault {
+        let mut fault = Fault::new(match keys.is_empty() {
+            true => "missing key \"kind\"".to_owned(),
+            false => format!("missing key \"kind\", to which {} would belong", keys.join(", ")),
+        });
         fault.0.choice = Some((String::new(), variants));
         fault
     }

@@ -4,6 +4,9 @@
 //! following the old. Everything else is replaced. If the layer above changes a table's `kind`, the keys
 //! below that the new kind knows are kept, and those that only the old kind knew are dropped; a list that the layer
 //! above gives then replaces the list below.
+//!
+//! The value `"unset"` removes a key, with everything in it, that a layer below has set. It counts as a key that
+//! nobody has written, so a layer above may set it again.
 
 use crate::error::{Problem, ScenarioError};
 use crate::include::is_file;
@@ -77,6 +80,9 @@ fn at(value: &Value, message: &str) -> Problem {
 
 /// Merges `upper` over `lower`.
 pub(crate) fn merge(lower: Value, upper: Value) -> Value {
+    if lower.is_unset() || upper.is_unset() {
+        return upper;
+    }
     let node = match (lower.node, upper.node) {
         (Node::Table(lower), Node::Table(upper)) => Node::Table(tables(lower, upper)),
         // A variant given by its name alone is a table with only the key `kind`. A table that names a file is a text.

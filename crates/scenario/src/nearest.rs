@@ -1,7 +1,35 @@
 //! Finds the word that was probably meant.
 
+/// Words for what has another name here, each with the names of which the first allowed one is meant.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("web", &["http"]),
+    ("www", &["http"]),
+    ("page", &["http"]),
+    ("browser", &["http"]),
+    ("download", &["bulk"]),
+    ("upload", &["bulk"]),
+    ("fileserver", &["ftp", "bulk"]),
+    ("mail", &["email"]),
+    ("phone", &["calls", "voice"]),
+    ("voip", &["voice", "calls"]),
+    ("call", &["calls", "voice"]),
+    ("fifo", &["drop-tail"]),
+    ("bernoulli", &["packet"]),
+    ("random", &["packet"]),
+    ("loss", &["packet", "probability"]),
+    ("per", &["packet", "probability"]),
+    ("newreno", &["reno"]),
+    ("gaussian", &["normal"]),
+    ("bandwidth", &["rate"]),
+    ("latency", &["delay"]),
+    ("pep", &["split", "proxy"]),
+];
+
+/// Words of the field that look like typos of others and are none: the available bit rate of ATM.
+const OTHER_WORDS: &[&str] = &["abr"];
+
 /// Returns the one of `allowed` that is nearest to `word`, if it is near enough for `word` to be a typo of
-/// it.
+/// it, or another word for it.
 ///
 /// Case, `-` and `_` are ignored. A prefix of at least three letters stands for the whole word; otherwise a
 /// third of the letters may differ (optimal string alignment distance, in which two exchanged letters are one
@@ -15,6 +43,15 @@ pub(crate) fn nearest<W: AsRef<str>>(word: &str, allowed: &[W]) -> Option<String
         return None;
     }
     let word = plain(word);
+    if OTHER_WORDS.contains(&word.as_str()) {
+        return None;
+    }
+    if let Some((_, names)) = SYNONYMS.iter().find(|(other, _)| *other == word) {
+        let known = |name: &&&str| allowed.iter().any(|allowed| allowed.as_ref() == **name);
+        if let Some(name) = names.iter().find(known) {
+            return Some((*name).to_owned());
+        }
+    }
     let letters = word.chars().count();
     let near = allowed.iter().map(AsRef::as_ref).filter_map(|candidate| {
         let plain_candidate = plain(candidate);
@@ -50,5 +87,13 @@ mod tests {
         ] {
             assert_eq!(nearest(word, &allowed).as_deref(), meant, "{word}");
         }
+    }
+
+    #[test]
+    fn other_words_for_a_name_find_it_and_words_of_their_own_find_nothing() {
+        assert_eq!(nearest("web", &["bulk", "http"]).as_deref(), Some("http"));
+        assert_eq!(nearest("VoIP", &["calls", "http"]).as_deref(), Some("calls"));
+        assert_eq!(nearest("web", &["bulk"]), None);
+        assert_eq!(nearest("abr", &["cbr", "ubr", "vbr"]), None);
     }
 }

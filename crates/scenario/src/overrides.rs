@@ -11,6 +11,9 @@ use crate::parse;
 use crate::value::{self, path_text, Node, Origin, Table, Text, Value};
 use std::sync::Arc;
 
+/// The option that gives an override; its key follows.
+pub(crate) const SET: &str = "--set";
+
 /// One override, split and parsed.
 #[derive(Debug)]
 pub(crate) struct Override {
@@ -33,7 +36,7 @@ impl Override {
 /// An override as it is given, and what to call it in messages.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Where it was written, such as `--seed`. If unset, it is called `--set N` by its position from 1.
+    /// Where it was written, such as `--seed`. If unset, it is called `--set KEY.PATH`.
     pub name: Option<String>,
     /// The override in the form `KEY.PATH=VALUE`.
     pub text: String,
@@ -49,8 +52,9 @@ impl From<String> for Given {
 pub(crate) fn parse(overrides: &[Given]) -> Result<Vec<Override>, ScenarioError> {
     let mut parsed = Vec::new();
     let mut problems = Vec::new();
-    for (index, Given { name, text }) in overrides.iter().enumerate() {
-        let name = name.clone().unwrap_or_else(|| format!("--set {}", index + 1));
+    for Given { name, text } in overrides {
+        let key = || split(text).map_or(String::new(), |(path, _)| format!(" {}", path_text(&path)));
+        let name = name.clone().unwrap_or_else(|| format!("{SET}{}", key()));
         match single(&name, text) {
             Ok(one) => parsed.push(one),
             Err(error) => problems.extend(error.problems),
@@ -159,6 +163,9 @@ pub(crate) fn put(target: &mut Value, upper: Value) {
 
 /// The node under `key`, created if `target` is a table without it.
 fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut Value, Fault> {
+    if target.is_unset() {
+        target.node = Node::Table(Table::new());
+    }
     // A variant given by its name alone is a table with only the key `kind`.
     if let Node::String(kind) = &target.node {
         let value = Value { origin: target.origin.clone(), node: Node::String(kind.clone()) };

@@ -41,6 +41,12 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Value, ScenarioErro
         let value = single_value(&json::as_toml(&text)?, &[])?;
         return Ok(Value { origin: Origin::new(&text, 0..0), ..value });
     }
+    if let Ok(serde_json::Value::Array(_)) = serde_json::from_str(text.content.trim_start_matches('\u{feff}'))
+    {
+        return Err(
+            Problem::of_file(name, "is a list in JSON, not a scenario; allowed: a table".to_owned()).into()
+        );
+    }
     document(&text)
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A text from which values come, with its name for messages.
 #[derive(PartialEq, Eq)]
 pub struct Text {
-    /// Name of the file, or `preset NAME`, or `--set N`.
+    /// Name of the file, or `preset NAME`, or `--set KEY.PATH`.
     pub name: String,
     /// The text as a whole, for the lines that messages quote.
     pub content: String,
@@ -41,7 +41,7 @@ impl Origin {
         Origin { text: Arc::clone(text), start: start as u32, end: end as u32 }
     }
 
-    /// The name of the file, or `preset NAME`, or `--set N`.
+    /// The name of the file, or `preset NAME`, or `--set KEY.PATH`.
     pub fn file(&self) -> &str {
         &self.text.name
     }
@@ -139,6 +139,9 @@ pub struct Entry {
     pub superseded: bool,
 }
 
+/// The value that unsets a key which a lower layer has set.
+pub(crate) const UNSET: &str = "unset";
+
 impl Value {
     /// The table, if it is one.
     pub fn table(&self) -> Option<&Table> {
@@ -159,6 +162,11 @@ impl Value {
     /// The text under the key `name` of a table, by which elements of a list are addressed.
     pub fn name(&self) -> Option<&str> {
         self.table()?.get("name")?.value.text()
+    }
+
+    /// True for the text that unsets a key: the key then counts as one that no layer has written.
+    pub(crate) fn is_unset(&self) -> bool {
+        self.text() == Some(UNSET)
     }
 
     /// The type of the node, for messages.

@@ -17,16 +17,17 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
 ) -> Result<V::Value, Fault> {
     match &cursor.value.node {
         Node::String(_) => {
-            let content = Content { of: cursor, table: &NO_KEYS };
+            let content = Content { of: cursor, table: &NO_KEYS, kinds: variants };
             visitor.visit_enum(Variant { kind: cursor, content }).map_err(|fault| fault.at(|| cursor.place()))
         }
         Node::Table(table) => {
             let Some(entry) = table.get(KIND).filter(|entry| !cursor.is_out(Some(KIND), &entry.value)) else {
-                return Err(Fault::no_kind(variants).at(|| cursor.place()));
+                return Err(Fault::no_kind(table.keys().map(String::as_str).collect(), variants)
+                    .at(|| cursor.place()));
             };
             let trail = Trail { before: cursor.trail, of: cursor.value, step: Step::Key(KIND) };
             let kind = Cursor { value: &entry.value, trail: Some(&trail), context: cursor.context };
-            let content = Content { of: cursor, table };
+            let content = Content { of: cursor, table, kinds: variants };
             // Faults in the variant's keys already have their place; the remaining ones concern its name.
             visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.place()))
         }
@@ -54,6 +55,8 @@ impl<'de, 'a> EnumAccess<'de> for Variant<'a, '_> {
 pub(crate) struct Content<'a> {
     of: Cursor<'a>,
     table: &'a Table,
+    /// The names of all variants.
+    kinds: &'static [&'static str],
 }
 
 impl Content<'_> {
@@ -62,7 +65,7 @@ impl Content<'_> {
         fields: Option<&'static [&'static str]>,
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let entries = self.of.entries(self.table, fields, true);
+        let entries = self.of.entries(self.table, fields, Some(self.kinds));
         visitor.visit_map(entries).map_err(|fault| fault.at(|| self.of.place()))
     }
 }
@@ -72,7 +75,7 @@ impl<'de> VariantAccess<'de> for Content<'_> {
 
     fn unit_variant(self) -> Result<(), Fault> {
         // Only to report unexpected keys.
-        self.of.entries(self.table, Some(&[]), true);
+        self.of.entries(self.table, Some(&[]), Some(self.kinds));
         Ok(())
     }
 

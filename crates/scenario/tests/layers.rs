@@ -157,3 +157,39 @@ fn the_file_lies_over_its_presets_and_later_presets_over_earlier_ones() {
     assert_eq!(scenario.duration.as_nanos(), 5_000_000_000);
     assert_eq!(scenario.seed.value(), 7);
 }
+
+/// A key that any layer below has set can be unset at every layer, and set again above.
+#[test]
+fn unset_removes_what_lower_layers_set() {
+    let below = "[network.sat.return.dama]\ncra = \"32 kbit/s\"\n[[flow]]\nname = \"upload\"\napp = { kind = \"cbr\", rate = \"64 kbit/s\" }";
+    let above = FILE.replacen("name = \"Upload\"", "name = \"Upload\"\npreset = \"low\"", 1);
+    let cra = |text: &str, overrides: &[&str]| {
+        dama_of(&with(text, &[("low", below)], overrides).value).cra.map(|rate| rate.bits_per_second())
+    };
+    let in_file = above.replace("cra = \"64 kbit/s\"", "cra = \"unset\"");
+    let (unset, again) = ("network.sat.return.dama.cra=unset", "network.sat.return.dama.cra=8 kbit/s");
+    assert_eq!(cra(&above, &[]), Some(64_000));
+    assert_eq!(cra(&in_file, &[]), None);
+    assert_eq!(cra(&above, &[unset]), None);
+    assert_eq!(cra(&in_file, &[again]), Some(8_000));
+    assert_eq!([cra(&above, &[unset, again]), cra(&above, &[again, unset])], [Some(8_000), None]);
+    // A table, after which another one does not merge with what was there.
+    let whole = "network.sat.return.dama=unset";
+    let scenario = with(&above, &[("low", below)], &[whole]);
+    let Network::DvbRcs(star) = &scenario.value.network["sat"] else { panic!("it is a star") };
+    assert_eq!(star.r#return.dama, None);
+    assert_eq!(cra(&above, &[whole, "network.sat.return.dama={kind=\"rbdc\",gamma=0.1}"]), None);
+    assert_eq!(
+        cra(&above, &[whole, "network.sat.return.dama.kind=rbdc", "network.sat.return.dama.gamma=0.1"]),
+        None
+    );
+    // The resolved scenario has no trace of it.
+    assert!(!with(&above, &[("low", below)], &[unset]).to_toml().contains("unset"));
+}
+
+fn dama_of(scenario: &Scenario) -> &model::Rbdc {
+    match dama(scenario) {
+        Dama::Rbdc(rbdc) => rbdc,
+        other => panic!("{other:?} is not RBDC"),
+    }
+}

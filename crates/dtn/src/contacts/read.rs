@@ -45,7 +45,7 @@ impl Format {
             Format::Json
         } else if lines.any(ion::is_command) {
             Format::Ion
-        } else if first.contains(',') && !first.contains('=') {
+        } else if first.contains([',', ';']) && !first.contains('=') {
             Format::Csv
         } else {
             Format::Table

@@ -29,7 +29,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<Queue> {
     for pair in &scenario.link {
         for (forward, rate) in [(true, pair.forward().rate), (false, pair.back().rate)] {
             let name = if forward { pair.name.clone() } else { LinkPair::back_name(&pair.name) };
-            queues.push(queue(name, rate, of_link(pair, forward, traffic).queue));
+            queues.push(queue(name, *rate, of_link(pair, forward, traffic).queue));
         }
     }
     for (name, network) in &scenario.network {

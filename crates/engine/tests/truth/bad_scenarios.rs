@@ -172,6 +172,26 @@ name = "bulk""#,
         &[("duration = \"10 s\"\n", "duration = \"10 s\"\npreset = \"geo-kan\"\n")],
     ),
     (
+        "a probability in per cent",
+        &[("to = \"b\"\nrate", "to = \"b\"\nerror = { kind = \"packet\", probability = \"1 %\" }\nrate")],
+    ),
+    ("a probability without a kind", &[("to = \"b\"\nrate", "to = \"b\"\nerror.probability = 0.1\nrate")]),
+    ("a rate in bytes", &[("to = \"b\"\nrate = \"1 Mbit/s\"", "to = \"b\"\nrate = \"5 MB/s\"")]),
+    ("a symbol rate without ACM", &[("to = \"b\"\nrate = \"1 Mbit/s\"", "to = \"b\"\nrate = \"10 MBd\"")]),
+    ("a symbol rate of a forward link without ACM", &[("{ rate = \"10 Mbit/s\" }", "{ rate = \"10 MBd\" }")]),
+    ("another word for an application", &[("app = \"bulk\"", "app = \"web\"")]),
+    (
+        "a queue's limit in bytes of the kind with packets",
+        &[("to = \"b\"\nrate", "to = \"b\"\nqueue = { kind = \"red\", limit = \"75 kB\" }\nrate")],
+    ),
+    (
+        "two volume categories",
+        &[("scheme = \"rbdc\"", "scheme = { kind = \"mix\", vbdc = { max = \"1 Mbit/s\" }, avbdc = {} }")],
+    ),
+    ("a list that is one table", &[("[[flow]]\nname = \"bulk\"", "[flow]\nname = \"bulk\""), ("[[flow]]\nname = \"voice\"", "[edge]\nname = \"voice\"")]),
+    ("only a part of the other direction", &[("to = \"b\"\nrate", "to = \"b\"\nreturn.delay = \"1 s\"\nrate")]),
+    ("a key that cannot be unset", &[("to = \"b\"\nrate = \"1 Mbit/s\"", "to = \"b\"\nrate = \"unset\"")]),
+    (
         "several things at once",
         &[
             ("\"10 s\"", "\"0 s\""),
@@ -205,6 +225,35 @@ fn each_refusal_names_place_key_value_and_what_is_allowed() {
     let refused = idle.refuse(idle.value.check_run()).expect_err("there is no flow");
     let _ = writeln!(text, "\nno flow, to be run\n  {refused}");
     golden::check("refusals.txt", &text);
+}
+
+/// A mean at a bound is a constant, a symbol rate stands beside ACM, and what is unset was never there.
+#[test]
+fn what_looks_unusual_and_is_right_is_accepted() {
+    for (old, new) in [
+        ("app = \"bulk\"", "app = { kind = \"http\", object = \"10 kB\", objects = 1 }"),
+        ("{ rate = \"10 Mbit/s\" }", "{ rate = \"10 MBd\", acm = { esn0_db = 12.5 } }"),
+        ("cra = \"64 kbit/s\"", "cra = \"unset\""),
+        ("capture = [\"a\"]", "capture = \"unset\""),
+    ] {
+        assert_eq!(GOOD.matches(old).count(), 1, "{old:?}");
+        let first = loaded(&GOOD.replacen(old, new, 1)).unwrap_or_else(|error| panic!("{error}"));
+        again(&first, new);
+    }
+}
+
+/// `return` is the direction from the user: links go from the gateway's side to the user's.
+#[test]
+fn links_of_presets_lead_to_the_user() {
+    for preset in PRESETS {
+        let text = preset.text;
+        for line in text.lines().filter(|line| line.starts_with("to = ")) {
+            let to = line.trim_start_matches("to = ").trim_matches('"');
+            assert!(["user", "terminal", "ship", "device", "mars"].contains(&to), "{}: {line}", preset.name);
+        }
+        // The terminals' return link is what the network's kind says.
+        assert!(!text.contains("[[link]]") || text.contains("\nto = "), "{}", preset.name);
+    }
 }
 
 #[test]

@@ -374,7 +374,7 @@ fn rates(scenario: &Scenario, list: &str, name: &str, keys: [&str; 2], first: Ra
 /// The rates over the duration of the two directions of a link.
 fn rates_of(scenario: &Scenario, link: &LinkPair) -> [Vec<(f64, f64)>; 2] {
     let of = |keys, first| rates(scenario, "link", &link.name, keys, first);
-    [of(["", "rate"], link.forward().rate), of(["return", "rate"], link.back().rate)]
+    [of(["", "rate"], *link.forward().rate), of(["return", "rate"], *link.back().rate)]
 }
 
 /// The star of terminals around a gateway that a network is, if it is one: what the stages of stars are told of changes.
@@ -397,7 +397,7 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
         // Plans and logon responses do not wait for the data before them, and take their time from those behind.
         let plans = report.value("ncc", name, "plan_bytes").expect("a count is a number");
         let logons = 64.0 * 1000.0;
-        let rates = rates(scenario, "network", name, ["forward", "rate"], config.forward.rate);
+        let rates = rates(scenario, "network", name, ["forward", "rate"], *config.forward.rate);
         links.push((format!("{name}.forward"), rates, plans + logons));
     }
     for (name, rates, signalling) in links {
@@ -440,7 +440,7 @@ fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
     }
     for (name, network) in &scenario.network {
         let Some(config) = star(network) else { continue };
-        let forward = mean(rates(scenario, "network", name, ["forward", "rate"], config.forward.rate));
+        let forward = mean(rates(scenario, "network", name, ["forward", "rate"], *config.forward.rate));
         for terminal in config.terminal_names() {
             hops.push((config.gateway.clone(), terminal.clone(), forward));
             hops.push((terminal, config.gateway.clone(), bits(config.return_link.rate)));

@@ -65,11 +65,12 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// Creates the distribution; `None` unless `low` < `mean` < `high` or all three are equal.
+    /// Creates the distribution; `None` unless `low` <= `mean` <= `high`. With the mean at a bound, which is the limit of
+    /// a distribution that gathers there, all values are the mean.
     pub fn new(low: f64, mean: f64, high: f64) -> Option<Bounded> {
         let width = high - low;
-        if width == 0.0 && mean == low {
-            return Some(Bounded { low, width, rate: 0.0 });
+        if low <= high && (mean == low || mean == high) {
+            return Some(Bounded { low: mean, width: 0.0, rate: 0.0 });
         }
         if !(low < mean && mean < high) {
             return None;
@@ -111,7 +112,7 @@ impl Bounded {
     /// Creates the distribution for whole numbers between the bounds: wider by a half at each end.
     pub fn whole(low: u64, mean: f64, high: u64) -> Option<Bounded> {
         let (low, high) = (low as f64, high as f64);
-        if low == high {
+        if mean == low || mean == high {
             return Bounded::new(low, mean, high);
         }
         if !(low < mean && mean < high) {
@@ -156,8 +157,11 @@ mod tests {
             let error = 4.0 * (high - low) / 2.0 / f64::from(n).sqrt();
             assert!((found - mean).abs() < error, "mean {found} of {low} {mean} {high}");
         }
-        assert!(Bounded::new(1.0, 1.0, 2.0).is_none() && Bounded::new(1.0, 3.0, 2.0).is_none());
-        assert_eq!(Bounded::new(7.0, 7.0, 7.0).unwrap().draw(&mut stream()), 7.0);
+        assert!(Bounded::new(1.0, 0.5, 2.0).is_none() && Bounded::new(1.0, 3.0, 2.0).is_none());
+        for (low, mean, high) in [(7.0, 7.0, 7.0), (7.0, 7.0, 30.0), (1.0, 7.0, 7.0)] {
+            assert_eq!(Bounded::new(low, mean, high).unwrap().draw(&mut stream()), 7.0);
+            assert_eq!(Bounded::whole(low as u64, mean, high as u64).unwrap().draw_whole(&mut stream()), 7);
+        }
     }
 
     #[test]

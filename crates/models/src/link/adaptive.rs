@@ -37,7 +37,7 @@ impl Adaptive {
     pub fn new(config: &Config, ends: Ends<'_>, probe: Option<Probe>) -> Option<Box<Adaptive>> {
         let acm = config.acm.as_ref()?;
         Some(Box::new(Adaptive {
-            symbols: config.rate,
+            symbols: *config.rate,
             adaptation: acm.adaptation(None, &[ends.to], ends.from, probe),
             frames: Frames::new(&config.framing),
             flying: VecDeque::new(),

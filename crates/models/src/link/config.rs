@@ -3,7 +3,7 @@
 use super::acm::{self, signal::Columns};
 use super::{framing, jitter, series};
 use crate::{channel, queue};
-use bentpipe_core::{Count, Fraction, Problems, Rate, Span};
+use bentpipe_core::{ChannelRate, Count, Fraction, Problems, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Ends<'a> {
 pub struct Config {
     /// Rate at the network layer, or of the framing's units if there is a framing.
     #[schemars(extend("changeable" = true))]
-    pub rate: Rate,
+    pub rate: ChannelRate,
     /// Propagation delay in this direction, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
@@ -64,6 +64,16 @@ pub struct Config {
     pub acm: Option<acm::Config>,
 }
 
+/// Adds the problem of a rate in baud without ACM, which gives the bits per symbol.
+pub(crate) fn check_symbol_rate(rate: ChannelRate, has_acm: bool, problems: &mut Problems) {
+    if rate.is_symbol_rate() && !has_acm {
+        problems.add(
+            "rate",
+            "is a symbol rate, which needs the key acm beside it; allowed: a rate such as \"10 Mbit/s\"",
+        );
+    }
+}
+
 fn is_steady(jitter: &jitter::Config) -> bool {
     *jitter == jitter::Config::default()
 }
@@ -99,7 +109,7 @@ impl Config {
 
     /// Adds the problems of the link's ACM.
     fn check_acm(&self, ends: Ends<'_>, problems: &mut Problems) {
-        let Some(acm) = &self.acm else { return };
+        let Some(acm) = &self.acm else { return check_symbol_rate(self.rate, false, problems) };
         problems.within("acm", |problems| {
             acm.check_without_bursts(problems);
             acm.check(Columns { receivers: &[ends.to], feeder: ends.from, others: true }, problems);

@@ -36,14 +36,14 @@ impl Config {
             rate_bit_s: Course::constant(rate.bits_per_second() as f64),
             delay_s: Course::constant(delay.as_secs_f64()),
             loss: framed.loss(error, traffic.bytes, packets),
-            queue: queue.facts(*rate, traffic.dscp),
+            queue: queue.facts(**rate, traffic.dscp),
             dama: None,
             acm: None,
             shared: Vec::new(),
             notes: error.notes(),
         };
         if let Some(trace) = trace {
-            follow(trace.build(*rate, *delay), trace, traffic.run, &mut hop);
+            follow(trace.build(**rate, *delay), trace, traffic.run, &mut hop);
         }
         if let Some(acm) = acm {
             let symbols = rate.bits_per_second() as f64;

@@ -33,6 +33,7 @@ pub mod series;
 mod tests;
 pub mod transmitter;
 
+pub(crate) use config::check_symbol_rate;
 pub use config::{Config, Ends};
 
 use self::adaptive::{Adaptive, Begun};
@@ -131,7 +132,7 @@ impl Link {
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
         let framer = config.framing.build(None);
         let mut transmitter =
-            Transmitter::new(config.rate, config.queue.build(config.rate), framer, stream, probe);
+            Transmitter::new(*config.rate, config.queue.build(*config.rate), framer, stream, probe);
         transmitter.grant(config.quick_start);
         Link {
             name: name.to_owned(),
@@ -143,7 +144,7 @@ impl Link {
             verdicts: Verdicts::default(),
             longest: config.framing.longest(),
             exit: Port(0),
-            playback: config.trace.as_ref().map(|trace| Box::new(trace.build(config.rate, config.delay))),
+            playback: config.trace.as_ref().map(|trace| Box::new(trace.build(*config.rate, config.delay))),
             contacts: None,
             holds: config.holds.map_or(usize::MAX, |most| most.value() as usize),
             frames: VecDeque::new(),
@@ -485,10 +486,10 @@ impl Stage for Link {
     fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         if (before.rate, before.delay) != (after.rate, after.delay) {
-            self.retime(now, after.rate, after.delay);
+            self.retime(now, *after.rate, after.delay);
         }
         if before.queue != after.queue {
-            let waiting = self.transmitter.set_queue(after.queue.build(after.rate));
+            let waiting = self.transmitter.set_queue(after.queue.build(*after.rate));
             if self.adaptive.is_some() {
                 self.transmitter.hold();
             }

@@ -31,7 +31,7 @@ fn config() -> Config {
         holds: None,
         trace: None,
         acm: None,
-        rate: Rate::from_bits_per_second(12_000_000),
+        rate: Rate::from_bits_per_second(12_000_000).into(),
         delay: Span::from_millis(250),
         queue: queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(2)), bytes: None }),
         framing: framing::Config::default(),
@@ -94,7 +94,7 @@ fn deliveries(link: &mut Link) -> Vec<(u32, u64)> {
 
 fn long_queue(rate: u64, delay: Span) -> (Config, Link) {
     let rate = Rate::from_bits_per_second(rate);
-    let config = Config { rate, delay, queue: queue::Config::default(), ..config() };
+    let config = Config { rate: rate.into(), delay, queue: queue::Config::default(), ..config() };
     let link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
     (config, link)
 }
@@ -110,7 +110,7 @@ fn a_rate_cut_in_the_middle_of_a_packet() {
     for number in 0..4 {
         link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
     }
-    let after = Config { rate: Rate::from_bits_per_second(7_000_000), ..before.clone() };
+    let after = Config { rate: Rate::from_bits_per_second(7_000_000).into(), ..before.clone() };
     change(&mut link, at(1_400), &mut before, after);
     link.receive(at(1_500), Port(0), packet(4, 750), &mut Outbox::default());
     // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then come 1500, 1500 and
@@ -122,7 +122,7 @@ fn a_rate_cut_in_the_middle_of_a_packet() {
     for number in 0..2 {
         link.receive(at(0), Port(0), packet(number, 1500), &mut Outbox::default());
     }
-    let after = Config { rate: Rate::from_bits_per_second(1_000_000), ..before.clone() };
+    let after = Config { rate: Rate::from_bits_per_second(1_000_000).into(), ..before.clone() };
     change(&mut link, Time::from_nanos(571_429), &mut before, after);
     let first = 571_429 + 7 * 1_142_856;
     assert_eq!(deliveries(&mut link), [(0, first), (1, first + 12_000_000)]);
@@ -134,7 +134,7 @@ fn the_report_counts_the_time_at_each_rate() {
     for number in 0..3 {
         link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
     }
-    let after = Config { rate: Rate::from_bits_per_second(1_200_000), ..before.clone() };
+    let after = Config { rate: Rate::from_bits_per_second(1_200_000).into(), ..before.clone() };
     // Sent at 1 ms, at 1.5 + 5 = 6.5 ms and at 16.5 ms; they waited 0, 1 and 6.5 ms.
     change(&mut link, at(1_500), &mut before, after);
     let reported = |micros| {
@@ -331,7 +331,7 @@ proptest! {
                     number += 1;
                 }
                 Step::Rate(rate) => {
-                    let after = Config { rate: Rate::from_bits_per_second(*rate), ..config.clone() };
+                    let after = Config { rate: Rate::from_bits_per_second(*rate).into(), ..config.clone() };
                     change(&mut link, now, &mut config, after);
                 }
                 Step::Delay(delay) => {
@@ -424,7 +424,7 @@ fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
     assert_eq!(out.totals().dropped.len(), 0);
     let mut link = Link::new("l", &config, stream(), None);
     link.receive(at(2300), Port(0), packet(1, 100), &mut out);
-    let slower = Config { rate: Rate::from_bits_per_second(6_000_000), ..config.clone() };
+    let slower = Config { rate: Rate::from_bits_per_second(6_000_000).into(), ..config.clone() };
     change(&mut link, at(2500), &mut config, slower);
     // The idle frame ends at 3 ms, and the next one takes 2 ms.
     assert_eq!(run_contacts(&mut link, &mut out, 500), [(1, 255_000)]);

@@ -13,6 +13,9 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
     let names: Vec<&str> = head.split(',').map(str::trim).collect();
     let mut wrong = Vec::new();
     let refuse = |message: String| vec![Wrong::at(head_line, message)];
+    if head.contains(';') && !head.contains(',') {
+        return Err(refuse("values are separated by semicolons; allowed: commas".to_owned()));
+    }
     let place = |name: &str| names.iter().position(|one| *one == name);
     for (index, name) in names.iter().enumerate() {
         if !NAMES.contains(name) || names[..index].contains(name) {

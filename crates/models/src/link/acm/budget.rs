@@ -377,11 +377,11 @@ impl Budget {
             if let Err(error) = serde_json::from_value::<Table>(root.clone().into()) {
                 let error = error.to_string();
                 if !error.starts_with("missing field") {
-                    return Err(format!("line {number}: {key}: {error}"));
+                    return Err(format!("line {number}: {key}: {}", in_words(&error)));
                 }
             }
         }
-        serde_json::from_value::<Table>(root.into()).map(Budget).map_err(|error| error.to_string())
+        serde_json::from_value::<Table>(root.into()).map(Budget).map_err(|error| in_words(&error.to_string()))
     }
 }
 
@@ -425,6 +425,23 @@ impl<'de> Deserialize<'de> for Budget {
             }
         }
         deserializer.deserialize_any(TextOrTable)
+    }
+}
+
+/// An error of serde in the words of this program.
+fn in_words(error: &str) -> String {
+    let (kind, rest) = error.split_once([':', '`']).unwrap_or((error, ""));
+    match (kind, rest.split_once(", expected ")) {
+        ("invalid type", Some((found, expected))) => {
+            let found = found.trim().trim_start_matches("floating point ").trim_start_matches("string ");
+            format!("expected {expected}, found {}", found.replace('`', ""))
+        }
+        ("unknown field ", Some((key, expected))) => {
+            let allowed = expected.trim_start_matches("one of ").replace('`', "");
+            format!("unknown key \"{}\"; allowed: {allowed}", key.replace('`', ""))
+        }
+        ("missing field ", _) => format!("missing key \"{}\"", rest.trim_end_matches('`')),
+        _ => error.to_owned(),
     }
 }
 

@@ -150,7 +150,23 @@ pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
         greatest: name(parts.iter().max_by(by)?),
         efficiency: Course::of(parts.iter().map(|part| (efficiency(&part), part.seconds)))?,
         esn0_db: Course::of(parts.iter().map(|part| (part.esn0_db, part.seconds)))?,
+        outages: outages(parts),
     })
+}
+
+/// Start and end in seconds of each interval without a MODCOD.
+fn outages(parts: &[Stretch]) -> Vec<[f64; 2]> {
+    let (mut found, mut time): (Vec<[f64; 2]>, f64) = (Vec::new(), 0.0);
+    for part in parts {
+        let end = time + part.seconds;
+        match found.last_mut().filter(|last| last[1] == time) {
+            _ if part.modcod.is_some() => {}
+            Some(last) => last[1] = end,
+            None => found.push([time, end]),
+        }
+        time = end;
+    }
+    found
 }
 
 /// What a loop does in the course of a run, in numbers.

@@ -166,7 +166,7 @@ impl Direction {
         Direction {
             name: name.to_owned(),
             frames: Frames::of(&config.framing),
-            waiting: config.queue.build(config.rate).buffer(),
+            waiting: config.queue.build(*config.rate).buffer(),
             stream,
             first: 0,
             kept: VecDeque::new(),
@@ -399,9 +399,9 @@ impl Stage for Arq {
             let inner = [below(before), below(after)];
             self.links[side].change(now, Change::new(&inner[0], &inner[1]), out);
             let direction = &mut self.directions[side];
-            direction.waiting.set_rate(after.rate);
+            direction.waiting.set_rate(*after.rate);
             if before.queue != after.queue {
-                let queue = after.queue.build(after.rate).buffer();
+                let queue = after.queue.build(*after.rate).buffer();
                 let waiting = std::mem::replace(&mut direction.waiting, queue).drain();
                 waiting.into_iter().for_each(|packet| direction.keep(now, packet, out));
             }

@@ -6,6 +6,7 @@ use super::terminals::{Group, Terminals};
 use super::traffic;
 use crate::link::acm::signal::Columns;
 use crate::link::acm::{self, Modcod};
+use crate::link::check_symbol_rate;
 use crate::orbit::geo::{Satellite, Site};
 use bentpipe_core::{Problems, RateOrZero, Span};
 
@@ -15,6 +16,7 @@ impl Config {
         problems.within("forward", |problems| {
             problems.within("queue", |problems| self.forward.queue.check(problems));
             problems.within("framing", |problems| self.forward.framing.check(None, problems));
+            check_symbol_rate(self.forward.rate, self.forward.acm.is_some(), problems);
             problems.within("acm", |problems| self.check_forward_acm(problems));
         });
         let before = problems.count();

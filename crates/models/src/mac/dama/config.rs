@@ -25,7 +25,7 @@ use crate::link::framing::{self, Framer};
 use crate::orbit::geo::{Satellite, Site};
 use crate::text_or_table::text_or_table;
 use crate::{channel, queue};
-use bentpipe_core::{Angle, Count, Fraction, Rate, RateOrZero, Sample, Span};
+use bentpipe_core::{Angle, ChannelRate, Count, Fraction, Rate, RateOrZero, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ pub struct Forward {
     /// Rate at the network layer, or of the framing's units if there is a framing. It also carries the burst
     /// time plans.
     #[schemars(extend("changeable" = true))]
-    pub rate: Rate,
+    pub rate: ChannelRate,
     /// Queue discipline in front of the forward link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
@@ -250,7 +250,7 @@ impl Default for Propagation {
 impl Forward {
     /// The rate of burst time plans and other signalling, for which all terminals listen.
     pub fn signalling_rate(&self) -> Rate {
-        self.acm.as_ref().map_or(self.rate, |acm| acm.most_robust().rate(self.rate))
+        self.acm.as_ref().map_or(*self.rate, |acm| acm.most_robust().rate(*self.rate))
     }
 
     /// The framing of signalling, in frames of the most robust MODCOD with ACM.

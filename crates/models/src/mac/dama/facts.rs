@@ -34,7 +34,7 @@ impl Config {
     /// The queues of the network: what each stands in, the rate behind it, and its discipline.
     pub(super) fn described_queues(&self) -> Vec<(String, Rate, queue::Config)> {
         let (forward, back) = (&self.forward, &self.return_link);
-        let mut queues = vec![("forward".to_owned(), forward.rate, forward.queue.clone())];
+        let mut queues = vec![("forward".to_owned(), *forward.rate, forward.queue.clone())];
         if back.classes.is_empty() {
             queues.push(("TERMINAL".to_owned(), back.rate, back.queue.clone()));
         }
@@ -81,7 +81,7 @@ impl Star<'_> {
             rate_bit_s: course,
             delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
             loss: framed.loss(error, traffic.bytes, packets),
-            queue: queue.facts(*rate, traffic.dscp),
+            queue: queue.facts(**rate, traffic.dscp),
             dama: None,
             acm,
             shared: vec![(part, rate_bit_s)],

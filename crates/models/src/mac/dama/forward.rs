@@ -119,7 +119,7 @@ struct Rates {
 
 impl Rates {
     fn of(config: &super::config::Forward) -> Option<Rates> {
-        config.acm.as_ref().map(|_| Rates { symbols: config.rate, signalling: config.signalling_rate() })
+        config.acm.as_ref().map(|_| Rates { symbols: *config.rate, signalling: config.signalling_rate() })
     }
 }
 
@@ -131,8 +131,9 @@ impl Forward {
             // There is no port for each to pass.
             terminals.iter_mut().for_each(|terminal| terminal.passes = false);
         }
-        let (longest, queue) = (config.framing.longest(), config.queue.build(config.rate));
-        let mut transmitter = Transmitter::new(config.rate, queue, config.signalling_framer(), stream, probe);
+        let (longest, queue) = (config.framing.longest(), config.queue.build(*config.rate));
+        let mut transmitter =
+            Transmitter::new(*config.rate, queue, config.signalling_framer(), stream, probe);
         transmitter.grant(grants);
         if config.acm.is_some() {
             transmitter.hold();
@@ -393,10 +394,10 @@ impl Stage for Forward {
                 }
             }
         } else if before.rate != after.rate {
-            self.retime(now, after.rate);
+            self.retime(now, *after.rate);
         }
         if before.queue != after.queue {
-            let waiting = self.transmitter.set_queue(after.queue.build(after.rate));
+            let waiting = self.transmitter.set_queue(after.queue.build(*after.rate));
             if self.rates.is_some() {
                 self.transmitter.hold();
             }

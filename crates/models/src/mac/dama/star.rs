@@ -78,7 +78,7 @@ impl AccessNetwork for Config {
         let (rate, error) = (self.forward.rate, self.forward.error.clone());
         // With ACM the rate depends on the terminal and on the weather.
         let traced = self.forward.acm.is_some();
-        vec![RatedLink { name: forward_name(name), rate, delay, error, traced }]
+        vec![RatedLink { name: forward_name(name), rate: *rate, delay, error, traced }]
     }
 
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {

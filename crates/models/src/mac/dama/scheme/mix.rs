@@ -82,7 +82,7 @@ impl Scheme for Config {
             problems.add("", "names no scheme; allowed: rbdc, vbdc or avbdc, fca, or scheme = \"cra\"");
         }
         if self.vbdc.is_some() && self.avbdc.is_some() {
-            problems.add("avbdc", "cannot be combined with vbdc; allowed: one of the two");
+            problems.add("avbdc", "cannot be combined with vbdc; allowed: one of the two (avbdc = \"unset\" removes what a preset sets)");
         }
         let mut part = |key: &str, max: Option<Option<RateOrZero>>, check: &dyn Fn(&mut Problems)| {
             problems.within(key, |problems| {
