@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from . import campaign, plots, predict, report, statistics, studies
     from ._native import ScenarioError
+    from .checks import check
     from .comparison import Comparison, compare
     from .emulation import emulate
     from .errors import InputError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .prediction import predict_scenario
     from .prototypes import allow_code, congestion
     from .runs import Run, open_run
-    from .scenarios import Scenario, check, load, schema
+    from .scenarios import Scenario, load, schema
     from .simulation import simulate
 
 __all__ = [
@@ -61,7 +62,7 @@ _HOME: Final = {
     "Run": "runs",
     "Scenario": "scenarios",
     "ScenarioError": "_native",
-    "check": "scenarios",
+    "check": "checks",
     "compare": "comparison",
     "allow_code": "prototypes",
     "congestion": "prototypes",

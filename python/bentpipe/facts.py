@@ -6,7 +6,7 @@ seconds, sizes in bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from .scenarios import load
 
@@ -46,13 +46,15 @@ class Dama(TypedDict):
 
 class Acm(TypedDict):
     """Adaptive coding and modulation on a hop: the MODCOD at the start, the least and the most efficient one of the run
-    (None: an outage), its bits per symbol, and the Es/N0 in dB that the sender is told of."""
+    (None: an outage), its bits per symbol, the Es/N0 in dB that the sender is told of, and the start and end in seconds
+    of each outage."""
 
     modcod: str | None
     least: str | None
     greatest: str | None
     efficiency: Course
     esn0_db: Course
+    outages: list[list[float]]
 
 
 class Change(TypedDict):
@@ -148,4 +150,4 @@ def facts(scenario: ScenarioLike, overrides: Overrides = ()) -> Facts:
     >>> [(hop["part"], hop["rate_bit_s"]["mean"], hop["delay_s"]["mean"]) for hop in upload["there"]]
     [('sat.st1', 2048000.0, 0.25)]
     """
-    return load(scenario, overrides).facts
+    return cast("Facts", load(scenario, overrides).facts)

@@ -9,14 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from . import _native
 from .quantities import base_value, listed
-
-if TYPE_CHECKING:
-    from ._native import Problem
-    from .facts import Facts
 
 
 class Scenario:
@@ -104,9 +100,9 @@ class Scenario:
         return str(self.data.get("name", ""))
 
     @cached_property
-    def facts(self) -> Facts:
-        """The paths of the flows in numbers."""
-        return cast("Facts", json.loads(self.native.facts()))
+    def facts(self) -> dict[str, Any]:
+        """The paths of the flows in numbers: :class:`bentpipe.facts.Facts`."""
+        return cast("dict[str, Any]", json.loads(self.native.facts()))
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ class ScenarioText:
 ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario | ScenarioText
 
 
-#: ``"KEY.PATH=VALUE"``, or a name for messages and that text. Without a name it is called ``--set N``.
+#: ``"KEY.PATH=VALUE"``, or a name for messages and that text. Without a name it is called ``--set KEY.PATH``.
 Override: TypeAlias = str | tuple[str, str]
 
 #: Overrides in their order, or values by key path, such as ``{"flow.upload.dscp": 46}``.
@@ -166,21 +162,6 @@ def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
         words = "is the end of the run, so that the change has no effect"
         words += f"; the same holds for {len(numbers) - 1} more" if numbers[1:] else ""
         yield ["change", str(numbers[0]), "at"], words
-
-
-def check(scenario: ScenarioLike, overrides: Overrides = ()) -> list[Problem]:
-    """Returns the problems of a scenario: one dictionary per problem (file, line, column, path, value, message,
-    allowed, nearest), none if it is valid.
-
-    >>> for problem in check("examples/dvb-rcs-upload.toml", ["duration=400 sec"]):
-    ...     print(problem["path"], "=", problem["value"])
-    duration = 400 sec
-    """
-    try:
-        load(scenario, overrides)
-    except _native.ScenarioError as error:
-        return error.problems
-    return []
 
 
 def schema() -> dict[str, Any]:

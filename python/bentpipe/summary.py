@@ -116,7 +116,92 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         lines += _wrapped("flow", f"{name}{f' ({count} flows)' if count > 1 else ''}: {about}")
         for line in _paths(paths):
             lines += _wrapped("", line)
+    for label, line in (*_proxies(scenario, known), *_outages(scenario, known)):
+        lines += _wrapped(label, line)
     return lines
+
+
+def _proxies(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:
+    """Describes the proxies: the mechanism, the flows and, for a split, the congestion control of each side."""
+    for proxy in scenario.data.get("proxy", []):
+        mechanism = proxy["mechanism"]
+        name = f"{proxy['name']}: {mechanism['kind']} at {proxy['node']}"
+        if not proxy.get("enabled", True):
+            yield "proxy", f"{name}, switched off (enabled = false)"
+            continue
+        served = [
+            (flow, paths)
+            for flow, paths in zip(scenario.flows, known["flows"], strict=True)
+            if any(one["name"] == proxy["name"] for one in paths["proxies"])
+        ]
+        names = list(dict.fromkeys(flow.get("group") or flow["name"] for flow, _ in served))
+        yield "proxy", f"{name}, serves {listed(names) or 'no flow'}"
+        if mechanism["kind"] == "split":
+            sides = dict.fromkeys(
+                f"over {part}: {_side(mechanism, part, flow)}"
+                for flow, paths in served
+                for hops in (paths["there"], paths["back"])
+                for part in (hop["network"] for hop in hops or [] if hop["from"] == proxy["node"])
+            )
+            yield from (("", side) for side in sides)
+
+
+def _side(mechanism: Mapping[str, Any], part: str, flow: Mapping[str, Any]) -> str:
+    """Returns the congestion control that a splitting proxy uses over a part of the network."""
+    own = mechanism.get("sides", {}).get(part, mechanism["transport"]).get("congestion")
+    return f"{_short(own or flow['transport']['congestion'])}{'' if own else ' (of the flow)'}"
+
+
+#: Outages of one part that are listed; further ones are counted.
+_LISTED: Final = 3
+
+
+def _outages(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:
+    """Names the outages that the scenario gives or its fades cause: the part, when, and the flows over it."""
+    found: dict[str, tuple[list[str], dict[str, None]]] = {}
+    for part, times, flows in _dark(scenario, known):
+        dark, over = found.setdefault(times, ([], {}))
+        dark.append(part)
+        over.update(dict.fromkeys(flows))
+    for times, (dark, over) in found.items():
+        of = f" (flows: {ranges(list(over))})" if over else " (no flow)"
+        yield "outage", f"{ranges(in_order(dark))}: {times}{of}"
+
+
+def _dark(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str, list[str]]]:
+    """Yields the parts with outages: their name, times, and the flows over them."""
+    over: dict[str, dict[str, None]] = {}
+    acms: dict[str, Acm] = {}
+    for flow, paths in zip(scenario.flows, known["flows"], strict=True):
+        for hop in (*(paths["there"] or []), *(paths["back"] or [])):
+            over.setdefault(hop["part"], {})[flow.get("group") or flow["name"]] = None
+            over.setdefault(hop["network"], {})[flow.get("group") or flow["name"]] = None
+            if hop["acm"] is not None:
+                acms.setdefault(hop["part"], hop["acm"])
+    for part, acm in acms.items():
+        if acm["outages"]:
+            yield part, _spans(acm["outages"]), list(over[part])
+    given = [(link["name"], (link.get("contacts") or {}).get("outages", [])) for link in scenario.links]
+    given += [
+        (name, network.get("outages", [])) for name, network in scenario.data.get("network", {}).items()
+    ]
+    for name, outages in given:
+        for where, spans in groupby(
+            outages, key=lambda one: f"{one['from']} - {one['to']}" if "from" in one else ""
+        ):
+            times = [(base_value(one["start"]), base_value(one["end"])) for one in spans]
+            yield (f"{name} {where}".strip(), _spans(times), list(over.get(name, {})))
+
+
+def _spans(spans: Sequence[Sequence[float]]) -> str:
+    """Returns intervals of time.
+
+    >>> _spans([(0.0, 20.0), (30.0, 31.5)])
+    '0 s to 20 s, 30 s to 31.5 s'
+    """
+    texts = [f"{span_text(begin)} to {span_text(end)}" for begin, end in spans[:_LISTED]]
+    more = [f"{len(spans) - _LISTED} more"] if len(spans) > _LISTED else []
+    return ", ".join([*texts, *more])
 
 
 def _wrapped(label: str, text: str, more: int = 2) -> list[str]:
@@ -188,7 +273,44 @@ def table(known: Facts) -> tuple[list[str], list[list[str]]]:
 def cautions(scenario: Scenario, known: Facts) -> list[str]:
     """Returns what is probably not meant, a sentence each: a path that is too long for a handshake, a queue far from a
     bandwidth-delay product, a window that cannot fill its path, a network without load."""
-    return [*_connections(scenario, known), *_queues(known), *_loads(scenario, known)]
+    return [
+        *_connections(scenario, known),
+        *_quick_starts(scenario, known),
+        *_queues(known),
+        *_loads(scenario, known),
+    ]
+
+
+#: Kinds of networks with the key ``quick_start``.
+_WITH_QUICK_START: Final = ("dvb-rcs", "dvb-rcs2", "skyplex")
+
+
+def _quick_starts(scenario: Scenario, known: Facts) -> Iterator[str]:
+    """Flows that request a rate by Quick-Start over paths on which a part does not support it, so that the request
+    fails (RFC 4782, section 3.3)."""
+    links = {link["name"]: link for link in scenario.links}
+    networks = scenario.data.get("network", {})
+
+    def supports(hop: Hop) -> bool:
+        link = links.get(hop["network"])
+        if link is None:
+            # Kinds without the key do not look at requests.
+            network = networks.get(hop["network"], {})
+            return "quick_start" in network or network.get("kind") not in _WITH_QUICK_START
+        return "quick_start" in (link if link["from"] == hop["from"] else link.get("return", link))
+
+    found: dict[tuple[str, ...], dict[str, None]] = {}
+    for flow, paths in zip(scenario.flows, known["flows"], strict=True):
+        if not flow["transport"].get("quick_start") or not paths["there"]:
+            continue
+        lacking = [hop["network"] for hop in paths["there"] if not supports(hop)]
+        if lacking:
+            found.setdefault(tuple(dict.fromkeys(lacking)), {})[flow.get("group") or flow["name"]] = None
+    for parts_, names in found.items():
+        yield (
+            f"{ranges(list(names))}: quick_start has no effect, as {listed(list(parts_))} "
+            f"{'does' if len(parts_) == 1 else 'do'} not support it (no key quick_start there)"
+        )
 
 
 def _loaded(flow: Flow) -> Sequence[Hop]:
@@ -315,10 +437,13 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
     idle = [name for name in present if name not in used and name not in accesses]
     if idle:
         yield f"{ranges(idle)}: no flow uses this part of the network"
+    stuck: dict[str, list[str]] = {}
     for part, load in loads.items():
         if load.stuck:
-            names = ranges(list(dict.fromkeys(load.stuck)))
-            yield f"{part}: its rate is 0 bit/s, so that nothing of {names} passes"
+            stuck.setdefault(ranges(list(dict.fromkeys(load.stuck))), []).append(part)
+    for names, these in stuck.items():
+        whose = "its rate is" if len(these) == 1 else "their rates are"
+        yield f"{ranges(in_order(these))}: {whose} 0 bit/s, so that nothing of {names} passes"
     yield from _overloaded(loads)
     for network in dict.fromkeys(load.network for load in loads.values()):
         of_it = {part: load for part, load in loads.items() if load.network == network}

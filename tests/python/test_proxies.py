@@ -6,6 +6,7 @@ from pathlib import Path
 
 import bentpipe
 import commands
+import polars as pl
 import pytest
 from bentpipe.prediction import predict_scenario
 from bentpipe.results import flow_results
@@ -49,6 +50,48 @@ def test_each_leg_has_a_row_of_its_own(tmp_path: Path) -> None:
     assert of_leg["download@server"].predicted_rtt == pytest.approx(0.02, rel=0.1)
     assert of_leg["download"].predicted_rtt is None
     assert set(run.trace("cwnd")["flow"]) == {"download", "download@pep"}
+
+
+def test_a_proxy_that_serves_no_flow_or_is_switched_off_changes_nothing(tmp_path: Path) -> None:
+    def goodput(name: str, *changes: str) -> dict[str, float]:
+        run = bentpipe.simulate(EXAMPLE, overrides=["duration=10 s", *changes], out=tmp_path / name)
+        return dict(run.flows.select("flow", "goodput").iter_rows())
+
+    without = goodput("without", "proxy=[]")
+    assert set(without) == {"download"}
+    assert goodput("off", "proxy.pep.enabled=false") == without
+    assert goodput("none", "proxy.pep.flows=[]") == without
+    assert goodput("on", "proxy.pep.enabled=true", 'proxy.pep.flows=["download"]') == goodput("unset")
+
+
+def test_a_side_without_a_congestion_control_uses_that_of_the_flow(tmp_path: Path) -> None:
+    def goodput(name: str, flow: str, *changes: str) -> float:
+        given = [
+            "duration=10 s",
+            "proxy.pep.mechanism.sides=unset",
+            f"flow.download.transport.congestion={flow}",
+        ]
+        run = bentpipe.simulate(EXAMPLE, overrides=[*given, *changes], out=tmp_path / name)
+        return float(run.flows.row(by_predicate=pl.col("flow") == "download@pep", named=True)["goodput"])
+
+    side = "proxy.pep.mechanism.sides.satellite.congestion"
+    assert goodput("inherited", "hybla") == goodput("given", "hybla", f"{side}=hybla")
+    assert goodput("reno", "hybla", f"{side}=reno") < goodput("hybla", "reno", f"{side}=hybla")
+    wrong = "proxy.pep.mechanism.transport.parameters={ alpha = 1 }"
+    with pytest.raises(bentpipe.ScenarioError, match="belong to a congestion control"):
+        bentpipe.load(EXAMPLE, [wrong])
+    # What is resolved says so, too, and loads to the same.
+    loaded = bentpipe.load(EXAMPLE)
+    assert "congestion" not in loaded.data["proxy"][0]["mechanism"]["transport"]
+    assert bentpipe.load(loaded).data == loaded.data
+
+
+def test_check_describes_proxies() -> None:
+    said = commands.call("check", EXAMPLE).stdout
+    assert "pep: split at gateway, serves download" in said
+    assert "over satellite: hybla\n" in said and "over terrestrial: cubic (of the flow)" in said
+    assert "switched off" in commands.call("check", EXAMPLE, "--set", "proxy.pep.enabled=false").stdout
+    assert "serves no flow" in commands.call("check", EXAMPLE, "--set", "proxy.pep.flows=[]").stdout
 
 
 @pytest.mark.parametrize("command", ["emulate", "up"])

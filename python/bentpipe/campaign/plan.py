@@ -66,6 +66,16 @@ class Plan:
         """The number of runs of each variant; with a precision, the minimum."""
         return int(self.settings["replications"])
 
+    @property
+    def size(self) -> str:
+        """The number of runs in words."""
+        variants, each = len(self.variants), self.replications
+        least = "at least " if self.settings.get("precision") else ""
+        return (
+            f"{least}{variants * each} run{'s' * (variants * each != 1)}: {variants} variant{'s' * (variants != 1)} "
+            f"x {each} replication{'s' * (each != 1)}"
+        )
+
     @cached_property
     def varied(self) -> list[str]:
         """The columns of the varied values: key paths, or ``label`` for keys that vary together under labels."""

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from .common import BAD_INPUT, Json, Overrides, ScenarioFile
 
-if TYPE_CHECKING:
-    from bentpipe._native import Problem
-
 
 def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = False) -> None:
     """Validate a scenario and summarise it."""
-    from bentpipe import scenarios
-    from bentpipe._native import ScenarioError
+    from bentpipe.checks import check_campaign, examine
+    from bentpipe.facts import facts
+    from bentpipe.scenarios import load
     from bentpipe.summary import cautions, explain, table
 
     from .output import print_json, print_note, print_table
 
     if json:
-        problems: list[Problem] = []
-        document: dict[str, object] = {}
-        try:
-            loaded = scenarios.load(scenario, overrides or [])
-        except ScenarioError as error:
-            problems = error.problems
-        else:
-            document |= {"nodes": loaded.nodes, "stages": loaded.stages, "warnings": loaded.warnings}
-            known = loaded.facts
-            document |= {"memory": loaded.memory, "cautions": cautions(loaded, known), "facts": known}
-        print_json({"valid": not problems, "problems": problems} | document)
+        problems, valid, plan = examine(scenario, overrides or [])
+        document: dict[str, object] = {"valid": not problems, "problems": problems}
+        if valid is not None and not problems:
+            known = facts(valid)
+            document |= {"nodes": valid.nodes, "stages": valid.stages, "warnings": valid.warnings}
+            if plan is not None:
+                document["campaign"] = {"variants": len(plan.variants), "replications": plan.replications}
+            document |= {"memory": valid.memory, "cautions": cautions(valid, known), "facts": known}
+        print_json(document)
         if problems:
             raise typer.Exit(BAD_INPUT)
         return
-    loaded = scenarios.load(scenario, overrides or [])
-    known = loaded.facts
+    loaded = load(scenario, overrides or [])
+    plan = check_campaign(loaded, scenario, overrides or [])
+    known = facts(loaded)
     for line in explain(loaded, known):
         typer.echo(line)
+    if plan is not None:
+        typer.echo(f"  campaign  {plan.size}")
     columns, rows = table(known)
     if rows:
         print_table(columns, rows)

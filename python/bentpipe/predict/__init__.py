@@ -5,6 +5,7 @@ Python, and numpy for curves, independent of the scenario format and of the engi
 ``bentpipe.predict("file.toml")`` is :func:`bentpipe.predict_scenario`.
 """
 
+import importlib
 import sys
 from types import ModuleType
 from typing import Any
@@ -60,9 +61,8 @@ class _Predict(ModuleType):
     """The package as the function that stands beside :func:`bentpipe.simulate` and :func:`bentpipe.emulate`."""
 
     def __call__(self, scenario: Any, overrides: Any = ()) -> Any:
-        from bentpipe.prediction import predict_scenario
-
-        return predict_scenario(scenario, overrides)
+        # The module stands above the equations, as bentpipe itself does, which imports its parts in the same way.
+        return importlib.import_module("bentpipe.prediction").predict_scenario(scenario, overrides)
 
 
 sys.modules[__name__].__class__ = _Predict
