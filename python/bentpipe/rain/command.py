@@ -13,6 +13,8 @@ from .attenuation import Site, Sky
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bentpipe.scenarios import Scenario
+
 #: Percentages of the printed table; the library's scintillation and clouds are for 0.01 to 5 %.
 SHOWN: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 #: Keys of ``--storm`` and the fields that they set.
@@ -73,11 +75,24 @@ def _site(text: str) -> Site:
     return site
 
 
+def _without_missing_fades(path: Path) -> Scenario:
+    """Loads a scenario whose files of fades may be missing: this command makes them."""
+    from bentpipe import ScenarioError, scenarios
+
+    try:
+        return scenarios.load(path)
+    except ScenarioError as error:
+        keys = [problem["path"] for problem in error.problems]
+        if not all(".fade." in key and key.endswith(".file") for key in keys):
+            raise
+    fades = dict.fromkeys(key[: key.rindex(".fade.")] + ".fade" for key in keys)
+    return scenarios.load(path, [f"{fade}=unset" for fade in fades])
+
+
 def _of_scenario(scenario: Path) -> tuple[list[Site], float]:
-    from bentpipe import scenarios
     from bentpipe.quantities import base_value as parse
 
-    data = scenarios.load(scenario).data
+    data = _without_missing_fades(scenario).data
     for network in data.get("network", {}).values():
         places = network.get("propagation")
         if not isinstance(places, dict) or "satellite" not in places:
