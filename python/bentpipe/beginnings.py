@@ -71,8 +71,8 @@ def scenario_from(preset: str, about: str, text: str) -> str:
 
 def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
     """Returns the ends of the first flow. Without a flow: of a Wi-Fi network's first station and what is beyond its
-    access point, of the first link (from its `to`, which is the user's side), a star's first terminal and its gateway, or two sites of a constellation: from one
-    with the fewest antennas to one with the most."""
+    access point, of the first link (the user's side, ``to``, first), a star's first terminal and its gateway, or two
+    sites of a constellation: from one with the fewest antennas to one with the most."""
     links, networks = fragment.get("link", []), fragment.get("network", {}).values()
     for flow in fragment.get("flow", []):
         return flow["from"], flow["to"]

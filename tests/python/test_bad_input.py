@@ -7,9 +7,12 @@ import io
 import json
 import re
 import traceback
+import wave
 from pathlib import Path
+from types import SimpleNamespace
 
 import bentpipe as bp
+import commands
 import pytest
 from bentpipe import _native, series
 from bentpipe.cli import app
@@ -171,9 +174,9 @@ def test_an_override_is_blamed_by_where_it_was_written(place: Path, monkeypatch:
     with pytest.raises(InputError, match="run = -1"):
         bp.simulate("good.toml", run=-1, out="seeded")
     blamed = {
-        "simulate good.toml --set duration=x": "--set 1: duration = x",
+        "simulate good.toml --set duration=x": "--set duration = x",
         "simulate good.toml --vary seed=-1,2": "--vary: seed = -1",
-        "campaign run good.toml --set duration=x --vary seed=1": "--set 1: duration = x",
+        "campaign run good.toml --set duration=x --vary seed=1": "--set duration = x",
         "campaign run good.toml --vary seed=-1,2": "--vary: campaign.vary.seed = [-1, 2]",
         "campaign run good.toml --vary seed=1 --seed 99999999999999999": "--seed: seed = 99999999999999999",
     }
@@ -233,3 +236,115 @@ def test_a_disk_that_is_full_or_read_only(bentpipe: Bentpipe, place: Path, optio
         done = disk.done(*line)
         assert done.returncode == 1 and said in done.stderr.lower(), done.stderr
         assert not re.search(r"Traceback|\[Errno|os error", done.stderr), done.stderr
+
+
+def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> None:
+    varied = 'vary.link.sat.delay = ["5 ms", "6 ms"]\nreplications = 3\n'
+    text = (
+        'name = "c"\nduration = "1 s"\npreset = "geo-ka"\n[campaign]\n{}'
+        '[[flow]]\nname = "up"\nfrom = "user"\nto = "server"\napp = "bulk"\n'
+        'transport = {{ kind = "tcp", quick_start = "1 Mbit/s" }}\n'
+    )
+    file = tmp_path / "c.toml"
+    file.write_text(text.format(varied))
+    code, said = called("check", str(file))
+    assert code == 0 and "6 runs: 2 variants x 3 replications" in said
+    # A request that no part of the path grants.
+    assert "up: quick_start has no effect, as sat does not support it" in " ".join(said.split())
+    code, said = called("check", str(file), "--set", "link.sat.quick_start=0.5")
+    assert code == 0 and "quick_start" not in said
+    for line in (
+        "vary.link.sat.error.probabilty = [0.1]\n",
+        'vary.flow.up.transport.congestion = ["reno", "cubik"]\n',
+        "vary.link.sat.nothing = [1]\n",
+        "vary.seed = [1, 1]\n",
+    ):
+        file.write_text(text.format(line))
+        refused = called("campaign", "show", str(file))
+        assert refused[0] == 2 and called("check", str(file)) == refused
+        assert bp.check(file)[0]["path"].startswith("campaign")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("check sky.toml --set duration=1000_years", "duration = 1000 years: is out of range"),
+        ("check sky.toml --set duration=280_msec", 'did you mean "280 ms"?'),
+        ("check sky.toml --set seed=x --set duration=1", "--set duration = 1: expected a span"),
+        ("check list.json", "list.json: is a list in JSON, not a scenario; allowed: a table"),
+        (
+            "contacts show semicolons.csv",
+            "semicolons.csv:1: values are separated by semicolons; allowed: commas",
+        ),
+        ("budget budget.csv", "line 1: down.frequency: expected a frequency"),
+        ("plot run --figure rtt --figure x --figure y", 'unknown figure "y"'),
+        ("plot run --out good.toml", "--out good.toml: is a file; allowed: a folder"),
+        ("plot run --figure delays", "the figure delays is of runs of `bentpipe measure`"),
+        ("show good.toml --out no/such/x.toml", "no/such/x.toml: there is no folder no/such"),
+        ("new geo --out no/such/x.toml", "no/such/x.toml: there is no folder no/such"),
+        ("serve --data bed --socket no/such/x", "--socket no/such/x: there is no folder no/such"),
+        (
+            "listen run --speech short.wav",
+            "short.wav: 0.0035 s of sound; allowed: a recording of at least 0.5 s",
+        ),
+    ],
+)
+def test_a_wrong_input_names_its_place_and_what_is_allowed(
+    place: Path, monkeypatch: pytest.MonkeyPatch, line: str, said: str
+) -> None:
+    monkeypatch.chdir(place)
+    Path("list.json").write_text("[1, 2]")
+    Path("semicolons.csv").write_text("src;dst;start\n1;2;3\n")
+    Path("budget.csv").write_text("down.frequency,19.7\n")
+    with wave.open("short.wav", "wb") as file:
+        file.setparams((1, 2, 8000, 28, "NONE", ""))
+        file.writeframes(bytes(56))
+    code, output = called(*(word.replace("_", " ") if "=" in word else word for word in line.split()))
+    assert code == 2 and said in output, output
+    assert not Path("no").exists() and not Path("bed").exists()
+
+
+def test_figures_that_can_be_drawn_are_drawn_beside_one_that_cannot(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    run = bp.simulate("good.toml", out="drawn")
+    code, said = called("plot", str(run.path), "--figure", "delays", "--figure", "throughput")
+    assert code == 2 and "figure delays: " in said and (run.path / "figures" / "throughput.png").exists()
+
+
+def test_a_network_in_place_of_its_host_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bentpipe.live.state.records", lambda: [SimpleNamespace(id="d1")])
+    code, said = called("exec", "d1", "--", "true")
+    assert code == 2 and "d1 is a network: name the host, too, as in `bentpipe exec d1 HOST -- true`" in said
+
+
+def test_code_is_allowed_by_an_option_after_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    source = Path("congestion/reno.c").resolve()
+    file.write_text(
+        'name = "own"\nduration = "1 s"\npreset = "geo"\n[[flow]]\nname = "up"\nfrom = "user"\nto = "server"\n'
+        f'app = "bulk"\ntransport = {{ kind = "tcp", congestion = {{ file = "{source}" }} }}\n'
+    )
+    refused = commands.run("check", file)
+    assert refused.returncode == 2 and "--allow-code" in refused.stderr
+    assert commands.run("check", file, "--allow-code").returncode == 0
+    assert commands.run("check", "--allow-code", file).returncode == 0
+
+
+def test_rain_writes_the_series_that_its_scenario_names(tmp_path: Path) -> None:
+    pytest.importorskip("itur")
+    scenario = tmp_path / "hub.toml"
+    scenario.write_text(
+        'name = "h"\nduration = "60 s"\npreset = "ka-hub"\n[network.sat]\ngateway = "gw"\n'
+        'terminals = [{ name = "roma", site = { latitude = "41.9 deg", longitude = "12.5 deg" } }]\n'
+        '[network.sat.propagation]\nsatellite = "13 deg"\n'
+        'gateway = { latitude = "45.07 deg", longitude = "7.69 deg" }\n'
+        '[network.sat.forward]\nacm = { fade = { samples = { file = "fwd.csv" } } }\n'
+    )
+    storm = ("--storm", "peak=70,at=30", "--duration", 60, "-o", tmp_path / "fwd.csv")
+    assert commands.run("rain", scenario, "-f", 19.7, *storm).returncode == 0
+    assert commands.run("check", scenario).returncode == 0
+    # Anything else that is missing or wrong is still refused.
+    scenario.write_text(scenario.read_text().replace('"60 s"', '"60 S"'))
+    assert 'did you mean "60 s"' in commands.run("rain", scenario, "-f", 19.7, *storm).stderr

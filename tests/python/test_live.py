@@ -132,9 +132,9 @@ def test_a_shell_is_the_users_and_knows_where_it_is(bentpipe: Bentpipe) -> None:
     assert code == 5
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_signals_that_end_us_are_passed_on(bentpipe: Bentpipe, number: signal.Signals) -> None:
-    script = 'trap "exit 43" TERM HUP; echo ready; while :; do sleep 0.05; done'
+    script = 'trap "exit 43" TERM HUP INT; echo ready; while :; do sleep 0.05; done'
     process = bentpipe.begin("run", "geo", "--", "sh", "-c", script, stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(number)
@@ -336,7 +336,7 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
         (["run", "geo", "--host", "sever", "--", "true"], 'did you mean "server"'),
         (["run", "geo"], "put -- before the command"),
         (["run", "gee", "--", "true"], 'did you mean "geo"'),
-        (["run", "mar", "--set", "nonsense", "--", "true"], "--set 1"),
+        (["run", "mar", "--set", "nonsense", "--", "true"], '--set: "nonsense"'),
         (["run", "i", "--", "true"], "iridium or iridium-next"),
         (["run", "", "--", "true"], "unknown preset or scenario file"),
         (["up", "missing.toml"], "missing.toml"),

@@ -31,10 +31,21 @@ GROUPS: Final = {
 }
 
 
+#: The option of all commands that read scenarios.
+_ALLOW_CODE: Final = "--allow-code"
+
+
 class _Commands(GroupedCommands):
     """All commands."""
 
     groups = GROUPS
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Accept ``--allow-code`` after the command, too."""
+        own = args.index("--") if "--" in args else len(args)
+        if _ALLOW_CODE in args[1:own]:
+            args = [_ALLOW_CODE, *(word for word in args[:own] if word != _ALLOW_CODE), *args[own:]]
+        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(
@@ -64,12 +75,13 @@ def _root(
     allow_code: Annotated[
         bool,
         typer.Option(
-            "--allow-code",
-            help="Compile congestion controls that a scenario holds as C source, and run them with your rights.",
+            _ALLOW_CODE,
+            help="Compile congestion controls that a scenario holds as C source, and run them with your rights. Also "
+            "accepted after the command.",
         ),
     ] = False,
 ) -> None:
-    """Options before the command."""
+    """Options of all commands."""
     if allow_code:
         from bentpipe.prototypes import allow_code as allow
 

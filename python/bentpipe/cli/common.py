@@ -77,6 +77,10 @@ def figures_folder(out: Path | None) -> Path | None:
         raise InputError(
             f"--out {out}: figures go into a folder, by their own names; allowed: a folder, and --format for the ending"
         )
+    if out is not None and out.exists() and not out.is_dir():
+        raise InputError(
+            f"--out {out}: is a file; allowed: a folder, in which the figures have their own names"
+        )
     return out
 
 

@@ -38,6 +38,10 @@ def exec_(
     if len(where) > 2:
         raise InputError(f"too many words before --: {' '.join(where)}; allowed: [RUN] HOST")
     *run, host = where
+    if not run and any(record.id == host for record in state.records()):
+        raise InputError(
+            f"{host} is a network: name the host, too, as in `bentpipe exec {host} HOST -- true`"
+        )
     record = state.find(run[0] if run else None)
     if not record.alive:
         raise InputError(

@@ -70,6 +70,12 @@ def listen(
     if not speech:
         raise InputError("nothing is spoken: give a recording with --speech FILE.wav")
     spoken = [ear.read_speech(file) for file in speech]
+    for file, samples in zip(speech, spoken, strict=True):
+        if len(samples) < ear.LEAST_SPEECH:
+            raise InputError(
+                f"{file}: {len(samples) / ear.RATE:g} s of sound; allowed: a recording of at least "
+                f"{ear.LEAST_SPEECH / ear.RATE:g} s"
+            )
     if activity:
         spurts, length = ear.activity(spoken[0]), len(spoken[0]) / ear.RATE
         if json:
@@ -83,6 +89,7 @@ def listen(
     if out is not None and len(runs) > 1:
         raise InputError("--out is for one run; without it each run gets a file of its own")
     rows: list[ear.Scores] = []
+    written: list[Path] = []
     for folder in runs:
         run = open_run(folder)
         if score:
@@ -92,10 +99,11 @@ def listen(
         name = call or next(iter(ear.calls(run)), "call")
         target = out or folder / f"heard-{name.replace('/', '-')}.wav"
         ear.write_wav(target, ear.heard(run, call, spoken)[1])
+        written.append(target)
         if not json:
             typer.echo(f"written  {target}")
     if json:
-        print_json({"scores": [asdict(row) for row in rows]})
+        print_json({"written": written} if written else {"scores": [asdict(row) for row in rows]})
     elif score:
         table = [
             (

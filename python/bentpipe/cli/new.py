@@ -71,7 +71,8 @@ def new(
     else:
         write_text(file, scenario)
         typer.echo(f"next     bentpipe check {file} && bentpipe simulate {file}", err=True)
-        if out is None and _redirected():
+        # In a script, its messages go into a log, too.
+        if out is None and _redirected() and sys.stderr.isatty():
             typer.echo(
                 "note     standard output is empty: --out - would have written the scenario to it", err=True
             )

@@ -100,7 +100,9 @@ def of_format(path: Path, endings: Sequence[str]) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, and report it on stderr, where it does not disturb a pipe."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a text file, and report it on stderr, where it does not disturb a pipe. Raises
+    :class:`bentpipe.InputError` if its folder does not exist."""
+    if not path.parent.exists():
+        raise InputError(f"{path}: there is no folder {path.parent}; allowed: a file in a folder that exists")
     path.write_text(text, encoding="utf-8")
     typer.echo(f"written  {path}", err=True)

@@ -42,7 +42,7 @@ def plot(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"The figure: {', '.join(_FIGURES)}. Repeatable.",
+            help=f"The figure: {', '.join(_FIGURES)}. delays needs a run of `bentpipe measure`. Repeatable.",
             show_default="overview, or throughput and rtt",
         ),
     ] = None,
@@ -85,14 +85,15 @@ def plot(
         return tell(_constellation(runs[1:], out, suffix, at), json)
     opened = [Run(folder) for folder in runs]
     chosen = figure or (["overview"] if len(opened) == 1 else ["throughput", "rtt"])
-    for name in chosen:
-        if name not in _FIGURES:
-            raise unknown("figure", name, _FIGURES)
+    wrong = [str(unknown("figure", name, _FIGURES)) for name in chosen if name not in _FIGURES]
+    if wrong:
+        raise InputError("\n".join(wrong))
     alone = [name for name in chosen if name in ("overview", "delays")]
     if alone and len(opened) > 1:
         raise InputError(f"{alone[0]} shows one run only: choose another figure with --figure, such as rtt")
     folder = figures_folder(out) or runs[0] / "figures"
-    written = []
+    written: list[Path] = []
+    refused = []
     for name in chosen:
         what = opened[0] if len(opened) == 1 else opened
         options = {"by": by} if name == "cdf" else {}
@@ -100,9 +101,14 @@ def plot(
             with chosen_look(title, x_label, y_label, x_scale, y_scale, width):
                 drawn = getattr(plots, name)(what, **options)
         except InputError as error:
-            raise InputError(f"figure {name}: {error}") from error
+            # The others can be drawn all the same.
+            refused.append(f"figure {name}: {error}")
+            continue
         written.append(plots.save(drawn, folder / f"{name}.{suffix}"))
-    return tell(written, json)
+    tell(written, json)
+    if refused:
+        raise InputError("\n".join(refused))
+    return None
 
 
 def tell(written: list[Path], json: bool) -> None:

@@ -103,6 +103,10 @@ def serve(
         group=None if group is None else number_of(group),
         **given,
     )
+    if socket is not None and not socket.absolute().parent.is_dir():
+        raise InputError(
+            f"--socket {socket}: there is no folder {socket.parent}; allowed: a file in a folder that exists"
+        )
     address = Address(host, port, socket)
     secret = prepare(settings)
 

@@ -40,7 +40,7 @@ VISQOL_RATE: Final = 16000
 #: has room for 50 utterances and does not look whether there are more; it makes none shorter than 300 ms with its
 #: pauses, so that a piece has 40 at most.
 PIECE: Final = 12 * RATE
-#: A piece with fewer samples of speech, 0.5 s, is left out.
+#: A piece with fewer samples of speech, 0.5 s, is left out, and a recording with fewer is refused.
 LEAST_SPEECH: Final = RATE // 2
 
 

@@ -19,7 +19,7 @@ from .surroundings import environment, overlays
 if TYPE_CHECKING:
     from .living import Living
 
-#: Signals of the terminal, which reach the program by themselves.
+#: Signals of the terminal, which reach the program by themselves if this process is in its foreground.
 _TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
 
 #: How long after its start a program may have missed the terminal's signals, because it was still our process.
@@ -27,6 +27,16 @@ _STARTING_S: Final = 0.5
 
 #: Signals of other processes, which ask us to end.
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+
+
+def _in_foreground() -> bool:
+    """True if a signal may come from the terminal, which then sends it to the program, too; otherwise another process
+    has sent it to this one alone."""
+    try:
+        with Path("/dev/tty").open() as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
 
 
 class CannotRun(OSError):  # noqa: N818 - as a shell says it
@@ -71,9 +81,10 @@ class Signals:
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
-        if self._process is None or number in _ENDING:
+        ours = number in _ENDING or not _in_foreground()
+        if self._process is None or ours:
             self.received = number
-        if number in _ENDING or time.monotonic() - self._attached < _STARTING_S:
+        if ours or time.monotonic() - self._attached < _STARTING_S:
             self._send(number)
 
     def _send(self, number: int) -> None:

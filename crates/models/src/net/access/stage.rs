@@ -212,7 +212,7 @@ impl Stage for Access {
             for (side, (before, after)) in before.iter().zip(after).enumerate() {
                 if before != after {
                     self.links[place][side].change(now, Change::new(before, after), out);
-                    self.rates[place][side] = after.rate;
+                    self.rates[place][side] = *after.rate;
                 }
             }
         }
