@@ -251,7 +251,7 @@ def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> No
     assert code == 0 and "6 runs: 2 variants x 3 replications" in said
     # A request that no part of the path grants.
     assert "up: quick_start has no effect, as sat does not support it" in " ".join(said.split())
-    code, said = called("check", str(file), "--set", "link.sat.quick_start=0.5")
+    code, said = called("check", str(file), "--set", "link.sat.return.quick_start=0.5")
     assert code == 0 and "quick_start" not in said
     for line in (
         "vary.link.sat.error.probabilty = [0.1]\n",

@@ -105,7 +105,7 @@ def test_flows_that_yield_share_what_those_that_do_not_leave() -> None:
     up, other, constant = found["flows"]
     assert constant["share_bit_s"] == pytest.approx(3e6 * 1028 / 1000)
     assert up["share_bit_s"] == other["share_bit_s"] == pytest.approx((10e6 - 3.084e6) / 2)
-    assert found["media"] == {"sat": ["up", "other", "udp"]}
+    assert found["media"] == {"sat.return": ["up", "other", "udp"]}
 
 
 def with_pages(*, toward: str = "user", **app: Any) -> dict[str, Any]:
