@@ -128,7 +128,7 @@ def test_a_shell_is_the_users_and_knows_where_it_is(bentpipe: Bentpipe) -> None:
         "server",
         typed=once("prompt> ", b'echo "at $BENTPIPE_HOST of $BENTPIPE_RUN: $BENTPIPE_HOSTS"; exit 5\n'),
     )
-    assert "at server of geo: server=198.18.0.2 user=198.18.0.1" in text
+    assert "at server of geo: server=198.18.0.1 user=198.18.0.2" in text
     assert code == 5
 
 
