@@ -56,7 +56,7 @@ class Scores:
     loss: float
     #: Mean opinion score of the E-model, which counts the delay too.
     emodel: float
-    #: The same without the delay, as the other two hear it.
+    #: The same without the delay, as the other two hear it; at least 1, where the equation falls a little below.
     emodel_listening: float
     #: PESQ, narrow band (P.862 mapped by P.862.1): mean over the pieces, or None if the library can rate none.
     pesq: float | None
@@ -187,7 +187,7 @@ def scores(
         str(app["codec"]),
         loss,
         conversation,
-        still.MOS,
+        max(1.0, still.MOS),
         means[0],
         least[0],
         means[1],

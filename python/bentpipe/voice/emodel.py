@@ -88,7 +88,7 @@ class Rating:
     A: float
     #: Transmission rating.
     R: float
-    #: Mean opinion score of a conversation, 1 to 4.5.
+    #: Mean opinion score of a conversation, up to 4.5; the equation lies a little below 1 where R is below 6.5.
     MOS: float
     #: R and MOS without the advantage factor.
     without_advantage: dict[str, float]

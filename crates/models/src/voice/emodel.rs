@@ -246,13 +246,13 @@ pub fn effective(ie: f64, bpl: f64, ppl: f64, burst_r: f64) -> f64 {
     ie + (95.0 - ie) * ppl / (ppl / burst_r + bpl)
 }
 
-/// Mean opinion score that a rating stands for (G.107, annex B, equation B-4). Where R lies between 0 and 6.5 the
-/// equation falls below 1, the worst opinion of the scale; the score is then 1.
+/// Mean opinion score that a rating stands for (G.107, annex B, equation B-4). As the equation has it, the score lies a
+/// little below 1, the worst opinion, where R lies between 0 and 6.5.
 pub fn mos(r: f64) -> f64 {
     match r {
         r if r <= 0.0 => 1.0,
         r if r >= 100.0 => 4.5,
-        r => (1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6).max(1.0),
+        r => 1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6,
     }
 }
 
