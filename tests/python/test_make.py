@@ -20,6 +20,7 @@ FAKES = {
     "scripts/run": "echo run >>log",
     "scripts/test": "echo test >>log",
     "scripts/bench": "echo bench >>log",
+    ".venv/bin/python": "true",
     ".venv/bin/maturin": 'echo "$@" >>log; touch .venv/bin/bentpipe python/bentpipe/_native.abi3.so',
 }
 
@@ -91,15 +92,15 @@ def test_it_is_compiled_again_when_a_source_changes_and_only_then(tree: Tree) ->
 
 
 def test_it_is_compiled_again_when_headers_appear_or_go(tree: Tree) -> None:
-    assert tree.make("run") == [compiled("dist"), "run"]
+    assert tree.make("run") == [compiled("release"), "run"]
     tree.touch("headers")
-    assert tree.make("test") == [compiled("dist", BPF), "test"]
+    assert tree.make("test") == [compiled("release", BPF), "test"]
     assert tree.make("run") == ["run"]
     (tree.folder / "headers").unlink()
-    assert tree.make("run") == [compiled("dist"), "run"]
+    assert tree.make("run") == [compiled("release"), "run"]
 
 
-@pytest.mark.parametrize("first, profile", [("run", "dist"), ("test", "release")])
+@pytest.mark.parametrize("first, profile", [("run", "release"), ("test", "release")])
 def test_both_commands_install_headers_before_they_compile(tree: Tree, first: str, profile: str) -> None:
     tree.touch("installs")
     assert tree.make(first)[0] == compiled(profile, BPF)
@@ -121,9 +122,9 @@ def test_run_and_test_take_any_profile_and_build_and_bench_insist_on_one(tree: T
 def test_what_is_missing_is_made_again(tree: Tree) -> None:
     tree.make("run")
     (tree.folder / "python/bentpipe/_native.abi3.so").unlink()
-    assert tree.make("run") == [compiled("dist"), "run"]
+    assert tree.make("run") == [compiled("release"), "run"]
     (tree.folder / ".venv/built").unlink()
-    assert tree.make("run") == [compiled("dist"), "run"]
+    assert tree.make("run") == [compiled("release"), "run"]
 
 
 def test_a_dry_run_installs_and_compiles_nothing(tree: Tree) -> None:

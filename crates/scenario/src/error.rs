@@ -1,9 +1,11 @@
 //! Errors in a scenario, for people and as JSON.
 
-use crate::overrides::SET;
 use crate::value::Origin;
 use serde::Serialize;
 use std::fmt;
+
+/// The option that gives an override; its key follows.
+pub(crate) const SET: &str = "--set";
 
 /// One problem, with its place, what is allowed, and what was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

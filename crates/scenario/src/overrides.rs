@@ -4,15 +4,12 @@
 //! shell would remove. Elements of a list are addressed by name, or by position from 0. Missing tables are
 //! created; elements of lists are not.
 
-use crate::error::{Problem, ScenarioError};
+use crate::error::{Problem, ScenarioError, SET};
 use crate::merge::{entry, merge, KIND, PRESET};
 use crate::nearest;
 use crate::parse;
 use crate::value::{self, path_text, Node, Origin, Table, Text, Value};
 use std::sync::Arc;
-
-/// The option that gives an override; its key follows.
-pub(crate) const SET: &str = "--set";
 
 /// One override, split and parsed.
 #[derive(Debug)]
