@@ -19,6 +19,7 @@ from tomlkit.items import Array, InlineTable, Table
 
 from bentpipe._native import ScenarioError
 from bentpipe.campaign.variants import number_of
+from bentpipe.facts import facts
 from bentpipe.prediction import predict_scenario
 from bentpipe.scenarios import Override, Scenario, ScenarioText, load, toml_value
 from bentpipe.summary import cautions, explain
@@ -55,7 +56,7 @@ def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({}
         loaded = read(text, level)
         if problems := problems_of_campaign(text, level, loaded):
             return {"valid": False, "problems": problems, "impossible": dict(machine)}
-        known = loaded.facts
+        known = facts(loaded)
         wanted = cost(loaded.data, known)
         predictions = [one.as_dict() | {"arguments": {}} for one in predict_scenario(loaded).values()]
     except ScenarioError as error:
