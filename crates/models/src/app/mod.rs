@@ -195,7 +195,7 @@ pub struct Actions {
     pub connect: bool,
     /// Close this direction once everything handed over has been sent.
     pub close: bool,
-    /// Close this direction now and discard what has not been sent.
+    /// Write no more, and close this direction once the send buffer is empty; without a limited buffer, discard what has not been sent.
     pub stop: bool,
     /// Raise [`Event::Timer`] then, instead of at any earlier requested time. `None` leaves the timer as it
     /// is.

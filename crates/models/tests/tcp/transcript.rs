@@ -5,7 +5,7 @@
 //! config {"delayed_ack": false}          the connection's configuration, JSON
 //! peer 4294967000                        initial sequence number of the other end, 1000000 by default
 //! new                                    another connection, from the beginning
-//! 0.000 listen | open | write N | close  what the application does
+//! 0.000 listen | open | write N | close | stop  what the application does
 //! 0.000 reply N                         the application writes N bytes when it next hears of data
 //! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  what it is told of a handover
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
@@ -137,6 +137,7 @@ impl Player {
             "reply" => self.reply = rest.parse().map_err(|_| "no number")?,
             "close" => self.connection.close(),
             "freeze" => self.connection.signal(self.now, &Signal::Freeze),
+            "stop" => self.connection.stop(),
             "thaw" => self.connection.signal(self.now, &Signal::Thaw),
             "adapt" => {
                 let path = serde_json::from_str::<Adapt>(rest).map_err(|error| error.to_string())?;

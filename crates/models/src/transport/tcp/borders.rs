@@ -85,12 +85,6 @@ impl Borders {
             self.runs.push_back(Run { begin, end, size });
         }
     }
-
-    /// Discards what was written beyond `end`.
-    pub fn forget(&mut self, end: u64) {
-        self.runs.clear();
-        self.first = end;
-    }
 }
 
 #[cfg(test)]
@@ -129,8 +123,5 @@ mod tests {
         assert_eq!(borders.end_of(600), 741);
         borders.grown(741, 841);
         assert_eq!(ends(&borders, 741), [841]);
-        borders.added(841, 1041, 100);
-        borders.forget(900);
-        assert_eq!(ends(&borders, 741), [900]);
     }
 }

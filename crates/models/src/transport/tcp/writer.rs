@@ -238,14 +238,9 @@ impl Writer {
         wakes
     }
 
-    /// Discards what was written beyond `end`.
-    pub fn forget(&mut self, end: u64) {
-        if self.memory != u64::MAX {
-            self.written = self.written.min(end);
-            self.marks.clear();
-            self.borders.forget(self.written);
-            self.sleeps = false;
-        }
+    /// The program writes no more, so it does not wait for room.
+    pub fn stop(&mut self) {
+        self.sleeps = false;
     }
 
     /// Returns the memory in use. `sent` is what is outstanding, and `nxt` the first position that has not been sent.

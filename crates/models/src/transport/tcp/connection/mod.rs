@@ -172,10 +172,10 @@ impl Connection {
         }
     }
 
-    /// Closes this direction now and discards what has not been sent.
+    /// Closes this direction once everything has been sent that is in the send buffer now, and discards the rest.
     pub fn stop(&mut self) {
         if !self.close_wanted {
-            self.sender.forget_unsent();
+            self.sender.forget_unwritten();
             self.close();
         }
     }

@@ -286,10 +286,12 @@ impl Sender {
         self.closed = true;
     }
 
-    /// Discards what was handed over and not sent.
-    pub fn forget_unsent(&mut self) {
-        self.end = self.end.min(self.nxt);
-        self.writer.forget(self.end);
+    /// Discards what the application has not written into the send buffer; without a limited buffer, what has not been sent.
+    pub fn forget_unwritten(&mut self) {
+        let written = self.writer.written(self.una.saturating_add(self.buffer));
+        let kept = if written == u64::MAX { self.nxt } else { written.max(self.nxt) };
+        self.end = self.end.min(kept);
+        self.writer.stop();
     }
 
     /// Whether everything handed over has been acknowledged.
