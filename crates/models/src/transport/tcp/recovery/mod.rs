@@ -47,7 +47,7 @@ use super::probe::{Answer, Probe};
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rate_halving::RateHalving;
-use super::scoreboard::{Scoreboard, Tally};
+use super::scoreboard::{Border, Scoreboard, Tally};
 use super::undo::{Dsack, Undo};
 use bentpipe_core::Time;
 use reduction::{change, limit_reno_sacked, Reduction};
@@ -120,6 +120,8 @@ pub struct Recovery {
     overdue: Option<Time>,
     /// Segments in `sacked_out` that have arrived without a SNACK having reported which they are.
     unreported: u32,
+    /// What the latest delivered segment told then: the reordering window may have become another since.
+    border: Border,
 }
 
 impl Recovery {
@@ -148,6 +150,7 @@ impl Recovery {
             overdue: None,
             unreported: 0,
         }
+            border: Border::default(),
     }
 
     /// Returns and resets whether the window was reduced.
@@ -228,9 +231,9 @@ impl Recovery {
 
     /// When the last of them will be lost, which is when to call [`Recovery::look_again`] (RFC 8985, section 6.2, step 5:
     /// the timer is set for the longest remaining time). Visits every outstanding segment.
-    pub fn last_overdue(&self, scoreboard: &Scoreboard, state: &State) -> Option<Time> {
+    pub fn last_overdue(&self, scoreboard: &Scoreboard) -> Option<Time> {
         self.overdue?;
-        scoreboard.last_overdue(&self.rack.border(state)?)
+        scoreboard.last_overdue(&self.border)
     }
 
     /// Whether a probe may be scheduled.

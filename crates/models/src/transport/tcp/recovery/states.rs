@@ -242,6 +242,9 @@ impl Recovery {
                 }
             }
             Method::Sack => parts.scoreboard.mark_lost(parts.state),
+                    if self.overdue.is_some() {
+                        self.border = border;
+                    }
             Method::Snack => {
                 let srtt = Span::from_micros(u64::from(parts.state.srtt_us >> 3));
                 parts.scoreboard.mark_named(parts.now, srtt + srtt / 4, parts.state);

@@ -9,7 +9,7 @@ use bentpipe_core::{Span, Time};
 const LOOKED_AT: u32 = 128;
 
 /// What the latest delivered segment tells about those before it (RACK, RFC 8985).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Border {
     /// Its transmission time (RACK.xmit_ts).
     pub sent: Time,

@@ -132,7 +132,7 @@ impl Sender {
     /// Returns when the reordering timer expires for the last segment, if that is later than `now`, when it has expired
     /// for the first. The search for the last segment waits until then, because most acknowledgments restart the timer.
     fn last_reordering(&self, now: Time) -> Option<Time> {
-        let overdue = self.recovery.last_overdue(&self.scoreboard, &self.state)?;
+        let overdue = self.recovery.last_overdue(&self.scoreboard)?;
         let since = self.reordering_since;
         let end = self.timer.clock().expiry(since, self.reordering(since, overdue));
         (end > now).then_some(end)
