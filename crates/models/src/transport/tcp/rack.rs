@@ -12,6 +12,9 @@
 //!   round-trip time. That number falls back to one after 16 recoveries without. As in Linux since 5.15 (commit "tcp: more accurately
 //!   check DSACKs to grow RACK reordering window"), only duplicate SACKs after reordering count, and not that of a probe.
 //! - Segments that are not yet lost set a timer (step 5).
+//! - Once reordering has spanned more than three segments, the congestion window also grows by segments that are SACKed, as in Linux since
+//!   3.13 (commit "tcp: increase throughput when reordering is high"; RFC 5681 lets it grow by data in order only). A time-out in state
+//!   Disorder with three segments SACKed sets the extent back to three.
 //!
 //! The scoreboard keeps transmissions in order of time, so an acknowledgment only examines those that it
 //! makes lost or finds delivered, and one more.
@@ -23,6 +26,9 @@ use bentpipe_core::{Span, Time};
 /// Number of recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
+/// Largest extent of reordering in segments (Linux' tcp_max_reordering).
+const MOST_EXTENT: u32 = 300;
+
 /// The state of section 5.3.
 #[derive(Clone, Debug)]
 pub struct Rack {
@@ -30,6 +36,8 @@ pub struct Rack {
     latest: Option<(Time, u64)>,
     rtt: Span,
     reordering_seen: bool,
+    /// Number of segments that reordering has spanned, at least three (RFC 4737's reordering extent).
+    extent: u32,
     /// Number of reordering windows to wait.
     multiplier: u32,
     persistence: u8,
@@ -43,6 +51,7 @@ impl Default for Rack {
             latest: None,
             rtt: Span::ZERO,
             reordering_seen: false,
+            extent: DUP_THRESH,
             multiplier: 1,
             persistence: 0,
             round_end: 0,
@@ -58,10 +67,25 @@ impl Rack {
         self.latest = self.latest.max(Some(timed.newest));
     }
 
-    /// Records that a segment was delivered for the first time after one above it (step 3).
-    #[inline]
-    pub fn saw_reordering(&mut self) {
+    /// Records that a segment was delivered for the first time after one above it (step 3). It begins `bytes` before the end of the
+    /// highest one.
+    pub fn saw_reordering(&mut self, bytes: u64, state: &State) {
         self.reordering_seen = true;
+        let segments = u32::try_from(bytes.div_ceil(state.mss_cache.max(1).into())).unwrap_or(u32::MAX);
+        self.extent = self.extent.max(segments.min(MOST_EXTENT));
+    }
+
+    /// Whether the window grows by segments that are SACKed, too.
+    #[inline]
+    pub fn grows_out_of_order(&self) -> bool {
+        self.extent > DUP_THRESH
+    }
+
+    /// Handles a time-out in state Open or Disorder: with so many segments SACKed, the extent was overestimated.
+    pub fn timed_out(&mut self, sacked: u32) {
+        if sacked >= DUP_THRESH {
+            self.extent = DUP_THRESH;
+        }
     }
 
     /// Handles a duplicate SACK of a segment that was not a probe. `una` and `nxt` as in RFC 9293.

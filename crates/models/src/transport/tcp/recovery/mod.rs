@@ -77,6 +77,8 @@ pub struct Facts<'a> {
     pub tally: &'a Tally,
     /// Whether it acknowledges new data.
     pub advanced: bool,
+    /// Position of the first byte that was unacknowledged before.
+    pub from: u64,
     /// Whether it is a duplicate (RFC 5681, section 2).
     pub duplicate: bool,
     /// Data that it reports as received twice.
@@ -118,10 +120,10 @@ pub struct Recovery {
     reduced: bool,
     /// When the first segment will be lost by its time, if no acknowledgment arrives.
     overdue: Option<Time>,
-    /// Segments in `sacked_out` that have arrived without a SNACK having reported which they are.
-    unreported: u32,
     /// What the latest delivered segment told then: the reordering window may have become another since.
     border: Border,
+    /// Segments in `sacked_out` that have arrived without a SNACK having reported which they are.
+    unreported: u32,
 }
 
 impl Recovery {
@@ -148,9 +150,9 @@ impl Recovery {
             probe: Probe::default(),
             reduced: false,
             overdue: None,
+            border: Border::default(),
             unreported: 0,
         }
-            border: Border::default(),
     }
 
     /// Returns and resets whether the window was reduced.
@@ -268,16 +270,22 @@ impl Recovery {
 
     /// Records what an acknowledgment tells about the times of segments, in any state.
     #[inline]
-    pub fn note_times(&mut self, now: Time, facts: &Facts) {
+    pub fn note_times(&mut self, now: Time, facts: &Facts, scoreboard: &Scoreboard, state: &State) {
         self.overdue = None;
         if self.method == Method::Rack {
             if let Some(timed) = &facts.tally.timed {
                 self.rack.update(now, timed);
             }
-            if facts.tally.reordered {
-                self.rack.saw_reordering();
+            if let Some(start) = facts.tally.reordered {
+                self.rack.saw_reordering(scoreboard.forward() - start, state);
             }
         }
+    }
+
+    /// Whether the window grows by segments that are SACKed, too.
+    #[inline]
+    pub fn grows_out_of_order(&self) -> bool {
+        self.method == Method::Rack && self.rack.grows_out_of_order()
     }
 
     /// Whether a tail loss probe is unanswered.

@@ -94,7 +94,7 @@ impl Recovery {
             // The hole was filled by what had been late: reordering. Wait until no retransmission is
             // outstanding; meanwhile nothing more is marked lost or retransmitted (Linux' tcp_try_undo_partial), so
             // that the next acknowledgment can undo.
-            self.rack.saw_reordering();
+            self.rack.saw_reordering(parts.scoreboard.forward().saturating_sub(facts.from), parts.state);
             if parts.state.retrans_out > 0 {
                 self.holds_lost = true;
                 return delivered;
@@ -215,6 +215,9 @@ impl Recovery {
             .then(|| Time::ZERO + parts.now.since(Time::ZERO).saturating_sub(patience()));
         parts.scoreboard.mark_all_lost(recent, parts.state);
         let ca_state = parts.state.ca_state;
+        if ca_state <= CA_DISORDER {
+            self.rack.timed_out(parts.state.sacked_out);
+        }
         // Once per window: not for time-outs of what was sent before the last reduction.
         if ca_state <= CA_DISORDER || parts.una >= self.high || (ca_state == CA_LOSS && self.timeouts == 0) {
             reduce(parts);
@@ -239,12 +242,12 @@ impl Recovery {
                 self.overdue = None;
                 if let Some(border) = self.rack.border(parts.state) {
                     self.overdue = parts.scoreboard.mark_overdue(parts.now, &border, parts.state);
-                }
-            }
-            Method::Sack => parts.scoreboard.mark_lost(parts.state),
                     if self.overdue.is_some() {
                         self.border = border;
                     }
+                }
+            }
+            Method::Sack => parts.scoreboard.mark_lost(parts.state),
             Method::Snack => {
                 let srtt = Span::from_micros(u64::from(parts.state.srtt_us >> 3));
                 parts.scoreboard.mark_named(parts.now, srtt + srtt / 4, parts.state);

@@ -124,6 +124,12 @@ impl Scoreboard {
         self.sent.is_empty()
     }
 
+    /// Position after the highest segment that has been delivered.
+    #[inline]
+    pub fn forward(&self) -> u64 {
+        self.forward
+    }
+
     /// The packets that the outstanding segments are kept in.
     #[inline]
     pub fn packets(&self) -> Packets {
@@ -150,7 +156,7 @@ impl Scoreboard {
             if !segment.is(SACKED) {
                 tally.delivered(self.first - 1, &segment, true);
                 let before = *tally.forward.get_or_insert(self.forward);
-                tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
+                tally.overtaken(&segment, before);
             }
             if segment.marks & !OF_BURSTS == 0 {
                 widen(&mut tally.acked_sent, segment.at);
@@ -200,7 +206,7 @@ impl Scoreboard {
                     }
                     segment.marks = segment.marks & (EVER_RESENT | OF_BURSTS) | SACKED;
                     tally.delivered(*first + index as u64, segment, false);
-                    tally.reordered |= segment.end() < before && !segment.is(EVER_RESENT);
+                    tally.overtaken(segment, before);
                     *forward = segment.end().max(*forward);
                     state.sacked_out += 1;
                     tally.sacked += 1;

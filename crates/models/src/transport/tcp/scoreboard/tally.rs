@@ -23,8 +23,8 @@ pub struct Tally {
     pub sacked_sent: Option<(Time, Time)>,
     /// Of all newly delivered segments, the one that was sent last.
     pub newest: Option<Newest>,
-    /// Whether a segment that was sent once was delivered after one above it, by an earlier acknowledgment.
-    pub reordered: bool,
+    /// Lowest start of the segments that were sent once and are delivered after one above them, by an earlier acknowledgment.
+    pub reordered: Option<u64>,
     /// End of the highest segment delivered by earlier acknowledgments, once something has been delivered.
     pub(super) forward: Option<u64>,
     /// Lowest end of the newly delivered segments that were sent once; `None` without any.
@@ -74,6 +74,14 @@ impl Tally {
     fn believes(&self, segment: &Sent, cumulatively: bool) -> bool {
         let answers = |echo| header::floor_to_tick(segment.at) <= echo;
         segment.at <= self.believed && (!cumulatively || self.echo.is_none_or(answers))
+    }
+
+    /// Counts a segment that has been sent once and is delivered after one that ends at `forward`.
+    #[inline]
+    pub(super) fn overtaken(&mut self, segment: &Sent, forward: u64) {
+        if segment.end() < forward && !segment.is(EVER_RESENT) {
+            self.reordered = Some(self.reordered.map_or(segment.start, |start| start.min(segment.start)));
+        }
     }
 
     /// Counts a segment that is delivered, `cumulatively` or by SACK.

@@ -82,8 +82,16 @@ impl Sender {
             // What was sent twice has been delivered twice, as in Linux since 4.6.
             delivered += dsack.segments(self.state.mss_cache);
         }
-        let facts = Facts { tally: &tally, advanced, duplicate, dsack, echo: ack.echo, ece: ack.ece };
-        self.recovery.note_times(now, &facts);
+        let facts = Facts {
+            tally: &tally,
+            advanced,
+            from: before.una,
+            duplicate,
+            dsack,
+            echo: ack.echo,
+            ece: ack.ece,
+        };
+        self.recovery.note_times(now, &facts, &self.scoreboard, &self.state);
         if dsack.is_some() || self.recovery.is_probing() {
             self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
         }
@@ -103,7 +111,7 @@ impl Sender {
                     let losses = self.state.lost != before.lost;
                     self.recovery.follow(&mut self.state, delivered, advanced, losses);
                     self.usage.touch(now);
-                } else if advanced {
+                } else if advanced || (tally.sacked > 0 && self.recovery.grows_out_of_order()) {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     let counted = self.counted(delivered);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, counted);
