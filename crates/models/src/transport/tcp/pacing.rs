@@ -13,8 +13,8 @@
 //! "tcp: refine pacing rate determination", 2015).
 //!
 //! When segments leave (Linux' internal pacing, commit "tcp: optimize tcp internal pacing" and its
-//! successors, 2018): a segment sent at t lets the next one leave at t + payload / rate. The first ten are
-//! not paced, as with fq. A sender that is later than permitted, because acknowledgments were late, is
+//! successors, 2018): a segment sent at t lets the next one leave at t + payload / rate. Bursts that
+//! end before the tenth segment of a connection are not paced. A sender that is later than permitted, because acknowledgments were late, is
 //! credited with that time for the next segment, up to half of its cost, so that a rate near the bottleneck's
 //! is not lost by small delays.
 //!
@@ -23,7 +23,7 @@
 use super::congestion::{State, PACING_NONE, PACING_PACED};
 use bentpipe_core::{Span, Time};
 
-/// Number of segments at the start of a connection that are not paced.
+/// Number of segments from which on a connection is paced.
 const UNPACED: u32 = 10;
 
 /// Segments that have left together.
@@ -91,14 +91,17 @@ impl Pacing {
         }
         if self.sent < UNPACED {
             self.sent += 1;
-        } else if state.sk_pacing_rate != u64::MAX {
+        }
+        if state.sk_pacing_rate != u64::MAX {
             let rate = state.sk_pacing_rate.max(1);
             if (payload, rate) != (self.last.0, self.last.1) {
                 self.last = (payload, rate, u64::from(payload) * 1_000_000_000 / rate);
             }
             let burst = &mut self.burst;
             burst.cost += self.last.2;
-            self.next = burst.from + Span::from_nanos(burst.cost - burst.late.min(burst.cost / 2));
+            if self.sent == UNPACED {
+                self.next = burst.from + Span::from_nanos(burst.cost - burst.late.min(burst.cost / 2));
+            }
         }
         state.tcp_wstamp_ns = self.next.as_nanos();
     }
@@ -234,11 +237,25 @@ mod tests {
             assert!(!pacing.holds(Time::ZERO, &state));
             pacing.sent(Time::ZERO, 1000, false, &mut state);
         }
-        assert!(!pacing.holds(Time::ZERO, &state));
-        pacing.sent(Time::ZERO, 1000, false, &mut state);
         assert!(pacing.holds(Time::ZERO, &state));
         state.sk_pacing_status = PACING_NONE;
         assert!(!pacing.holds(Time::ZERO, &state));
+    }
+
+    /// By captures of Linux 6.12: after five segments of a response, a pair leaves with the sixth and seventh, the eighth and ninth, and the
+    /// tenth and eleventh at once, and the next one after the time of two segments.
+    #[test]
+    fn the_burst_with_the_tenth_segment_is_paced_as_a_whole() {
+        for before in [4, 5] {
+            let (_, mut state) = paced(1_000_000);
+            let mut pacing = Pacing::new(200, 120);
+            for segment in 0..before + 6 {
+                let continues = segment > before && (segment - before) % 2 == 1;
+                assert!(continues || !pacing.holds(Time::ZERO, &state), "{segment}");
+                pacing.sent(Time::ZERO, 1000, continues, &mut state);
+            }
+            assert_eq!(pacing.next, Time::ZERO + Span::from_millis(2));
+        }
     }
 
     #[test]
