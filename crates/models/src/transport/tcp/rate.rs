@@ -12,7 +12,8 @@
 //! - an interval shorter than the smallest round-trip time is not possible and makes the sample invalid (-1).
 //!
 //! A sample is application-limited when its segment was sent while the application had left the pipe unfilled
-//! (section 3.4, [`check_application_limited`]).
+//! (section 3.4, [`check_application_limited`]). That is checked when the application writes and, except in the profiles of Linux, when an
+//! acknowledgment arrives or a timer expires: in Linux 6.12 what is retransmitted after the first acknowledgment of a response is not limited.
 //!
 //! Deviations: as in Linux, segments are counted instead of bytes, and the SYN is one (so the first
 //! acknowledgment of data ends the time in which the application had not written yet). C.first_sent_time and

@@ -45,7 +45,7 @@ impl Sender {
             return News::Nothing;
         }
         self.stamp(now);
-        self.check_application_limited();
+        self.check_limit_at_event();
         self.count_sample();
         self.last_rtt = None;
         let before = Before { una: self.una, in_flight: in_flight(&self.state), lost: self.state.lost };

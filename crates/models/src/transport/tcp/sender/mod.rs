@@ -75,6 +75,8 @@ pub struct Sender {
     pub counters: SourceCounters,
     congestion: Box<dyn Congestion>,
     has_cong_control: bool,
+    /// Whether samples are application-limited also by what acknowledgments and timers find, not only by what a write does, as in Linux.
+    checks_events: bool,
     has_pkts_acked: bool,
     /// Whether the window grows by segments, not by acknowledgments, and whether the congestion control of such a stack
     /// corrects for acknowledgments of several segments.
@@ -190,6 +192,7 @@ impl Sender {
         Sender {
             counters: SourceCounters::default(),
             has_cong_control: sets_rate,
+            checks_events: sets_rate && !config.profile.is_linux(),
             has_pkts_acked: congestion.has_pkts_acked(),
             counts_segments: config.byte_counting,
             estimates_delayed_acks: matches!(congestion.name(), "cubic" | "bic"),
@@ -386,6 +389,15 @@ impl Sender {
         std::mem::take(&mut self.probe_due)
     }
 
+    /// Checks the same when an acknowledgment arrives or a timer expires, before the sender reacts.
+    #[inline]
+    pub(super) fn check_limit_at_event(&mut self) {
+        if self.checks_events {
+            self.check_application_limited();
+        }
+    }
+
+    /// Checks whether the application is what limits the sender, if the congestion control takes samples.
     #[inline]
     pub(super) fn check_application_limited(&mut self) {
         if self.has_cong_control {

@@ -34,7 +34,7 @@ impl Sender {
             return Ok(false);
         }
         self.stamp(now);
-        self.check_application_limited();
+        self.check_limit_at_event();
         if self.scoreboard.is_empty() {
             if self.probes >= self.retries {
                 return Err(TooManyRetries);
