@@ -10,6 +10,7 @@
 //! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  what it is told of a handover
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
 //! 0.000 <CE . 1:1001 ack 1               ... in a packet marked by a queue (RFC 3168)
+//! 0.000 <+ . 1:1001 ack 1                ... and another one at the same instant, before the application runs
 //! 0.000 > S. 0:0 ack 1 win 65535         a segment leaves, at this time and in this order
 //! 0.000 state cwnd=2 ca=open             what is true then
 //! 0.000 event connected                  the application has been told
@@ -136,17 +137,23 @@ impl Player {
             "write" => self.connection.send(rest.parse().map_err(|_| "no number")?),
             "reply" => self.reply = rest.parse().map_err(|_| "no number")?,
             "close" => self.connection.close(),
-            "freeze" => self.connection.signal(self.now, &Signal::Freeze),
             "stop" => self.connection.stop(),
+            "freeze" => self.connection.signal(self.now, &Signal::Freeze),
             "thaw" => self.connection.signal(self.now, &Signal::Thaw),
             "adapt" => {
                 let path = serde_json::from_str::<Adapt>(rest).map_err(|error| error.to_string())?;
                 let path = Path { rate: path.rate, round_trip: path.round_trip };
                 self.connection.signal(self.now, &Signal::Adapt(path));
             }
-            "<" | "<CE" => {
+            "<" | "<CE" | "<+" => {
                 let segment = self.parse(rest.trim())?;
+                if verb == "<+" {
+                    self.connection.hold_reading();
+                }
                 self.connection.receive_marked(self.now, &segment, verb == "<CE");
+                if verb != "<+" {
+                    self.connection.read();
+                }
             }
             _ => return Err(format!("what is {verb}?")),
         }
@@ -170,7 +177,8 @@ impl Player {
         if self.connection.receiver().must_acknowledge_first() {
             self.sent.extend(self.connection.next_segment(self.now).map(|segment| (self.now, segment)));
         }
-        while let Some(event) = self.connection.next_event() {
+        let reads = !self.connection.receiver().holds_reading();
+        while let Some(event) = reads.then(|| self.connection.next_event()).flatten() {
             match event {
                 Event::Connected => self.events.push("connected".to_owned()),
                 Event::Received(bytes) => {

@@ -12,7 +12,7 @@
 //!   arrived.
 //! - Segments that let the receiver's window grow ([`super::receiver`]) are also acknowledged at once, and
 //!   those acknowledgments are not counted.
-//! - A segment with PSH is acknowledged at once with `ack_pushed`, because its sender may wait for the acknowledgment (commit "tcp:
+//! - A segment with PSH is acknowledged as soon as the application has read it with `ack_pushed`, because its sender may wait for the acknowledgment (commit "tcp:
 //!   fix delayed ACKs for MSS boundary condition", 2023).
 //! - An acknowledgment that is sent does not stop the timer. It finds nothing to do, unless segments behind a hole share an acknowledgment
 //!   by then, which it sends (seen in Linux 6.12 and 7.3).

@@ -4,6 +4,9 @@
 //! Segments for the connections come in and are consumed; what the connections send is created here. Packets
 //! are dropped only if they are not TCP segments, or belong to an unknown connection.
 //!
+//! In the profiles of Linux an application runs after all packets that arrive at one instant, as a process does after the network's work. Only
+//! then does it hear of data, and only then are the acknowledgments sent that wait for it ([`super::receiver`]).
+//!
 //! The source's application opens connections by number; at the destination a SYN with a new number creates
 //! one. Connections that have ended are removed, after TIME-WAIT if they are in that state, except for the
 //! last one.
@@ -123,6 +126,8 @@ struct Line {
     traced: bool,
     /// Whether the application has requested something of it since it was last processed.
     stirred: bool,
+    /// Birth of the last packet that arrived before the application runs.
+    birth: Option<Time>,
 }
 
 /// One end of a TCP flow.
@@ -145,6 +150,9 @@ pub struct Endpoint {
     spoiled: Received,
     /// Signals that this end will receive, the next one last.
     signals: Vec<(Time, Signal)>,
+    /// Whether applications run after all packets that arrive at one instant, as in Linux, and whether one is yet to run.
+    reads_last: bool,
+    reads: bool,
     wake: Time,
 }
 
@@ -177,6 +185,8 @@ impl Endpoint {
             source: SourceCounters::default(),
             spoiled: Received::default(),
             signals: handover::schedule(&config.freeze, &config.adapt).into_iter().rev().collect(),
+            reads_last: config.profile.is_linux(),
+            reads: false,
             wake,
         };
         endpoint.wake = endpoint.wake.min(endpoint.next_signal());
@@ -221,6 +231,7 @@ impl Endpoint {
             opened,
             traced: false,
             stirred: false,
+            birth: None,
         };
         self.lines.push(line);
         self.lines.len() - 1
@@ -274,15 +285,17 @@ impl Endpoint {
     }
 
     /// After any event of a connection: informs the application, sends what may be sent, writes the trace. An acknowledgment that does not
-    /// wait for the application's answer leaves before.
+    /// wait for the application's answer leaves before. The application is not informed before the last packet of this instant has arrived.
     #[inline]
     fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
         let mut before = self.lines[at].connection.receiver().must_acknowledge_first();
         // Twice rather than in two places: what sends is long and compiled in line.
         loop {
             if !before {
-                while let Some(event) = self.lines[at].connection.next_event() {
-                    self.tell(now, at, event, arrived, out);
+                if !self.lines[at].connection.receiver().holds_reading() {
+                    while let Some(event) = self.lines[at].connection.next_event() {
+                        self.tell(now, at, event, arrived, out);
+                    }
                 }
                 self.lines[at].stirred = false;
             }
@@ -314,6 +327,41 @@ impl Endpoint {
         };
         if !self.signals.is_empty() {
             self.wake = self.wake.min(self.next_signal());
+        }
+        if self.reads {
+            self.wake = now;
+        }
+    }
+
+    /// Handles everything that is due.
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
+        while let Some((_, signal)) = self.signals.pop_if(|(at, _)| *at <= now) {
+            self.signal(now, &signal, out);
+        }
+        if let Some(event) = self.hosted.due(now) {
+            self.call(now, 0, event, out);
+        }
+        for line in &mut self.lines {
+            if line.connection.next_wake() <= now {
+                line.traced = line.connection.wake(now);
+                line.stirred = true;
+            }
+        }
+        if let [Line { stirred: true, .. }] = &self.lines[..] {
+            self.settle(now, 0, None, out);
+        }
+        self.finish(now, out);
+    }
+
+    /// Lets the applications read what has arrived at this instant.
+    #[cold]
+    fn read(&mut self) {
+        self.reads = false;
+        for line in &mut self.lines {
+            if line.connection.receiver().holds_reading() {
+                line.connection.read();
+                line.stirred = true;
+            }
         }
     }
 
@@ -353,7 +401,8 @@ impl Endpoint {
                 self.destination.delivered_bytes += bytes;
                 self.destination.last_delivery = Some(now);
                 if let Some(probe) = line.probes.delivery {
-                    record_delivery(now, line, probe, arrived, out);
+                    let birth = line.birth.take();
+                    record_delivery(now, line, probe, arrived.or(birth), out);
                 }
                 app::Event::Received { bytes }
             }
@@ -418,6 +467,15 @@ impl Endpoint {
         if actions.close {
             line.connection.close();
         }
+    }
+}
+
+impl Line {
+    /// Lets the application run after all packets that arrive at this instant. `birth` is that of the present one.
+    #[cold]
+    fn hold_reading(&mut self, birth: Time) {
+        self.connection.hold_reading();
+        self.birth = Some(birth);
     }
 }
 
@@ -495,7 +553,7 @@ impl Stage for Endpoint {
         };
         if self.wake <= now && self.lines.iter().any(|line| line.connection.sender().is_pacing_due(now)) {
             // What was to leave at this very moment does so before the acknowledgment is read, as in Linux.
-            self.wake(now, out);
+            self.expire(now, out);
         }
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
@@ -511,8 +569,15 @@ impl Stage for Endpoint {
         };
         let line = &mut self.lines[at];
         line.traced = line.connection.sender().is_waiting();
+        if segment.payload > 0 && out.has_sent() && self.reads_last {
+            line.hold_reading(packet.birth);
+            self.reads = true;
+        }
         line.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
         let (payload, size) = (u32::from(segment.payload), line.connection.sender().segment_size());
+        if self.reads && !out.has_sent() {
+            self.read();
+        }
         self.settle(now, at, Some(packet.birth), out);
         self.finish(now, out);
         // After the answer was written: it is read next, which waits until the writes are done.
@@ -522,29 +587,17 @@ impl Stage for Endpoint {
                 u64::from(if payload <= size { 1 } else { payload.div_ceil(size) });
             self.destination.arrive(now, &packet);
         }
-        if self.wake <= now {
+        if self.wake <= now && !self.reads {
             // A driver on a real clock may be late with a wake that was due before this packet.
-            self.wake(now, out);
+            self.expire(now, out);
         }
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        while let Some((_, signal)) = self.signals.pop_if(|(at, _)| *at <= now) {
-            self.signal(now, &signal, out);
+        if self.reads {
+            self.read();
         }
-        if let Some(event) = self.hosted.due(now) {
-            self.call(now, 0, event, out);
-        }
-        for line in &mut self.lines {
-            if line.connection.next_wake() <= now {
-                line.traced = line.connection.wake(now);
-                line.stirred = true;
-            }
-        }
-        if let [Line { stirred: true, .. }] = &self.lines[..] {
-            self.settle(now, 0, None, out);
-        }
-        self.finish(now, out);
+        self.expire(now, out);
     }
 
     #[inline]

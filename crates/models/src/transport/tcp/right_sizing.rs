@@ -73,6 +73,11 @@ impl RightSizing {
         self.linux.as_ref().is_some_and(|linux| window < linux.limit)
     }
 
+    /// The limit up to which arriving segments let the window grow now.
+    pub fn most_now(&self) -> u64 {
+        self.linux.as_ref().map_or(self.most, |linux| linux.limit)
+    }
+
     /// The window after a segment that lets it grow.
     #[inline]
     pub fn widened(&self, window: u64, payload: u64) -> u64 {

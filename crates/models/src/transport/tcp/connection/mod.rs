@@ -193,6 +193,16 @@ impl Connection {
         }
     }
 
+    /// The application does not run before [`Connection::read`], since more arrives at this instant.
+    pub fn hold_reading(&mut self) {
+        self.receiver.hold_reading();
+    }
+
+    /// The application reads what has arrived.
+    pub fn read(&mut self) {
+        self.receiver.read();
+    }
+
     /// Sets the total number of bytes of the stream for which the reader has room; it never decreases.
     /// Without this call, data is taken as it arrives.
     pub fn allow(&mut self, bytes: u64) {

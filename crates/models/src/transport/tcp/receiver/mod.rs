@@ -8,6 +8,10 @@
 //!   and for a FIN.
 //! - An acknowledgment that data makes due at once leaves before the application learns of the data, so it does not travel with the
 //!   application's answer. That of a FIN does.
+//! - In the profiles of Linux an application runs after all packets that arrive at one instant ([`Receiver::hold_reading`]). Until it reads, more
+//!   than a full segment is acknowledged only if the window that would be offered is not smaller than the last one, and windows are what unread
+//!   data leaves of the buffer. What waits, PSH included, shares one acknowledgment, which leaves when the application has read
+//!   (docs/decisions/0162-arrivals-at-one-instant.md).
 //! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the acknowledgment, the
 //!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
 //!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
@@ -53,6 +57,8 @@ enum Due {
     Later,
     /// When the timer expires, without data.
     Compressed,
+    /// Once the application has read.
+    Read,
     /// Now, with data or without.
     Now,
     /// Now, with data that waits or without, before the application is told of what has arrived.
@@ -126,6 +132,8 @@ pub struct Receiver {
     copies: u32,
     /// Timestamp to echo (RFC 7323's TS.Recent).
     recent_timestamp: u32,
+    /// Position up to which the application had read when it [stopped](Receiver::hold_reading); `None` while it reads at once.
+    read: Option<u64>,
 }
 
 impl Receiver {
@@ -169,6 +177,7 @@ impl Receiver {
             frozen: false,
             copies: 0,
             recent_timestamp: 0,
+            read: None,
         }
     }
 
@@ -295,9 +304,9 @@ impl Receiver {
         if self.sizing.is_some() {
             self.grow(now, path);
         }
-        let finished = self.fin.is_some_and(|fin| fin < self.next);
+        let finished = self.is_finished();
         if finished {
-            self.due = self.due.max(Due::Now);
+            self.due = self.due.max(if self.read.is_none() { Due::Now } else { Due::Later });
         }
         Arrival { delivered: self.next - before - u64::from(finished), finished }
     }
@@ -364,6 +373,9 @@ impl Receiver {
         if self.limit != u64::MAX {
             return (self.next, self.limited_window());
         }
+        if self.read.is_some() {
+            return (self.next, self.shrunk_window());
+        }
         let window = self.rounded();
         self.edge = self.edge.max(self.next + window);
         (self.next, window as u32)
@@ -402,11 +414,21 @@ impl Receiver {
         self.next - self.acknowledged > self.segments.size() * self.unacknowledged
     }
 
+    /// Whether everything up to the FIN has been delivered.
+    #[inline]
+    fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| fin < self.next)
+    }
+
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool, fin: bool) {
         // With a FIN the application is expected to answer, by its own.
-        if (!fin && (self.delayed.is_quick() || (pushed && self.delayed.hears_push()))) || self.is_second() {
-            self.due = self.due.max(Due::First);
+        let quick = !fin && self.delayed.is_quick();
+        let pushed = !fin && pushed && self.delayed.hears_push();
+        let second = self.is_second();
+        if quick || pushed || second {
+            let waits = self.read.is_some() && !quick && !(second && !self.has_shrunk());
+            self.due = self.due.max(if waits { Due::Read } else { Due::First });
         } else if self.due == Due::Nothing {
             self.due = Due::Later;
             self.delayed.start(now, path);

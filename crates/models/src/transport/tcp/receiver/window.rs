@@ -1,6 +1,7 @@
 //! The receive window: how it grows, what a reader's room leaves of it, and how it is closed around a disconnection.
 
 use super::{Due, Receiver};
+use crate::transport::tcp::right_sizing::RightSizing;
 use crate::transport::tcp::rtt::Estimator;
 use bentpipe_core::Time;
 
@@ -29,7 +30,7 @@ impl Receiver {
             }
             return grows;
         }
-        let held = self.held.bytes() + if in_order { payload } else { 0 };
+        let held = self.held.bytes() + if in_order { payload } else { 0 } + self.unread();
         let widest = self.segments.widest(payload.min(self.segment_size), self.whole, self.segment_size);
         let growth =
             self.closed.saturating_sub(held).min(2 * payload).min(widest.saturating_sub(self.window));
@@ -60,6 +61,60 @@ impl Receiver {
                 self.window = window >> self.shift << self.shift;
             }
         }
+    }
+
+    /// The application reads nothing until [`Receiver::read`], because further segments arrive before it runs.
+    #[cold]
+    pub fn hold_reading(&mut self) {
+        self.read = self.read.or(Some(self.next));
+    }
+
+    /// The application reads everything, which sends the acknowledgment that has waited for it.
+    #[cold]
+    pub fn read(&mut self) {
+        if self.read.take().is_none() {
+            return;
+        }
+        self.due = match self.due {
+            Due::Read => Due::First,
+            Due::Later if self.is_finished() => Due::Now,
+            due => due,
+        };
+    }
+
+    /// Whether the application is yet to read.
+    #[inline]
+    pub fn holds_reading(&self) -> bool {
+        self.read.is_some()
+    }
+
+    /// Bytes in order that the application has not read.
+    #[inline]
+    fn unread(&self) -> u64 {
+        self.read.map_or(0, |read| self.next - read)
+    }
+
+    /// The window that unread data and data behind holes leave of the buffer. Linux reserves one segment, which unread data takes first.
+    fn free_window(&self) -> u64 {
+        let limit =
+            self.sizing.as_ref().map_or(self.whole >> self.shift << self.shift, RightSizing::most_now);
+        let free = (limit + self.segment_size).saturating_sub(self.held.bytes() + self.unread());
+        self.window.min(free).next_multiple_of(1 << self.shift)
+    }
+
+    /// Whether the window would be smaller than the one that was last offered.
+    #[cold]
+    pub(super) fn has_shrunk(&self) -> bool {
+        self.free_window() < self.edge - self.acknowledged
+    }
+
+    /// The window of an acknowledgment that leaves before the application reads. Its right edge does not move back.
+    #[cold]
+    pub(super) fn shrunk_window(&mut self) -> u32 {
+        let offered = self.edge.saturating_sub(self.next).next_multiple_of(1 << self.shift);
+        let window = self.free_window().max(offered);
+        self.edge = self.next + window;
+        window as u32
     }
 
     /// Closes the window, or opens it again, and says so at once if there is a sender to hear it.
