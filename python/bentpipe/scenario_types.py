@@ -898,7 +898,8 @@ class BulkApp(TypedDict):
     or up to a size or a duration, and then closes."""
 
     duration: NotRequired[Span]
-    """Time for which to send, from the start of the flow; what has not been sent by then is discarded. Must
+    """Time for which the application writes, from the start of the flow. Data in the send buffer by then
+    (`send_memory`, `send_buffer`) is still sent; without a limited buffer, unsent data is discarded. Must
     be longer than 0 s; unlimited if unset."""
     kind: Literal["bulk"]
     size: NotRequired[Size]

@@ -70,6 +70,25 @@ BULK = {
     "cubic-slow": ("512 kbit/s", "250 ms", "", 'congestion = "cubic"', '"bulk"', 1),
     "cubic-losses": ("10 Mbit/s", "25 ms", LOSS, 'congestion = "cubic"', '"bulk"', 1),
     "cubic-stream": ("10 Mbit/s", "50 ms", "", 'congestion = "cubic"', STREAM, 1),
+    # Several segments arrive at one instant; docs/decisions/0162-arrivals-at-one-instant.md.
+    "jitter": (
+        "5 Mbit/s",
+        "25 ms",
+        'jitter = { kind = "exponential", mean = "8 ms" }\nreturn = { rate = "150 kbit/s", delay = "25 ms" }\n',
+        'congestion = "reno"',
+        '"bulk"',
+        1,
+    ),
+    "reordering": (
+        "10 Mbit/s",
+        "50 ms",
+        'queue = { kind = "drop-tail", packets = 84 }\nreorder = true\n'
+        'jitter = { kind = "late", probability = 0.02, extra = "15 ms" }\n'
+        'return = { rate = "10 Mbit/s", delay = "50 ms" }\n',
+        'congestion = "cubic", profile = "linux-6.12"',
+        '"bulk"',
+        1,
+    ),
 }
 
 

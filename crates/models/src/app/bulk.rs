@@ -19,9 +19,9 @@ pub struct Config {
     /// Number of bytes to send, at least 1 B; endless if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
-    /// Time for which the application writes, from the start of the flow. Data in the send buffer by then (`send_memory`,
-    /// `send_buffer`) is still sent; without a limited buffer, unsent data is discarded. Must be longer than 0 s; unlimited if
-    /// unset.
+    /// Time for which the application writes, from the start of the flow. Data in the send buffer by then
+    /// (`send_memory`, `send_buffer`) is still sent; without a limited buffer, unsent data is discarded. Must
+    /// be longer than 0 s; unlimited if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 }
