@@ -292,7 +292,7 @@ impl Endpoint {
         // Twice rather than in two places: what sends is long and compiled in line.
         loop {
             if !before {
-                if !self.lines[at].connection.receiver().holds_reading() {
+                if !self.reads || !self.lines[at].connection.receiver().holds_reading() {
                     while let Some(event) = self.lines[at].connection.next_event() {
                         self.tell(now, at, event, arrived, out);
                     }
@@ -401,8 +401,7 @@ impl Endpoint {
                 self.destination.delivered_bytes += bytes;
                 self.destination.last_delivery = Some(now);
                 if let Some(probe) = line.probes.delivery {
-                    let birth = line.birth.take();
-                    record_delivery(now, line, probe, arrived.or(birth), out);
+                    record_delivery(now, line, probe, arrived, out);
                 }
                 app::Event::Received { bytes }
             }
@@ -517,8 +516,9 @@ fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segm
 
 /// Writes the row of [`DELIVERY`].
 #[cold]
-fn record_delivery(now: Time, line: &Line, probe: Probe, arrived: Option<Time>, out: &mut Outbox) {
-    let delay = arrived.map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
+fn record_delivery(now: Time, line: &mut Line, probe: Probe, arrived: Option<Time>, out: &mut Outbox) {
+    let birth = line.birth.take();
+    let delay = arrived.or(birth).map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
     out.record(probe, now, &[line.delivered as f64, delay]);
 }
 
