@@ -899,8 +899,8 @@ class BulkApp(TypedDict):
 
     duration: NotRequired[Span]
     """Time for which the application writes, from the start of the flow. Data in the send buffer by then
-    (`send_memory`, `send_buffer`) is still sent; without a limited buffer, unsent data is discarded. Must
-    be longer than 0 s; unlimited if unset."""
+    (`send_memory`, `send_buffer`) is still sent; without a limited buffer, unsent data is discarded. Must be
+    longer than 0 s; unlimited if unset."""
     kind: Literal["bulk"]
     size: NotRequired[Size]
     """Number of bytes to send, at least 1 B; endless if unset."""
