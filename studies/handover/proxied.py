@@ -109,7 +109,8 @@ def _emulate(experiment: Experiment, version: str, folder: Path) -> None:
     longer = f'duration="{DURATION_S + 2 * SETTLE_S} s"'
     text = (HERE / "path.toml").read_text(encoding="utf-8")
     options = json.dumps({"hosts": ["gateway", "client"]})
-    network = _native.Network("path.toml", text, [*changes, longer, "record.capture=[]"], options)
+    scenario = _native.Scenario("path.toml", text, [*changes, longer, "record.capture=[]"])
+    network = _native.Network(scenario, options)
     start = time.monotonic()
     begin = start + SETTLE_S
     try:
