@@ -14,10 +14,10 @@ BUILT := .venv/built
 ifneq ($(filter build bench,$(MAKECMDGOALS)),)
 PROFILE ?= dist
 else
-PROFILE ?= $(or $(word 2,$(shell cat $(BUILT) 2>/dev/null)),$(if $(filter run test docs wheel sdist deb test-packages,$(MAKECMDGOALS)),release,dist))
+PROFILE ?= $(or $(word 2,$(shell cat $(BUILT) 2>/dev/null)),$(if $(filter run check test docs wheel sdist deb test-packages,$(MAKECMDGOALS)),release,dist))
 endif
 # The set of Python packages (scripts/venv): what tests and documentation need is three times what a run needs.
-PACKAGES ?= $(if $(filter test test-kernel test-variants bench generate studies docs wheel sdist deb test-packages lock,$(MAKECMDGOALS)),dev,$(if $(filter web,$(MAKECMDGOALS)),testbed,run))
+PACKAGES ?= $(if $(filter check test test-kernel test-variants bench generate studies docs wheel sdist deb test-packages lock,$(MAKECMDGOALS)),dev,$(if $(filter web,$(MAKECMDGOALS)),testbed,run))
 
 # The sources of the compiled engine.
 SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml) $(shell find crates congestion -type f ! -path '*/target/*' 2>/dev/null | tr ' ' '?')
@@ -25,7 +25,7 @@ SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build run test test-kernel test-variants kernel bench studies web docs wheel sdist deb test-packages lock generate clean venv packages
+.PHONY: help build run check test test-kernel test-variants kernel bench studies web docs wheel sdist deb test-packages lock generate clean venv packages
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -50,6 +50,9 @@ $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) $(BUILT)
 
 run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
 	@scripts/run
+
+check: build ## Run the checks that need no test: format, lint, layers, types, generated files
+	@scripts/check
 
 # What tests need is installed while the engine is compiled; not by `make -n`, which runs a line that calls make itself.
 test: packages ## Run every check and every test
