@@ -312,7 +312,7 @@ def test_lines_do_not_cross_times_without_samples_and_events_are_marked(tmp_path
     run = simulate(ROOT / "examples/satellite-to-wifi.toml", out=tmp_path / "run")
     figure = plots.overview(run)
     panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
-    queue = next(one for one in panels["Queues of links"].lines if one.get_label() == "satellite.return")
+    queue = next(one for one in panels["Queues of links"].lines if one.get_label() == "satellite")
     times, waiting = (np.asarray(data) for data in queue.get_data())
     assert queue.get_drawstyle() == "steps-post"
     between = (times >= 20.1) & (times <= 40)

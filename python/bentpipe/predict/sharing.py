@@ -104,6 +104,8 @@ def round_trip_shares_bit_s(rate_bit_s: float, rtts_s: ArrayLike, queue_s: float
     >>> round_trip_shares_bit_s(20e6, [0.05, 0.1], 0.0).round().tolist()
     [16000000.0, 4000000.0]
     """
+    import numpy as np
+
     require_positive("rate_bit_s", rate_bit_s)
     require_not_negative("queue_s", queue_s)
     base = _throughputs(rtts_s)

@@ -59,11 +59,12 @@ ROWS: Final[tuple[Row, ...]] = (
         "service r",
     ),
     Row(
-        "proxy proxy.name proxy.node proxy.flows proxy.mechanism proxy.mechanism.split proxy.mechanism.split.accept "
-        "proxy.mechanism.split.accept.early proxy.mechanism.split.buffer proxy.mechanism.split.sides",
+        "proxy proxy.name proxy.node proxy.enabled proxy.flows proxy.mechanism proxy.mechanism.split "
+        "proxy.mechanism.split.accept proxy.mechanism.split.accept.early proxy.mechanism.split.buffer "
+        "proxy.mechanism.split.sides",
         LINKS,
         (
-            'proxy=[{name="p",node="m",flows=["f"],mechanism={kind="split",accept="early",buffer="30 kB",'
+            'proxy=[{name="p",node="m",enabled=true,flows=["f"],mechanism={kind="split",accept="early",buffer="30 kB",'
             'sides.w={congestion="reno"}}}]',
         ),
         "split in 2 legs",
