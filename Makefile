@@ -25,7 +25,7 @@ SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build run check test test-kernel test-variants kernel bench studies web docs wheel sdist deb test-packages lock generate clean venv packages
+.PHONY: help announce build run check test test-kernel test-variants kernel bench studies web docs wheel sdist deb test-packages lock generate clean venv packages
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -48,7 +48,11 @@ $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) $(BUILT)
 	@$(BIN)/python -m compileall -q python/bentpipe
 	@touch $(BIN)/bentpipe $(NATIVE)
 
-run: build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
+# Before the first run takes minutes, in which only the compiler speaks.
+announce:
+	@[ -e $(BIN)/bentpipe ] || echo "bentpipe: installs 35 Python packages, compiles the engine (4 minutes on two idle cores, once), and simulates an upload (seconds)"
+
+run: announce build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
 	@scripts/run
 
 check: build ## Run the checks that need no test: format, lint, layers, types, generated files
