@@ -199,7 +199,7 @@ def _spans(spans: Sequence[Sequence[float]]) -> str:
     >>> _spans([(0.0, 20.0), (30.0, 31.5)])
     '0 s to 20 s, 30 s to 31.5 s'
     """
-    texts = [f"{span_text(begin)} to {span_text(end)}" for begin, end in spans[:_LISTED]]
+    texts = [f"{span_text(begin) if begin else '0 s'} to {span_text(end)}" for begin, end in spans[:_LISTED]]
     more = [f"{len(spans) - _LISTED} more"] if len(spans) > _LISTED else []
     return ", ".join([*texts, *more])
 

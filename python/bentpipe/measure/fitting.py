@@ -64,7 +64,11 @@ def series(run: Run) -> dict[str, pl.DataFrame]:
 
 def division(run: Run) -> str:
     """Returns the note of a fitted scenario on how its round-trip time divides between the directions."""
-    rows = {row["direction"]: row for row in run.table("direction").to_dicts()}
+    table = run.table("direction")
+    if not {"delay_least_low", "delay_least_high"} <= {*table.columns}:
+        # A run of another version.
+        return "Delay: the round-trip time divided half and half. Do not trust it for one-way delays, such as those of calls"
+    rows = {row["direction"]: row for row in table.to_dicts()}
     bounds = [
         f"{1e3 * rows[name]['delay_least_low']:.1f} to {1e3 * rows[name]['delay_least_high']:.1f} ms {where}"
         for name, where in (("forward", "towards the reflector"), ("backward", "back"))

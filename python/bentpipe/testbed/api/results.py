@@ -173,7 +173,7 @@ def results_of(of: Run) -> Results:
         complete=of.complete,
         groups=[Group.model_validate(summarise(*one).as_dict()) for one in groups.items()],
         flows=[one.as_dict() for one in [*single, *grouped]],
-        outages=[one.as_dict() for one in outages(of)],
+        outages=[one.as_dict() for one in (outages(of) if of.has_flows else [])],
         quantities=of.traces,
         provenance=provenance,
         fidelity={key: of.fidelity[key] for key in ("verdict",) if key in of.fidelity},

@@ -518,7 +518,7 @@ mod tests {
             ("symbol_rate,30 MBd\nsymbol_rate,30 MBd\n", "line 2: symbol_rate occurs twice"),
             ("symbol_rate,30 MBd\nimplementation_db,nan\n", "line 2"),
             ("symbol_rate\n", "line 1"),
-            ("implementation_db,1\n", "missing field `symbol_rate`"),
+            ("implementation_db,1\n", "missing key \"symbol_rate\""),
         ] {
             let error = Budget::parse(text).unwrap_err();
             assert!(error.contains(words), "{error}");
