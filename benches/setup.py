@@ -3,8 +3,8 @@
 
     .venv/bin/python benches/setup.py [--small N] [--large N]
 
-Each scenario runs in a process of its own. The exponent is log(CPU large / CPU small) / log(large / small), after the start of
-Python is taken off; 1 is linear. Exit status 1 if an exponent is above 1.15.
+Each scenario runs in a process of its own; the start of Python does not count. The exponent is
+log(CPU large / CPU small) / log(large / small); 1 is linear. Exit status 1 if an exponent is above 1.15.
 """
 
 from __future__ import annotations

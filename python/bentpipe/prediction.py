@@ -130,9 +130,10 @@ def _unequal_shares(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str
         for hop in known["there"] or ():
             hops.setdefault((hop["network"], hop["from"], hop["to"]), []).append((flow, known, hop))
     found: dict[str, dict[str, Any]] = {}
+    paths = {known["name"]: _path_s(known) for _, known in flows}
     for users in hops.values():
         hop, everyone = users[0][2], [known for _, known, _ in users]
-        rate, rtts = hop["rate_bit_s"]["mean"], [_path_s(known) for known in everyone]
+        rate, rtts = hop["rate_bit_s"]["mean"], [paths[known["name"]] for known in everyone]
         # Flows that something else limits, too, have other max-min shares.
         equal = all(math.isclose(known["share_bit_s"] or 0.0, rate / len(users)) for known in everyone)
         transports = [flow["transport"] for flow, _, _ in users]

@@ -7,7 +7,7 @@ One-way delays are those of the middle of their intervals, without the time that
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -62,20 +62,23 @@ def series(run: Run) -> dict[str, pl.DataFrame]:
     return found
 
 
+_HALVES: Final = "Delay: the round-trip time divided half and half"
+_NO_TRUST: Final = "Do not trust it for one-way delays, such as those of calls"
+
+
 def division(run: Run) -> str:
     """Returns the note of a fitted scenario on how its round-trip time divides between the directions."""
     table = run.table("direction")
     if not {"delay_least_low", "delay_least_high"} <= {*table.columns}:
         # A run of another version.
-        return "Delay: the round-trip time divided half and half. Do not trust it for one-way delays, such as those of calls"
+        return f"{_HALVES}. {_NO_TRUST}"
     rows = {row["direction"]: row for row in table.to_dicts()}
     bounds = [
         f"{1e3 * rows[name]['delay_least_low']:.1f} to {1e3 * rows[name]['delay_least_high']:.1f} ms {where}"
         for name, where in (("forward", "towards the reflector"), ("backward", "back"))
     ]
     return (
-        "Delay: the round-trip time divided half and half. The clocks tell only that the least one-way delay is "
-        f"{' and '.join(bounds)}. Do not trust it for one-way delays, such as those of calls"
+        f"{_HALVES}. The clocks tell only that the least one-way delay is {' and '.join(bounds)}. {_NO_TRUST}"
     )
 
 
