@@ -427,7 +427,7 @@ impl Receiver {
         let pushed = !fin && pushed && self.delayed.hears_push();
         let second = self.is_second();
         if quick || pushed || second {
-            let waits = self.read.is_some() && !quick && !(second && !self.has_shrunk());
+            let waits = self.read.is_some() && !quick && (!second || self.has_shrunk());
             self.due = self.due.max(if waits { Due::Read } else { Due::First });
         } else if self.due == Due::Nothing {
             self.due = Due::Later;
