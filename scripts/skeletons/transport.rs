@@ -171,10 +171,10 @@ impl Stage for Endpoint {
         (wake != Time::MAX).then_some(wake)
     }
 
-    fn report(&self, _now: Time, report: &mut Report) {
+    fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
         self.spoiled.report(&self.site.incoming(), report);
-        self.hosted.report(&self.site, report);
+        self.hosted.report(now, &self.site, report);
     }
 }
 
