@@ -50,7 +50,7 @@ $(BIN)/bentpipe $(NATIVE) &: $(SOURCES) $(BUILT)
 
 # Before the first run takes minutes, in which only the compiler speaks.
 announce:
-	@[ -e $(BIN)/bentpipe ] || echo "bentpipe: installs 35 Python packages, compiles the engine (4 minutes on two idle cores, once), and simulates an upload (seconds)"
+	@[ -e $(BIN)/bentpipe ] || echo "bentpipe: installs 35 Python packages, compiles the engine (3 minutes on two idle cores, once), and simulates an upload (seconds)"
 
 run: announce build ## The main job: one upload, then CRA, RBDC and VBDC with Reno and Vegas, and a report
 	@scripts/run
