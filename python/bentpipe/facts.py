@@ -46,8 +46,8 @@ class Dama(TypedDict):
 
 class Acm(TypedDict):
     """Adaptive coding and modulation on a hop: the MODCOD at the start, the least and the most efficient one of the run
-    (None: an outage), its bits per symbol, the Es/N0 in dB that the sender is told of, and the start and end in seconds
-    of each outage."""
+    (None for an outage), its bits per symbol, the Es/N0 in dB reported to the sender, and the start and end of each
+    outage in seconds."""
 
     modcod: str | None
     least: str | None

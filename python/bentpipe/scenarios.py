@@ -62,7 +62,7 @@ class Scenario:
             self.native.refuse(path, words)
         except _native.ScenarioError as error:
             return str(error)
-        raise AssertionError("the engine refuses what it is told to refuse")
+        raise AssertionError("refuse() always raises")
 
     @cached_property
     def campaign(self) -> dict[str, Any] | None:

@@ -140,11 +140,11 @@ def value_labels(values: Iterable[Any]) -> dict[str, str]:
     ['packet, 0.1', 'packet, 0.2']
     """
     texts = list(dict.fromkeys(map(str, values)))
-    alike: dict[str, list[str]] = {}
+    by_short: dict[str, list[str]] = {}
     for text in texts:
-        alike.setdefault(short_value(text), []).append(text)
+        by_short.setdefault(short_value(text), []).append(text)
     labels: dict[str, str] = {}
-    for short, same in alike.items():
+    for short, same in by_short.items():
         labels |= {same[0]: short} if len(same) == 1 else _distinguished(short, same)
     return {text: labels[text] for text in texts}
 

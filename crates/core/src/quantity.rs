@@ -139,8 +139,8 @@ const SPELLINGS: &[(&str, f64, &str)] = &[
     ("mbaud", 1.0, "MBd"),
 ];
 
-/// The one of `units` that was probably meant by `unit`, and the factor to it: the same letters in another case, or
-/// another spelling.
+/// Returns the known unit that is closest to `unit`, with the factor to it: the same letters in another case, or a known
+/// misspelling. Returns none if there is no such unit.
 fn meant(unit: &str, units: &[(&'static str, f64)]) -> Option<(f64, &'static str)> {
     // A large B is a byte.
     let bits = unit.contains('b') && unit.ends_with("/s");

@@ -71,7 +71,7 @@ impl Graph {
         StageId(self.places.len() as u32 - 1)
     }
 
-    /// The name of a stage.
+    /// Returns the name under which a stage was added, or that of a node for its router.
     pub fn name(&self, id: StageId) -> &str {
         &self.names[id.0 as usize]
     }

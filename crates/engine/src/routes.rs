@@ -41,7 +41,7 @@ pub struct Routes {
     shortest: Vec<OnceCell<Vec<Option<u32>>>>,
 }
 
-/// Where a node is.
+/// The place of a node: its index in the core, or its branch of a tree.
 #[derive(Clone, Copy)]
 enum Place {
     Core(u32),
@@ -297,7 +297,7 @@ mod tests {
             }
         }
 
-        /// What routers are given leads along the paths: an own route, or else up.
+        /// The routes of routers lead along the paths: an own route, or else the edge to the parent.
         #[test]
         fn visited_nodes_and_those_above_lead_along_the_paths(edges in networks(), to in 0..NODES) {
             let routes = Routes::of(usize::from(NODES), &edges);

@@ -29,7 +29,7 @@ impl From<Given> for bentpipe_scenario::Given {
     }
 }
 
-/// A valid scenario.
+/// A scenario that has passed all checks, with the tree that gives problems their file and line.
 #[pyclass(frozen)]
 pub struct Scenario {
     pub loaded: Loaded<Model>,

@@ -121,7 +121,7 @@ impl Filling {
     }
 }
 
-/// What stops loads, at a level in bit/s: a load has its demand, or a medium is full.
+/// The cause for which loads stop rising: a load has its demand, or a medium is full.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stop {
     Load(usize),

@@ -1,5 +1,5 @@
-//! What holds for the packets of every flow: those that were sent in a direction were delivered or lost there, or are still in
-//! the network.
+//! The balance of every flow's packets: each packet sent in a direction was delivered or lost in that direction, or is still in the
+//! network at the end.
 
 use bentpipe_core::{FlowId, Report};
 use bentpipe_engine::facts::facts;

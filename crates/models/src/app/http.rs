@@ -235,7 +235,7 @@ struct Browser {
     pages: u64,
     think: Span,
     start: Time,
-    /// Whether a page has been requested and is not complete.
+    /// Returns true while a requested page is incomplete.
     loading: bool,
     lanes: [Lane; 2],
     over: bool,

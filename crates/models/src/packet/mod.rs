@@ -46,7 +46,7 @@ impl Leg {
         Leg(self.0 & Leg::BACK.0 | proxy)
     }
 
-    /// Whether it leads from the flow's destination to its source.
+    /// Returns true for a leg from the flow's destination to its source.
     pub const fn is_back(self) -> bool {
         self.0 & Leg::BACK.0 != 0
     }

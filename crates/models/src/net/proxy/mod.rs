@@ -37,7 +37,7 @@ pub struct Config {
     pub name: String,
     /// Name of the node at which it runs.
     pub node: String,
-    /// False switches the proxy off, as if the scenario did not have it; true by default. A campaign can thus
+    /// Switch of the proxy, true by default. With false the scenario runs as without this proxy, so a campaign can
     /// compare both: `vary.proxy.pep.enabled = [false, true]`.
     #[serde(default = "on", skip_serializing_if = "is_on")]
     pub enabled: bool,

@@ -150,8 +150,9 @@ pub struct Endpoint {
     spoiled: Received,
     /// Signals that this end will receive, the next one last.
     signals: Vec<(Time, Signal)>,
-    /// Whether applications run after all packets that arrive at one instant, as in Linux, and whether one is yet to run.
+    /// True in profiles of Linux: applications run after all packets that arrive at one instant.
     reads_last: bool,
+    /// True while an application has still to run for the packets of this instant.
     reads: bool,
     wake: Time,
 }

@@ -75,7 +75,7 @@ impl Rack {
         self.extent = self.extent.max(segments.min(MOST_EXTENT));
     }
 
-    /// Whether the window grows by segments that are SACKed, too.
+    /// Returns true once reordering was seen: the window then also grows by SACKed segments.
     #[inline]
     pub fn grows_out_of_order(&self) -> bool {
         self.extent > DUP_THRESH

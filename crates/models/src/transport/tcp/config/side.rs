@@ -60,7 +60,7 @@ impl JsonSchema for Side {
 }
 
 impl Side {
-    /// The values of this side. If it inherits, its congestion control is a placeholder.
+    /// The values of this side. A side that inherits ignores `congestion` and `parameters` here: those of the flow apply.
     pub fn config(&self) -> &Config {
         &self.config
     }

@@ -414,7 +414,7 @@ impl Receiver {
         self.next - self.acknowledged > self.segments.size() * self.unacknowledged
     }
 
-    /// Whether everything up to the FIN has been delivered.
+    /// Returns true once everything up to the FIN has been delivered.
     #[inline]
     fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| fin < self.next)

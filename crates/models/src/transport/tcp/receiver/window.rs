@@ -82,7 +82,7 @@ impl Receiver {
         };
     }
 
-    /// Whether the application is yet to read.
+    /// Returns true while the application has unread data.
     #[inline]
     pub fn holds_reading(&self) -> bool {
         self.read.is_some()

@@ -282,7 +282,7 @@ impl Recovery {
         }
     }
 
-    /// Whether the window grows by segments that are SACKed, too.
+    /// Returns true once reordering was seen: the window then also grows by SACKed segments.
     #[inline]
     pub fn grows_out_of_order(&self) -> bool {
         self.method == Method::Rack && self.rack.grows_out_of_order()
