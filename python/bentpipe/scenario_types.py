@@ -3819,8 +3819,8 @@ class Proxy(TypedDict):
     """A performance-enhancing proxy at a node (RFC 3135)."""
 
     enabled: NotRequired[bool]
-    """False switches the proxy off, as if the scenario did not have it; true by default. A campaign can thus
-    compare both: `vary.proxy.pep.enabled = [false, true]`."""
+    """Switch of the proxy, true by default. With false the scenario runs as without this proxy, so a campaign
+    can compare both: `vary.proxy.pep.enabled = [false, true]`."""
     flows: NotRequired[list[str]]
     """Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
     all such flows; an empty list means no flow."""
