@@ -260,8 +260,7 @@ impl<'a> Builder<'a> {
     /// Computes the routes and returns the network.
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
-        self.routes();
-        let routes = self.routes.take().expect("routes were just computed");
+        let routes = self.routes.take().unwrap_or_else(|| Routes::of(count, &self.edges));
         // By the edges out of each node: those into a constellation lead to several nodes through one.
         let mut out_degree = vec![0u32; count];
         let mut exit = vec![None; count];

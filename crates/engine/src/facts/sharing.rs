@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// What a flow sends in one direction.
+#[derive(Debug)]
 struct Load {
     /// Number of the flow, in the order of the scenario.
     flow: usize,
@@ -109,6 +110,8 @@ struct Filling {
     growth: f64,
     /// The number of rising loads.
     rising: usize,
+    /// The number of changes so far. A level in the queue counts only if nothing has changed since.
+    version: usize,
 }
 
 impl Filling {
@@ -125,7 +128,8 @@ impl Filling {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stop {
     Load(usize),
-    Medium(usize),
+    /// The medium's place and version.
+    Medium(usize, usize),
 }
 
 /// A level of rates, which are not negative, in order of size.
@@ -142,7 +146,7 @@ fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize
     let mut places: Vec<Vec<(usize, f64)>> = vec![Vec::new(); loads.len()];
     let mut filling: Vec<Filling> = Vec::new();
     for users in media.values() {
-        let mut medium = Filling { users: users.clone(), taken: 0.0, growth: 0.0, rising: 0 };
+        let mut medium = Filling { users: users.clone(), taken: 0.0, growth: 0.0, rising: 0, version: 0 };
         for &(user, rate) in users.iter().filter(|(_, rate)| *rate > 0.0) {
             match rising[user] {
                 true => (medium.growth, medium.rising) = (medium.growth + 1.0 / rate, medium.rising + 1),
@@ -150,7 +154,7 @@ fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize
             }
             places[user].push((filling.len(), rate));
         }
-        queue.push(Reverse((ordered(medium.level()), Stop::Medium(filling.len()))));
+        queue.push(Reverse((ordered(medium.level()), Stop::Medium(filling.len(), 0))));
         filling.push(medium);
     }
     let own = loads.iter().enumerate().filter(|(index, _)| rising[*index]);
@@ -160,9 +164,8 @@ fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize
         let stopped = match stop {
             Stop::Load(index) if rising[index] => vec![index],
             Stop::Load(_) => continue,
-            // Its level has changed since: it is in the queue with its present one.
-            Stop::Medium(index) if ordered(filling[index].level()) != ordered(level) => continue,
-            Stop::Medium(index) => {
+            Stop::Medium(index, version) if version != filling[index].version => continue,
+            Stop::Medium(index, _) => {
                 let users = filling[index].users.iter().map(|(user, _)| *user);
                 users.filter(|user| rising[*user]).collect()
             }
@@ -182,8 +185,80 @@ fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize
             }
         }
         for place in changed {
-            let medium = &filling[place];
-            queue.push(Reverse((ordered(medium.level()), Stop::Medium(place))));
+            let medium = &mut filling[place];
+            medium.version += 1;
+            // Levels only rise: a lower one is rounding.
+            queue.push(Reverse((ordered(medium.level().max(level)), Stop::Medium(place, medium.version))));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Media = BTreeMap<String, Vec<(usize, f64)>>;
+
+    /// Loads by whether they yield and what they have alone, on media with a rate for each of their users.
+    fn networks() -> impl Strategy<Value = (Vec<Load>, Media)> {
+        let load = (any::<bool>(), 1e3..1e7f64);
+        let user = (any::<prop::sample::Index>(), 1e3..1e7f64);
+        let media = prop::collection::vec(prop::collection::vec(user, 1..12), 1..6);
+        (prop::collection::vec(load, 1..16), media).prop_map(|(loads, media)| {
+            let mut loads: Vec<Load> = loads
+                .into_iter()
+                .map(|(responsive, alone)| Load {
+                    flow: 0,
+                    own: true,
+                    pages: false,
+                    responsive,
+                    alone,
+                    share: 0.0,
+                })
+                .collect();
+            let mut all = Media::new();
+            for (number, users) in media.into_iter().enumerate() {
+                // A load is on a medium once.
+                let users: BTreeMap<usize, f64> =
+                    users.into_iter().map(|(user, rate)| (user.index(loads.len()), rate)).collect();
+                // Alone, a load has no more than each of its media carries.
+                for (user, rate) in &users {
+                    loads[*user].alone = loads[*user].alone.min(*rate);
+                }
+                all.insert(number.to_string(), users.into_iter().collect());
+            }
+            (loads, all)
+        })
+    }
+
+    proptest! {
+        /// The definition of max-min fairness: no medium is overfull, and every load has what it has alone or passes a full
+        /// medium on which no other load of its class has more (Bertsekas and Gallager, section 6.5.2). The class that does not
+        /// yield is served as if the other one did not exist.
+        #[test]
+        fn every_load_has_its_demand_or_a_full_medium_where_none_has_more((mut loads, media) in networks()) {
+            for yielding in [false, true] {
+                raise(&mut loads, yielding, &media);
+                let used = |users: &[(usize, f64)]| -> f64 {
+                    users.iter().map(|(user, rate)| loads[*user].share / rate).sum()
+                };
+                for users in media.values() {
+                    prop_assert!(used(users) <= 1.0 + 1e-9);
+                }
+                for (index, load) in loads.iter().enumerate().filter(|(_, load)| load.responsive == yielding) {
+                    let limits = |users: &&Vec<(usize, f64)>| {
+                        let most = users.iter().map(|(user, _)| &loads[*user]);
+                        let most = most.filter(|other| other.responsive == yielding);
+                        used(users) >= 1.0 - 1e-9 && most.fold(0.0, |most, other| other.share.max(most)) <= load.share * (1.0 + 1e-9)
+                    };
+                    let mut on = media.values().filter(|users| users.iter().any(|(user, _)| *user == index));
+                    prop_assert!(
+                        load.share >= load.alone * (1.0 - 1e-9) || on.any(|users| limits(&users)),
+                        "load {index} has {} of {}", load.share, load.alone
+                    );
+                }
+            }
         }
     }
 }
