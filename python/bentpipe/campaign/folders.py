@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import reading, unknown
-from bentpipe.runs import Run
 from bentpipe.variation import Variation
 
-from .metrics import identified, number_columns, with_loss
+from .metrics import identified, number_columns
 from .store import units_of, varied_columns
 
 if TYPE_CHECKING:
@@ -125,8 +124,6 @@ class Folders:
             for run, file in self._files(name):
                 with reading(file.relative_to(run.folder)):
                     table = pl.read_parquet(file, glob=False, hive_partitioning=False)
-                    if name == "flows":
-                        table = with_loss(table, Run(run.folder))
                 parts.append(identified(table, run.key, run.replication))
             self._read[name] = pl.concat(parts, how="diagonal_relaxed")
         return self._read[name]

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Final
 from bentpipe.errors import InputError, unknown
 from bentpipe.groups import OTHERS
 from bentpipe.quantities import base_value
-from bentpipe.results import losses
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from bentpipe.runs import Run
 
 #: Columns in every table of a store that identify the run.
 RUN_COLUMNS = ("run", "replication")
@@ -118,16 +116,6 @@ def groups_of(frame: pl.DataFrame, metric: Metric, of: str | None) -> dict[str, 
         found = {f"all {who}s": set(names[who])}
     known = set(names.filter(pl.col(metric.column).cast(pl.Float64).is_not_nan())[who])
     return {name: entities for name, entities in found.items() if entities & known}
-
-
-def with_loss(flows: pl.DataFrame, run: Run) -> pl.DataFrame:
-    """Returns the flows of a run with the column ``loss``, the fraction of their data packets that the network lost."""
-    import polars as pl
-
-    if "loss" in flows.columns:
-        return flows
-    lost = losses(run)
-    return flows.with_columns(pl.Series("loss", [lost.get(name) for name in flows["flow"]], dtype=pl.Float64))
 
 
 def identified(frame: pl.DataFrame, run: str, replication: int) -> pl.DataFrame:

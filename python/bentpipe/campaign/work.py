@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bentpipe.errors import trouble
 from bentpipe.scenarios import ScenarioText
 
-from .metrics import identified, with_loss
+from .metrics import identified
 
 if TYPE_CHECKING:
     from bentpipe.runs import Run
@@ -100,15 +100,15 @@ def _run(task: Task, out: Path, tell: Callable[[float], bool] | None) -> Run:
 def _tables(run: Run, task: Task) -> dict[str, bytes]:
     files = {"flows": run.path / "flows.parquet"}
     files |= {name: run.path / "tables" / f"{name}.parquet" for name in run.tables}
-    return {name: _labelled(run, name, file, task) for name, file in files.items()}
+    return {name: _labelled(file, task) for name, file in files.items()}
 
 
-def _labelled(run: Run, name: str, file: Path, task: Task) -> bytes:
+def _labelled(file: Path, task: Task) -> bytes:
     """Returns a table with the columns that identify the run before its own, and with its metadata."""
     import polars as pl
 
     table = pl.read_parquet(file, glob=False, hive_partitioning=False)
-    labelled = identified(with_loss(table, run) if name == "flows" else table, task.key, task.replication)
+    labelled = identified(table, task.key, task.replication)
     about = pl.read_parquet_metadata(file)
     buffer = io.BytesIO()
     labelled.write_parquet(
