@@ -4,7 +4,7 @@
 //! the row of that leg, and the legs into the row of the whole path.
 
 use bentpipe_congestion::label;
-use bentpipe_core::{FlowId, Report, Table, Time};
+use bentpipe_core::{FlowId, Report, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_engine::splits;
 use bentpipe_models::app::{self, End};
@@ -37,27 +37,9 @@ struct Row<'a> {
     leg: Option<u64>,
 }
 
-/// The values of a report by table and entity.
-struct Reported<'a>(BTreeMap<(&'static str, &'a str), (&'static Table, &'a [f64])>);
-
-impl<'a> Reported<'a> {
-    fn new(report: &'a Report) -> Reported<'a> {
-        let row = |(table, entity, values): &'a (&'static Table, String, Vec<f64>)| {
-            ((table.name, entity.as_str()), (*table, values.as_slice()))
-        };
-        // The first row counts, as in `Report::value`.
-        Reported(report.rows().iter().rev().map(row).collect())
-    }
-
-    fn value(&self, table: &str, entity: &str, column: &str) -> Option<f64> {
-        let (table, values) = self.0.get(&(table, entity))?;
-        let index = table.columns.iter().position(|known| known.name == column)?;
-        Some(values[index]).filter(|value| !value.is_nan())
-    }
-
-    fn has_sent(&self, name: &str) -> bool {
-        self.value("flow_source", name, "start").is_some()
-    }
+/// Returns true if a sender of this name has reported.
+fn has_sent(report: &Report, name: &str) -> bool {
+    report.value("flow_source", name, "start").is_some()
 }
 
 impl Row<'_> {
@@ -79,7 +61,7 @@ pub struct Rows<'a> {
 /// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too; then the legs of split flows, as
 /// NAME@SENDER and NAME.reverse@SENDER, where SENDER is a node for the first leg and a proxy for the others.
 pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
-    let (splits, reported) = (splits(scenario), Reported::new(report));
+    let splits = splits(scenario);
     let direction = |index: usize, is_back: bool| {
         let flow = &scenario.flow[index];
         let name = if is_back { names::reverse(&flow.name) } else { flow.name.clone() };
@@ -87,7 +69,7 @@ pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
         let proxies =
             splits[index][usize::from(is_back)].iter().map(|place| (place, &scenario.proxy[*place]));
         let at = |proxy: &proxy::Config| proxy::at(&name, &proxy.name);
-        let proxies: Vec<_> = proxies.filter(|(_, proxy)| reported.has_sent(&at(proxy))).collect();
+        let proxies: Vec<_> = proxies.filter(|(_, proxy)| has_sent(report, &at(proxy))).collect();
         let first = if is_back { Leg::BACK } else { Leg::THERE };
         let mut connections =
             vec![Connection { leg: first, from, to, sender: name.clone(), receiver: name.clone() }];
@@ -102,7 +84,7 @@ pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
     };
     let flows = || 0..scenario.flow.len();
     let back = flows().map(|index| direction(index, true)).filter(|row| {
-        reported.has_sent(&row.name) || reported.value("flow_voice", &row.name, "voice_mos").is_some()
+        has_sent(report, &row.name) || report.value("flow_voice", &row.name, "voice_mos").is_some()
     });
     let mut rows: Vec<Row<'a>> = flows().map(|index| direction(index, false)).chain(back).collect();
     let split = rows.iter().filter(|row| row.connections.len() > 1);
@@ -133,7 +115,6 @@ impl Rows<'_> {
     /// Returns the report with a row for each leg of a split flow, by the leg's own sender and receiver, and with the sums of the
     /// legs in the row of the whole path. Times that are of one leg alone are missing there.
     pub fn joined(&self, report: &Report) -> Report {
-        let reported = Reported::new(report);
         let split = || self.rows.iter().filter(|row| row.connections.len() > 1);
         // The names under which parts of split flows were reported, each with that of the last leg.
         let legs = self.rows.iter().filter(|row| row.leg.is_some());
@@ -158,7 +139,7 @@ impl Rows<'_> {
             for table in [&flow::SOURCE, &flow::DESTINATION] {
                 let value = |one: &Connection<'_>, column| {
                     let end = if table.name == flow::SOURCE.name { &one.sender } else { &one.receiver };
-                    reported.value(table.name, end, column)
+                    report.value(table.name, end, column)
                 };
                 let values = table.columns.iter().map(|column| {
                     let legs: Vec<_> = row.connections.iter().map(|one| value(one, column.name)).collect();
@@ -199,7 +180,6 @@ impl Rows<'_> {
             };
         let classes: Vec<Classes> =
             self.scenario.network.values().filter_map(|network| network.classes()).collect();
-        let reported = Reported::new(report);
         let mut by_leg: BTreeMap<(FlowId, Leg), u64> = BTreeMap::new();
         for (loss, held) in totals.lost.iter().filter(|(loss, _)| loss.data) {
             *by_leg.entry((loss.flow, loss.leg)).or_default() += held.packets;
@@ -210,7 +190,7 @@ impl Rows<'_> {
             (!is_real || row.flow.is_modelled()).then(|| row.connections.iter().map(of).sum())
         };
         let loss = |row: &Row<'_>| {
-            let sent = reported.value("flow_source", &row.name, "sent_packets").filter(|sent| *sent > 0.0)?;
+            let sent = report.value("flow_source", &row.name, "sent_packets").filter(|sent| *sent > 0.0)?;
             let lost: u64 = lost(row)?;
             Some(lost as f64 / sent)
         };
@@ -244,7 +224,7 @@ impl Rows<'_> {
                     "bit/s",
                     "payload delivered in order, over the time from the start to the last delivery of a flow that \
                      ended, to the end of the run for others",
-                    &|row| goodput(&row.name, &reported, end),
+                    &|row| goodput(&row.name, report, end),
                 ),
                 whole(
                     "lost_packets",
@@ -257,19 +237,19 @@ impl Rows<'_> {
                     "started",
                     "1",
                     "pages, files, mails, bulk transfers of a given size or calls that began; null for other flows",
-                    &|row| tasks(row, &reported).map(|(started, _)| started),
+                    &|row| tasks(row, report).map(|(started, _)| started),
                 ),
                 whole(
                     "finished",
                     "1",
-                    "those that are complete; for calls, those that were answered and, for a voice flow, heard",
-                    &|row| tasks(row, &reported).map(|(_, finished)| finished),
+                    "tasks of `started` that are complete; a call is complete if it was answered and, in a voice flow, heard",
+                    &|row| tasks(row, report).map(|(_, finished)| finished),
                 ),
                 whole(
                     "unfinished",
                     "1",
-                    "the others: aborted, failed, or not complete at the end of the run",
-                    &|row| tasks(row, &reported).map(|(started, finished)| started.saturating_sub(finished)),
+                    "tasks of `started` that were aborted, failed, or were incomplete at the end of the run",
+                    &|row| tasks(row, report).map(|(started, finished)| started.saturating_sub(finished)),
                 ),
             ],
         }
@@ -307,7 +287,7 @@ fn of_legs(column: &str, legs: &[Option<f64>]) -> Option<f64> {
 }
 
 /// The numbers of tasks of a flow's user that began and that are complete.
-fn tasks(row: &Row<'_>, report: &Reported<'_>) -> Option<(u64, u64)> {
+fn tasks(row: &Row<'_>, report: &Report) -> Option<(u64, u64)> {
     let value = |table: &str, entity: &str, column: &str| report.value(table, entity, column);
     let has_begun = value("flow_source", &row.flow.name, "start").is_some();
     let (started, finished) = match &row.flow.app {
@@ -333,7 +313,7 @@ fn tasks(row: &Row<'_>, report: &Reported<'_>) -> Option<(u64, u64)> {
     Some((started as u64, finished as u64))
 }
 
-fn goodput(name: &str, report: &Reported<'_>, end: Time) -> Option<f64> {
+fn goodput(name: &str, report: &Report, end: Time) -> Option<f64> {
     let source = |column| report.value("flow_source", name, column);
     let destination = |column| report.value("flow_destination", name, column);
     let start = source("start")?;
