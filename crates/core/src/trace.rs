@@ -100,6 +100,8 @@ struct Buffer {
 pub struct Recorder {
     buffers: Vec<Buffer>,
     entities: Vec<String>,
+    /// The index of each entity by its name.
+    numbers: BTreeMap<String, u32>,
     sink: Option<Box<dyn Sink>>,
     watch: Option<Watch>,
 }
@@ -125,14 +127,16 @@ impl Recorder {
                 self.buffers.len() - 1
             }
         };
-        let entity = match self.entities.iter().rposition(|name| name == entity) {
-            Some(index) => index,
+        let entity = match self.numbers.get(entity) {
+            Some(number) => *number,
             None => {
+                let number = self.entities.len() as u32;
                 self.entities.push(entity.to_owned());
-                self.entities.len() - 1
+                self.numbers.insert(entity.to_owned(), number);
+                number
             }
         };
-        Probe { table: index as u16, entity: entity as u32 }
+        Probe { table: index as u16, entity }
     }
 
     /// Names of the entities, by index.
@@ -188,7 +192,7 @@ impl Recorder {
     }
 
     fn hand_over(&mut self, index: usize) {
-        let Recorder { buffers, entities, sink, watch } = self;
+        let Recorder { buffers, entities, sink, watch, .. } = self;
         let buffer = &mut buffers[index];
         if let Some(watch) = watch {
             watch.follow(index, (buffer.table, &buffer.rows, &buffer.values), entities, true);
