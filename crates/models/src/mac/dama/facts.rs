@@ -2,12 +2,13 @@
 
 use super::config::{Config, Dama, Planning, Return};
 use super::frame::Frame;
+use super::scheme::Link;
 use super::terminals::Member;
 use crate::channel;
 use crate::facts::{self, Course, Crossing, Hop, Traffic};
 use crate::link::acm::{self, Modcod};
 use crate::queue::{self, classes};
-use bentpipe_core::Rate;
+use bentpipe_core::{Rate, Span};
 use std::collections::BTreeMap;
 
 impl Config {
@@ -18,7 +19,16 @@ impl Config {
     pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
         let members = self.members();
         let frame = self.frame().expect("the configuration has been checked");
-        let star = Star { name, config: self, frame, members: &members };
+        let star = Star {
+            name,
+            config: self,
+            frame,
+            link: self.link(),
+            slots: self.carriers().into_iter().flatten().sum(),
+            constant: members.iter().map(|member| member.constant).sum(),
+            response: self.response(&frame, &members).2,
+            plan: self.plan_transmission(&frame, members.len()),
+        };
         let by_name: BTreeMap<&str, &Member> =
             members.iter().map(|member| (member.name.as_str(), member)).collect();
         let member = |node: &str| *by_name.get(node).expect("an end other than the gateway is a terminal");
@@ -50,7 +60,14 @@ struct Star<'a> {
     name: &'a str,
     config: &'a Config,
     frame: Frame,
-    members: &'a [Member],
+    link: Link,
+    /// Slots of all carriers in a frame, and those of them that are constant.
+    slots: u32,
+    constant: u32,
+    /// Response time L in superframes.
+    response: u64,
+    /// Transmission time of a plan.
+    plan: Span,
 }
 
 impl Star<'_> {
@@ -60,8 +77,7 @@ impl Star<'_> {
         let clear = frames.map(|acm| acm.in_clear_sky(member.esn0_db.0).unwrap_or(acm.most_robust()));
         let framed = framing.framed(clear.map(Modcod::frame_bytes), traffic.bytes);
         // Burst time plans take their share.
-        let plan = self.config.plan_transmission(&self.frame, self.members.len());
-        let left = 1.0 - plan.as_secs_f64() / self.frame.superframe().as_secs_f64();
+        let left = 1.0 - self.plan.as_secs_f64() / self.frame.superframe().as_secs_f64();
         let part = format!("{}.forward", self.name);
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
         let mut notes = error.notes();
@@ -123,7 +139,6 @@ impl Star<'_> {
             None => (Course::constant(rate(slots)), None),
             Some(acm) => self.adapted(acm, (member, member.esn0_db.1), traffic, &mut notes, of),
         };
-        let (_, _, response) = self.config.response(&self.frame, self.members);
         let packets =
             (rate(slots) * traffic.run.as_secs_f64() / 8.0) as u64 / u64::from(traffic.bytes.max(1));
         Hop {
@@ -135,7 +150,7 @@ impl Star<'_> {
             dama: Some(facts::Dama {
                 scheme: dama.scheme.kind(),
                 superframe_s: self.frame.superframe().as_secs_f64(),
-                response_superframes: response,
+                response_superframes: self.response,
                 planning: match dama.planning {
                     Planning::Boundary => "boundary",
                     Planning::JustInTime => "just-in-time",
@@ -166,12 +181,11 @@ impl Star<'_> {
 
     /// The most slots that a terminal can have in a frame, and those that all terminals share.
     fn slots(&self, member: &Member) -> (u32, u32) {
-        let all: u32 = self.config.carriers().into_iter().flatten().sum();
-        let link = self.config.link();
-        let others: u32 = self.members.iter().map(|other| other.constant).sum::<u32>() - member.constant;
-        let asked = self.config.return_link.dama.scheme.most(&link).min(member.max);
-        let most = member.constant.saturating_add(asked).min(u32::try_from(link.longest).unwrap_or(u32::MAX));
-        (most.min(all.saturating_sub(others)).max(member.constant), all)
+        let others = self.constant - member.constant;
+        let asked = self.config.return_link.dama.scheme.most(&self.link).min(member.max);
+        let longest = u32::try_from(self.link.longest).unwrap_or(u32::MAX);
+        let most = member.constant.saturating_add(asked).min(longest);
+        (most.min(self.slots.saturating_sub(others)).max(member.constant), self.slots)
     }
 
     fn notes(&self, dama: &Dama, member: &Member) -> Vec<String> {
