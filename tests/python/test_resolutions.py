@@ -1,4 +1,4 @@
-"""How often a scenario is resolved: once by each command and call, whatever they ask of it."""
+"""Number of resolutions of a scenario: one for each command and call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHORT = ("--set", "duration=2 s", "--set", "network.sat.terminals=[{name = 'st',
 
 @pytest.fixture
 def resolved(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What the engine was asked to resolve since the start of the test."""
+    """The arguments of every resolution since the start of the test."""
     asked: list[object] = []
     scenario = _native.Scenario
 

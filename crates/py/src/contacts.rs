@@ -10,7 +10,7 @@ use serde_json::{json, Value};
 /// The lines of errors that are shown.
 const SHOWN: usize = 20;
 
-/// What is wrong with a plan, line by line.
+/// The problems of a plan, line by line.
 fn refusal(py: Python<'_>, name: &str, text: &str, wrong: &[Wrong]) -> PyErr {
     let lines = wrong.iter().take(SHOWN).map(|wrong| match wrong.line {
         0 => format!("{name}: {}", wrong.message),

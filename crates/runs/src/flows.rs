@@ -26,7 +26,7 @@ struct Connection<'a> {
     receiver: String,
 }
 
-/// A row of `flows.parquet`: the connections, in the order of the path, of which it has the numbers.
+/// A row of `flows.parquet`, with its connections in the order of the path.
 struct Row<'a> {
     name: String,
     flow: &'a Flow,

@@ -199,8 +199,8 @@ impl<'a> Cursor<'a> {
         Entries { of: *self, entries: entries.into_iter(), next: None }
     }
 
-    /// Whether `key` is one of `fields`; otherwise it is reported, with the kinds whose names begin like that of the
-    /// table.
+    /// Returns true if `key` is one of `fields`. Reports any other key, with the kinds whose names begin like that of
+    /// the table.
     fn knows(&self, key: &str, entry: &Entry, fields: &'static [&'static str], relatives: &[&str]) -> bool {
         if fields.contains(&key) {
             return true;

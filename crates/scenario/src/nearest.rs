@@ -1,6 +1,6 @@
 //! Finds the word that was probably meant.
 
-/// Words for what has another name here, each with the names of which the first allowed one is meant.
+/// Common words for kinds, each with the names used here; the first allowed name is suggested.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("web", &["http"]),
     ("www", &["http"]),

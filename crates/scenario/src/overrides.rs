@@ -33,7 +33,7 @@ impl Override {
 /// An override as it is given, and what to call it in messages.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Where it was written, such as `--seed`. If unset, it is called `--set KEY.PATH`.
+    /// Name of its place in messages, such as `--seed`; `--set KEY.PATH` if unset.
     pub name: Option<String>,
     /// The override in the form `KEY.PATH=VALUE`.
     pub text: String,

@@ -52,7 +52,7 @@ class Metric:
 
     @property
     def is_share(self) -> bool:
-        """Whether this is a share."""
+        """True for a share."""
         return "(" in self.name
 
     @property
@@ -91,7 +91,7 @@ class Metric:
         return self._quantity.rpartition(".")[2]
 
     def holds(self, value: float | None) -> bool:
-        """Whether a value is on the wanted side of the threshold; a missing one is on neither."""
+        """Returns true for a value on the wanted side of the threshold; a missing value is on neither side."""
         return (
             value is not None
             and not math.isnan(value)
@@ -100,8 +100,8 @@ class Metric:
 
 
 def groups_of(frame: pl.DataFrame, metric: Metric, of: str | None) -> dict[str, set[str]]:
-    """Returns the groups of which :meth:`Metric.is_share` is a share: the entities that ``of`` selects, or else the
-    groups of flows and the rest. A group of which no entity has a value in any row is left out."""
+    """Returns the groups over which a share is taken (:meth:`Metric.is_share`): the entities that ``of`` selects, or
+    else the groups of flows and the rest. A group without any value is left out."""
     import polars as pl
 
     who = entity_column(frame)

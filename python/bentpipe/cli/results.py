@@ -50,7 +50,7 @@ def _quality(flow: FlowResult) -> list[str] | None:
 
 
 def _tasks(flow: FlowResult) -> list[str]:
-    """How many pages, files, mails or calls began, were completed, and were not."""
+    """Numbers of pages, files, mails or calls that were started, finished and unfinished."""
     return ["-" if count is None else str(count) for count in (flow.started, flow.finished, flow.unfinished)]
 
 

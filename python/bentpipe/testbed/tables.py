@@ -107,7 +107,7 @@ class Change(Base):
     at: Mapped[float] = mapped_column(Float, default=time.time)
     key: Mapped[str] = mapped_column(String(200))
     value: Mapped[str] = mapped_column(String(500))
-    #: Whether the run has been asked for it.
+    #: True once the run was asked for the change.
     passed: Mapped[bool] = mapped_column(default=False)
     done: Mapped[float | None] = mapped_column(Float)
     refused: Mapped[str | None] = mapped_column(Text)

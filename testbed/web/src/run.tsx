@@ -257,7 +257,7 @@ export function Quantity({ runs, quantity, regions, marks }: { runs: { id: strin
   useEffect(() => {
     let current = true;
     setTrouble("");
-    // What is drawn stays until the detail is there.
+    // The present lines stay until the detail has arrived.
     const timer = setTimeout(
       () =>
         Promise.all(runs.map(async ({ id, name }) => ({ name, of: await api.get<Series>(`/runs/${id}/series/${quantity}${within}`) }))).then(

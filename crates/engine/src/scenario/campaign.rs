@@ -30,10 +30,12 @@ pub struct Campaign {
     #[schemars(with = "BTreeMap<String, Value>")]
     pub vary: Lists,
     /// Lists of the same length whose values are combined in step: the first values of all keys together,
-    /// then the second, and so on.
+    /// then the second, and so on. A list under the key `label` names the combinations in tables and figures; one
+    /// part of a campaign may have labels.
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub zip: Vec<Lists>,
-    /// Combinations given one by one, each a table of keys and values.
+    /// Combinations given one by one, each a table of keys and values. The key `label` names a combination in tables
+    /// and figures.
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub list: Vec<Point>,
     /// Combinations drawn at random. If unset, none are.

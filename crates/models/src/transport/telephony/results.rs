@@ -164,7 +164,7 @@ pub struct Counts {
     expected: u64,
     lost: u64,
     late: u64,
-    /// Sums of delay and jitter over the calls of which something was heard, and the number of these calls.
+    /// Sums of delay and jitter over the calls with at least one packet played, and the number of these calls.
     heard: ([f64; 2], u64),
     /// Sums of R and MOS over the calls that were rated, and the number of these calls.
     rated: ([f64; 2], u64),

@@ -102,7 +102,7 @@ impl Receiver {
         self.window.min(free).next_multiple_of(1 << self.shift)
     }
 
-    /// Whether the window would be smaller than the one that was last offered.
+    /// Returns true if the window would be smaller than the one last offered.
     #[cold]
     pub(super) fn has_shrunk(&self) -> bool {
         self.free_window() < self.edge - self.acknowledged

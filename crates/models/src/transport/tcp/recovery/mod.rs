@@ -120,7 +120,7 @@ pub struct Recovery {
     reduced: bool,
     /// When the first segment will be lost by its time, if no acknowledgment arrives.
     overdue: Option<Time>,
-    /// What the latest delivered segment told then: the reordering window may have become another since.
+    /// The border by the latest delivered segment at that time; the reordering window may have changed since.
     border: Border,
     /// Segments in `sacked_out` that have arrived without a SNACK having reported which they are.
     unreported: u32,

@@ -75,7 +75,7 @@ pub struct Sender {
     pub counters: SourceCounters,
     congestion: Box<dyn Congestion>,
     has_cong_control: bool,
-    /// Whether samples are application-limited also by what acknowledgments and timers find, not only by what a write does, as in Linux.
+    /// False in profiles of Linux, which mark samples application-limited at writes only; others also at acknowledgments and timers.
     checks_events: bool,
     has_pkts_acked: bool,
     /// Whether the window grows by segments, not by acknowledgments, and whether the congestion control of such a stack
