@@ -286,7 +286,8 @@ class Campaign(TypedDict):
     """Whether the folders of the runs are kept, with their traces. Otherwise, the default, only reports are
     recorded."""
     list: NotRequired[list[dict[str, object]]]
-    """Combinations given one by one, each a table of keys and values."""
+    """Combinations given one by one, each a table of keys and values. The key `label` names a combination in
+    tables and figures."""
     precision: NotRequired[Precision]
     """When a variant has enough replications; `replications` is then the minimum. If unset, each has exactly
     `replications`."""
@@ -298,7 +299,8 @@ class Campaign(TypedDict):
     """A grid: every combination of these values. The last key varies fastest."""
     zip: NotRequired[list[dict[str, object]]]
     """Lists of the same length whose values are combined in step: the first values of all keys together, then
-    the second, and so on."""
+    the second, and so on. A list under the key `label` names the combinations in tables and figures; one part
+    of a campaign may have labels."""
 
 
 class Change(TypedDict):
