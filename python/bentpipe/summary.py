@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .errors import in_order
 from .handshakes import given_up
+from .outages import outages_of
 from .prediction import carried_bytes
 from .quantities import base_value, listed, number, rate_text, size_text, span_text
 from .topology import drawing, ranges
@@ -152,56 +153,13 @@ def _side(mechanism: Mapping[str, Any], part: str, flow: Mapping[str, Any]) -> s
     return f"{_short(own or flow['transport']['congestion'])}{'' if own else ' (of the flow)'}"
 
 
-#: Outages of one part that are listed; further ones are counted.
-_LISTED: Final = 3
-
-
 def _outages(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:
-    """Names the outages that the scenario gives or its fades cause: the part, when, and the flows over it."""
-    found: dict[str, tuple[list[str], dict[str, None]]] = {}
-    for part, times, flows in _dark(scenario, known):
-        dark, over = found.setdefault(times, ([], {}))
-        dark.append(part)
-        over.update(dict.fromkeys(flows))
-    for times, (dark, over) in found.items():
-        of = f" (flows: {ranges(list(over))})" if over else " (no flow)"
-        yield "outage", f"{ranges(in_order(dark))}: {times}{of}"
-
-
-def _dark(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str, list[str]]]:
-    """Yields the parts with outages: their name, times, and the flows over them."""
-    over: dict[str, dict[str, None]] = {}
-    acms: dict[str, Acm] = {}
-    for flow, paths in zip(scenario.flows, known["flows"], strict=True):
-        for hop in (*(paths["there"] or []), *(paths["back"] or [])):
-            over.setdefault(hop["part"], {})[flow.get("group") or flow["name"]] = None
-            over.setdefault(hop["network"], {})[flow.get("group") or flow["name"]] = None
-            if hop["acm"] is not None:
-                acms.setdefault(hop["part"], hop["acm"])
-    for part, acm in acms.items():
-        if acm["outages"]:
-            yield part, _spans(acm["outages"]), list(over[part])
-    given = [(link["name"], (link.get("contacts") or {}).get("outages", [])) for link in scenario.links]
-    given += [
-        (name, network.get("outages", [])) for name, network in scenario.data.get("network", {}).items()
-    ]
-    for name, outages in given:
-        for where, spans in groupby(
-            outages, key=lambda one: f"{one['from']} - {one['to']}" if "from" in one else ""
-        ):
-            times = [(base_value(one["start"]), base_value(one["end"])) for one in spans]
-            yield (f"{name} {where}".strip(), _spans(times), list(over.get(name, {})))
-
-
-def _spans(spans: Sequence[Sequence[float]]) -> str:
-    """Returns intervals of time.
-
-    >>> _spans([(0.0, 20.0), (30.0, 31.5)])
-    '0 s to 20 s, 30 s to 31.5 s'
-    """
-    texts = [f"{span_text(begin) if begin else '0 s'} to {span_text(end)}" for begin, end in spans[:_LISTED]]
-    more = [f"{len(spans) - _LISTED} more"] if len(spans) > _LISTED else []
-    return ", ".join([*texts, *more])
+    """Names the outages: the parts, when, and the flows over them, groups by their names."""
+    groups = {flow["name"]: flow.get("group") or flow["name"] for flow in scenario.flows}
+    for outage in outages_of(scenario, known["flows"]):
+        names = list(dict.fromkeys(groups[name] for name in outage.flows))
+        of = f" (flows: {ranges(names)})" if names else " (no flow)"
+        yield "outage", f"{ranges(list(outage.parts))}: {outage.when}{of}"
 
 
 def _wrapped(label: str, text: str, more: int = 2) -> list[str]:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from bentpipe import budgets
 from bentpipe.facts import facts
+from bentpipe.outages import outages_of
 from commands import call
 from networks import networks
 
@@ -146,7 +147,12 @@ def test_a_change_of_the_signal_is_an_outage_until_it_is_changed_back(tmp_path: 
 
 
 def test_facts_and_notes_name_the_fade_and_the_outage(rain: Path) -> None:
-    flows = {flow["name"]: flow for flow in facts(rain)["flows"]}
+    known = facts(rain)["flows"]
+    (outage,) = outages_of(bp.load(rain), known)
+    # The senders learn of the sky 500 ms later, so they stop and resume 500 ms after the fade.
+    assert not outage.whole_run and outage.when == "6.5 s to 8.5 s"
+    assert outage.parts == ("sat.forward", "sat.st1") and outage.flows == ("down", "up")
+    flows = {flow["name"]: flow for flow in known}
     (hop,) = flows["down"]["there"] or []
     rate = hop["rate_bit_s"]
     assert rate["least"] == 0.0 and rate["greatest"] < 3.166e6 < 1.1 * rate["greatest"]
