@@ -9,7 +9,7 @@ const NUMBER: &str = "{}";
 /// otherwise.
 ///
 /// ```
-/// use bentpipe_core::numbered;
+/// use crate::numbered;
 /// assert_eq!(numbered("st", 3).collect::<Vec<_>>(), ["st1", "st2", "st3"]);
 /// assert_eq!(numbered("lan-{}.host", 2).collect::<Vec<_>>(), ["lan-1.host", "lan-2.host"]);
 /// ```
@@ -38,7 +38,7 @@ pub fn is_pattern(text: &str) -> bool {
 /// Whether `pattern` stands for `name`.
 ///
 /// ```
-/// use bentpipe_core::matches_pattern;
+/// use crate::matches_pattern;
 /// assert!(matches_pattern("st*", "st17") && matches_pattern("*-gw", "north-gw") && matches_pattern("st?", "st1"));
 /// assert!(!matches_pattern("st?", "st17") && !matches_pattern("st", "st1") && matches_pattern("st1", "st1"));
 /// ```
@@ -70,7 +70,7 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
 ///
 /// ```
 /// let mut names = ["st10", "gw", "st2", "st1"];
-/// names.sort_by(|a, b| bentpipe_core::natural_order(a, b));
+/// names.sort_by(|a, b| crate::natural_order(a, b));
 /// assert_eq!(names, ["gw", "st1", "st2", "st10"]);
 /// ```
 pub fn natural_order(a: &str, b: &str) -> Ordering {

@@ -11,7 +11,6 @@ pub mod link;
 pub mod mac;
 pub mod net;
 pub mod network;
-pub mod orbit;
 pub mod packet;
 pub mod queue;
 pub mod service;

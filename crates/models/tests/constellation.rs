@@ -7,7 +7,7 @@ use bentpipe_models::net::constellation::routes::{Exit, Hop, Metric, Routes};
 use bentpipe_models::net::constellation::topology::{seconds, Change, Topology};
 use bentpipe_models::net::constellation::view::View;
 use bentpipe_models::net::constellation::Config;
-use bentpipe_models::orbit::visibility;
+use bentpipe_orbit::visibility;
 use proptest::prelude::*;
 use serde_json::json;
 

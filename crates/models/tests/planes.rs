@@ -1,13 +1,13 @@
 //! Planes and neighbours found in element sets.
 
 use bentpipe_core::{Angle, Distance};
-use bentpipe_models::orbit::elements::ElementSets;
-use bentpipe_models::orbit::epoch::Epoch;
-use bentpipe_models::orbit::look::Turning;
-use bentpipe_models::orbit::satellite::Satellite;
-use bentpipe_models::orbit::shell::planes::{self, Orbit};
-use bentpipe_models::orbit::shell::walker::Walker;
-use bentpipe_models::orbit::shell::{elements, Neighbourhood, Neighbours, Shell};
+use bentpipe_orbit::elements::ElementSets;
+use bentpipe_orbit::epoch::Epoch;
+use bentpipe_orbit::look::Turning;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::shell::planes::{self, Orbit};
+use bentpipe_orbit::shell::walker::Walker;
+use bentpipe_orbit::shell::{elements, Neighbourhood, Neighbours, Shell};
 
 /// Element sets of a Walker pattern, as an orbit mean-elements message in JSON.
 fn as_element_sets(

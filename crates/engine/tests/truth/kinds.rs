@@ -18,10 +18,10 @@ use bentpipe_models::net::constellation::{choice, isl};
 use bentpipe_models::net::edge::meter;
 use bentpipe_models::net::proxy::Mechanism;
 use bentpipe_models::network::NetworkKind;
-use bentpipe_models::orbit::shell;
 use bentpipe_models::service::Role;
 use bentpipe_models::voice::{playout, talker};
 use bentpipe_models::{app, channel, queue, transport};
+use bentpipe_orbit::shell;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -202,7 +202,7 @@ pub struct Spoiled {
 /// the layer. The layer itself gets it back by [`Body::of`].
 ///
 /// ```
-/// use bentpipe_models::{Body, Content, Damage, Packet, Payload};
+/// use crate::{Body, Content, Damage, Packet, Payload};
 ///
 /// /// A sensor's reading; its checksum covers the first 8 bytes only (as UDP-Lite's can, RFC 3828).
 /// #[derive(Debug)]

@@ -7,8 +7,8 @@ use super::traffic;
 use crate::link::acm::signal::Columns;
 use crate::link::acm::{self, Modcod};
 use crate::link::check_symbol_rate;
-use crate::orbit::geo::{Satellite, Site};
 use bentpipe_core::{Problems, RateOrZero, Span};
+use bentpipe_orbit::geo::{Satellite, Site};
 
 impl Config {
     /// Adds the problems of this configuration.

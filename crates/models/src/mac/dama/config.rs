@@ -22,10 +22,10 @@ use super::traffic::Class;
 use super::{allocator, requests, scheme};
 use crate::link::acm;
 use crate::link::framing::{self, Framer};
-use crate::orbit::geo::{Satellite, Site};
 use crate::text_or_table::text_or_table;
 use crate::{channel, queue};
 use bentpipe_core::{Angle, ChannelRate, Count, Fraction, Rate, RateOrZero, Sample, Span};
+use bentpipe_orbit::geo::{Satellite, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

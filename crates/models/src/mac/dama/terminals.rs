@@ -2,9 +2,9 @@
 
 use super::timing::Timing;
 use crate::link::acm::Decibel;
-use crate::orbit::geo::Site;
 use crate::text_or_table::text_or_table;
 use bentpipe_core::{numbered, Count, RateOrZero, Span};
+use bentpipe_orbit::geo::Site;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 

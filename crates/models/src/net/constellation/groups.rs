@@ -6,8 +6,8 @@
 
 use super::config::GroundSite;
 use crate::network::Expanded;
-use crate::orbit::earth::EQUATORIAL_RADIUS;
 use bentpipe_core::{numbered, Angle, Problems};
+use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 

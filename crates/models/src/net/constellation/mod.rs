@@ -1,6 +1,6 @@
 //! Satellites as routers, with links that come up and go down.
 //!
-//! Satellites move on their orbits ([`crate::orbit`]); which links exist follows from their positions
+//! Satellites move on their orbits ([`bentpipe_orbit`]); which links exist follows from their positions
 //! ([`topology`]), to the root of each condition. Packets go from a site to the satellite that serves it,
 //! over inter-satellite links, and down to the site behind which their destination lies, on the shortest path
 //! ([`routes`]). Each link has a queue, a rate and errors of its own, and the delay of its length at the

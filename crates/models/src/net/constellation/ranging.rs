@@ -6,8 +6,8 @@
 //! Results stay those of the exact positions, to the nanosecond: the polynomial is used only if two other points show
 //! that it is right, and only where its value is not close to the border between two nanoseconds.
 
-use crate::orbit::earth::SPEED_OF_LIGHT;
 use bentpipe_core::{Span, Time};
+use bentpipe_orbit::earth::SPEED_OF_LIGHT;
 
 /// The time that light takes for a distance in metres.
 #[inline]
@@ -108,8 +108,8 @@ fn interpolate(stretch: u64, metres: &impl Fn(f64) -> f64) -> Option<Polynomial>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::orbit::circular::Circular;
-    use crate::orbit::vector::{length, minus};
+    use bentpipe_orbit::circular::Circular;
+    use bentpipe_orbit::vector::{length, minus};
     use proptest::prelude::*;
 
     proptest! {

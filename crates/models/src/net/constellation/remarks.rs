@@ -3,11 +3,11 @@
 
 use super::config::{Config, GroundSite};
 use super::topology::Topology;
-use crate::orbit::crossing::Found;
-use crate::orbit::look::Observer;
-use crate::orbit::satellite::Satellite;
-use crate::orbit::visibility::{above, change};
 use bentpipe_core::{Problems, Span};
+use bentpipe_orbit::crossing::Found;
+use bentpipe_orbit::look::Observer;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::visibility::{above, change};
 
 impl Config {
     /// Adds warnings about what a run of `duration` will meet. The configuration is valid.

@@ -3,20 +3,20 @@
 //!
 //! Nothing is sampled. For each pair of a site and a satellite that is not in view, and for each
 //! inter-satellite link, there is a time before which certainly nothing happens (see
-//! [`crate::orbit::crossing`]), when it is examined again. Events happen at roots: a satellite rises or sets,
+//! [`bentpipe_orbit::crossing`]), when it is examined again. Events happen at roots: a satellite rises or sets,
 //! a choice is due, a link comes up or goes down. To find the next event, only what is due for examination
 //! before it is examined.
 
 use super::choice::{self, Sky, Visible};
 use super::isl;
-use crate::orbit::crossing::{self, Found};
-use crate::orbit::epoch::Epoch;
-use crate::orbit::look::Observer;
-use crate::orbit::satellite::Satellite;
-use crate::orbit::shell::Neighbours;
-use crate::orbit::vector::{length, minus};
-use crate::orbit::visibility;
 use bentpipe_core::Time;
+use bentpipe_orbit::crossing::{self, Found};
+use bentpipe_orbit::epoch::Epoch;
+use bentpipe_orbit::look::Observer;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::shell::Neighbours;
+use bentpipe_orbit::vector::{length, minus};
+use bentpipe_orbit::visibility;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

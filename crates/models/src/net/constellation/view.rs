@@ -5,9 +5,9 @@ use super::config::Config;
 use super::forwarding::{text_of, State};
 use super::routes::{light_time, Exit, Hop, Routes};
 use super::topology::{seconds, Ends, Isl, Parts, Topology};
-use crate::orbit::look::{Observer, Turning};
-use crate::orbit::vector::Vector;
 use bentpipe_core::{Span, Time};
+use bentpipe_orbit::look::{Observer, Turning};
+use bentpipe_orbit::vector::Vector;
 use serde::Serialize;
 
 /// A constellation that advances in time.

@@ -3,10 +3,10 @@
 //!
 //! ```
 //! use bentpipe_core::{Span, Streams, Time};
-//! use bentpipe_models::voice::codec::find;
-//! use bentpipe_models::voice::playout;
-//! use bentpipe_models::voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
-//! use bentpipe_models::voice::talker::{p59, Side, Talker};
+//! use crate::voice::codec::find;
+//! use crate::voice::playout;
+//! use crate::voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
+//! use crate::voice::talker::{p59, Side, Talker};
 //!
 //! let mut random = Streams::new(1, 0).stream("call");
 //! let codec = find("G.729A").unwrap();

@@ -5,12 +5,12 @@ pub mod least_handovers;
 pub mod longest_visibility;
 pub mod schedule;
 
-use crate::orbit::crossing::Found;
-use crate::orbit::epoch::Epoch;
-use crate::orbit::look::Observer;
-use crate::orbit::satellite::Satellite;
-use crate::orbit::visibility::overtaking;
 use bentpipe_core::{kinds, Problems};
+use bentpipe_orbit::crossing::Found;
+use bentpipe_orbit::epoch::Epoch;
+use bentpipe_orbit::look::Observer;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::visibility::overtaking;
 
 kinds! {
     /// The policy that chooses the satellites that serve a site.

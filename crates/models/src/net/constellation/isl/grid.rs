@@ -8,13 +8,13 @@
 
 use super::Links;
 use crate::net::constellation::carrier::Kind;
-use crate::orbit::crossing::Bound;
-use crate::orbit::earth::EQUATORIAL_RADIUS;
-use crate::orbit::satellite::Satellite;
-use crate::orbit::shell::{Neighbourhood, Neighbours};
-use crate::orbit::vector::{clearance, length, minus};
 use crate::{channel, queue};
 use bentpipe_core::{Angle, Distance, Problems, Rate, Sample};
+use bentpipe_orbit::crossing::Bound;
+use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::shell::{Neighbourhood, Neighbours};
+use bentpipe_orbit::vector::{clearance, length, minus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,10 +3,10 @@
 pub mod grid;
 pub mod none;
 
-use crate::orbit::crossing::Bound;
-use crate::orbit::satellite::Satellite;
-use crate::orbit::shell::Neighbours;
 use bentpipe_core::{kinds, Problems};
+use bentpipe_orbit::crossing::Bound;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::shell::Neighbours;
 
 kinds! {
     /// The inter-satellite links of a constellation.

@@ -2,10 +2,10 @@
 
 use super::Links;
 use crate::net::constellation::carrier::Kind;
-use crate::orbit::crossing::Bound;
-use crate::orbit::satellite::Satellite;
-use crate::orbit::shell::Neighbours;
 use bentpipe_core::Sample;
+use bentpipe_orbit::crossing::Bound;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::shell::Neighbours;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -89,7 +89,7 @@ impl Circular {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::orbit::vector::{length, minus};
+    use crate::vector::{length, minus};
 
     #[test]
     fn the_node_of_a_sun_synchronous_orbit_turns_once_a_year() {

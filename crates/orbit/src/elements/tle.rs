@@ -1,7 +1,7 @@
 //! Two-line element sets (Hoots and Roehrich 1980, section 1; the format as CelesTrak describes it).
 
 use super::{Elements, Wrong};
-use crate::orbit::epoch::Epoch;
+use crate::epoch::Epoch;
 
 /// Length of a line, its checksum included.
 const LENGTH: usize = 69;

@@ -13,7 +13,7 @@
 //! and neighbours are those that pass each other at the start.
 
 use super::{Neighbourhood, Neighbours};
-use crate::orbit::vector::{cross, dot, length, Vector};
+use crate::vector::{cross, dot, length, Vector};
 use std::f64::consts::{PI, TAU};
 
 /// Position and motion of a satellite at the start of the run.

@@ -1,7 +1,7 @@
 //! Orbits against what others computed.
 
-use bentpipe_models::orbit::elements::ElementSets;
-use bentpipe_models::orbit::sgp4::Sgp4;
+use bentpipe_orbit::elements::ElementSets;
+use bentpipe_orbit::sgp4::Sgp4;
 
 const SETS: &str = include_str!("../../../authorities/orbits/SGP4-VER.TLE");
 const EXPECTED: &str = include_str!("../../../authorities/orbits/tcppver.out");
@@ -144,8 +144,9 @@ fn every_format_says_the_same() {
         let sets = ElementSets::parse(text).unwrap();
         let (set, same) = (&sets.sets[0], &tle.sets[0]);
         assert!(set.epoch.seconds_since(same.epoch).abs() < 1e-5, "{text}");
-        let comparable = |set: &bentpipe_models::orbit::elements::Elements| {
-            bentpipe_models::orbit::elements::Elements { epoch: same.epoch, ..set.clone() }
+        let comparable = |set: &bentpipe_orbit::elements::Elements| bentpipe_orbit::elements::Elements {
+            epoch: same.epoch,
+            ..set.clone()
         };
         assert_eq!(comparable(set), comparable(same), "{text}");
     }

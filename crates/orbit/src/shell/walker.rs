@@ -6,11 +6,11 @@
 //! delta, 180 deg a star.
 
 use super::{Neighbourhood, Neighbours, Shell};
-use crate::orbit::circular::Circular;
-use crate::orbit::earth::EQUATORIAL_RADIUS;
-use crate::orbit::epoch::Epoch;
-use crate::orbit::look::Turning;
-use crate::orbit::satellite::{Motion, Satellite};
+use crate::circular::Circular;
+use crate::earth::EQUATORIAL_RADIUS;
+use crate::epoch::Epoch;
+use crate::look::Turning;
+use crate::satellite::{Motion, Satellite};
 use bentpipe_core::{Angle, Distance, Problems};
 
 /// A Walker pattern: evenly spaced satellites in planes of one inclination.

@@ -4,13 +4,13 @@
 
 use super::planes::{self, Orbit};
 use super::{Neighbours, Shell};
-use crate::orbit::earth::{EQUATORIAL_RADIUS, GM, ROTATION};
-use crate::orbit::elements::{ElementSets, Elements};
-use crate::orbit::epoch::Epoch;
-use crate::orbit::look::Turning;
-use crate::orbit::satellite::{Motion, Satellite};
-use crate::orbit::sgp4::Sgp4;
-use crate::orbit::vector::length;
+use crate::earth::{EQUATORIAL_RADIUS, GM, ROTATION};
+use crate::elements::{ElementSets, Elements};
+use crate::epoch::Epoch;
+use crate::look::Turning;
+use crate::satellite::{Motion, Satellite};
+use crate::sgp4::Sgp4;
+use crate::vector::length;
 use bentpipe_core::{Problems, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
