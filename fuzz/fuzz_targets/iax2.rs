@@ -3,8 +3,8 @@
 #![no_main]
 
 use bentpipe_core::{Span, Time};
-use bentpipe_models::voice::iax2::frame::{find, mini, Codec, Frame, TRUNK};
-use bentpipe_models::voice::iax2::{Event, Exchange, Out, Trunk};
+use bentpipe_voice::iax2::frame::{find, mini, Codec, Frame, TRUNK};
+use bentpipe_voice::iax2::{Event, Exchange, Out, Trunk};
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
 

@@ -2,11 +2,11 @@
 #![no_main]
 
 use bentpipe_core::{Span, Time};
-use bentpipe_models::voice::codec::find;
-use bentpipe_models::voice::playout;
-use bentpipe_models::voice::rtcp::Compound;
-use bentpipe_models::voice::rtp::Rtp;
-use bentpipe_models::voice::stream::{Clocks, Receiver};
+use bentpipe_voice::codec::find;
+use bentpipe_voice::playout;
+use bentpipe_voice::rtcp::Compound;
+use bentpipe_voice::rtp::Rtp;
+use bentpipe_voice::stream::{Clocks, Receiver};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

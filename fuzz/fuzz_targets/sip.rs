@@ -3,10 +3,10 @@
 #![no_main]
 
 use bentpipe_core::{Streams, Time};
-use bentpipe_models::voice::sip::message::Message;
-use bentpipe_models::voice::sip::registrar::Registrar;
-use bentpipe_models::voice::sip::sdp::Session;
-use bentpipe_models::voice::sip::{Agent, Event, Identity, Out, Timers};
+use bentpipe_voice::sip::message::Message;
+use bentpipe_voice::sip::registrar::Registrar;
+use bentpipe_voice::sip::sdp::Session;
+use bentpipe_voice::sip::{Agent, Event, Identity, Out, Timers};
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
 

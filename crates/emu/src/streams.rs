@@ -1,7 +1,7 @@
 //! RTP streams of any program among the packets that leave the network for a host.
 
 use bentpipe_core::Time;
-use bentpipe_models::voice::recognised::{may_be, Recogniser};
+use bentpipe_voice::recognised::{may_be, Recogniser};
 use bentpipe_wire::UDP;
 use std::net::SocketAddr;
 

@@ -7,8 +7,8 @@ use bentpipe_models::mac::wifi;
 use bentpipe_models::net::{access, atm, bundles, constellation, edge, proxy};
 use bentpipe_models::service::{bridge, relay};
 use bentpipe_models::transport::{details, flow, hosting};
-use bentpipe_models::voice::recognised;
 use bentpipe_models::{app, channel::effect, link, transport};
+use bentpipe_voice::recognised;
 use std::sync::LazyLock;
 
 /// Traces, written during a run.

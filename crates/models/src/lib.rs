@@ -18,7 +18,6 @@ mod stage;
 mod supply;
 mod text_or_table;
 pub mod transport;
-pub mod voice;
 
 pub use packet::{
     Body, Content, Damage, Ecn, Packet, Payload, Spoiled, IPV4_HEADER, LARGEST_DATAGRAM, TCP, UDP, UDP_HEADER,

@@ -1,10 +1,10 @@
 //! The signalling of SIP and IAX2 for programs with sockets of their own.
 
 use bentpipe_core::{Streams, Time};
-use bentpipe_models::voice::iax2;
-use bentpipe_models::voice::sip::registrar::Registrar;
-use bentpipe_models::voice::sip::sdp::{Format, Session};
-use bentpipe_models::voice::sip::{Agent, Call, Event, Identity, Out, Timers};
+use bentpipe_voice::iax2;
+use bentpipe_voice::sip::registrar::Registrar;
+use bentpipe_voice::sip::sdp::{Format, Session};
+use bentpipe_voice::sip::{Agent, Call, Event, Identity, Out, Timers};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

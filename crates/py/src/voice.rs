@@ -1,11 +1,11 @@
 //! The quality of calls, as JSON.
 
 use bentpipe_core::{Span, Time};
-use bentpipe_models::voice::codec::{find, CODECS};
-use bentpipe_models::voice::emodel::{category, mos, Parameters, Refused, SYMBOLS};
-use bentpipe_models::voice::playout;
-use bentpipe_models::voice::rtp::Rtp;
-use bentpipe_models::voice::stream::{Clocks, Origin, Receiver};
+use bentpipe_voice::codec::{find, CODECS};
+use bentpipe_voice::emodel::{category, mos, Parameters, Refused, SYMBOLS};
+use bentpipe_voice::playout;
+use bentpipe_voice::rtp::Rtp;
+use bentpipe_voice::stream::{Clocks, Origin, Receiver};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Map, Value};

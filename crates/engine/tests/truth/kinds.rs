@@ -19,9 +19,9 @@ use bentpipe_models::net::edge::meter;
 use bentpipe_models::net::proxy::Mechanism;
 use bentpipe_models::network::NetworkKind;
 use bentpipe_models::service::Role;
-use bentpipe_models::voice::{playout, talker};
 use bentpipe_models::{app, channel, queue, transport};
 use bentpipe_orbit::shell;
+use bentpipe_voice::{playout, talker};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

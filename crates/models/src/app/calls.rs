@@ -11,7 +11,7 @@
 //!   finds none at the destination is refused as busy (486, or cause 17). With equal holding times and no other losses, the
 //!   blocked fraction is Erlang's B: B(0) = 1, B(n) = A B(n - 1) / (n + A B(n - 1)) ([`blocking`]).
 //! - **Answer.** The called telephone rings at once and is answered after `answer`. A caller gives up after `patience`.
-//! - **Media.** Both sides talk, hear and rate the call: [`voice::stream`](crate::voice::stream).
+//! - **Media.** Both sides talk, hear and rate the call: [`voice::stream`](bentpipe_voice::stream).
 //!
 //! ```toml
 //! app = { kind = "calls", codec = "GSM-FR", load = 4.5, holding = "2 min", lines = 8 }
@@ -21,10 +21,10 @@
 //! Deviation: a line is held for a local call by its time alone; its media do not leave the site.
 
 use super::{Actions, Answers, App, Connections, Demand, End, Event, Workload};
-use crate::voice::codec::{self, Codec, Frames};
-use crate::voice::stream::Sending;
-use crate::voice::{playout, talker};
 use bentpipe_core::{Count, Fraction, Problems, Real, Sample, Span, Stream, Tables, Time};
+use bentpipe_voice::codec::{self, Codec, Frames};
+use bentpipe_voice::stream::Sending;
+use bentpipe_voice::{playout, talker};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

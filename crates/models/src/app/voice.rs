@@ -20,13 +20,13 @@
 
 use super::{Actions, Answers, App, Arrival, Demand, End, Event, Workload};
 use crate::packet::datagram::Written;
-use crate::voice::codec::{self, find, Codec, Frames, CODECS};
-use crate::voice::playout;
-use crate::voice::rtcp::{self, Block, Compound, SenderInfo, VoipMetrics};
-use crate::voice::rtp::{self, Rtp};
-use crate::voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending, Totals};
-use crate::voice::talker::{self, Side, Spurts};
 use bentpipe_core::{Column, Count, Problems, Real, Report, Sample, Span, Stream, Table, Tables, Time};
+use bentpipe_voice::codec::{self, find, Codec, Frames, CODECS};
+use bentpipe_voice::playout;
+use bentpipe_voice::rtcp::{self, Block, Compound, SenderInfo, VoipMetrics};
+use bentpipe_voice::rtp::{self, Rtp};
+use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending, Totals};
+use bentpipe_voice::talker::{self, Side, Spurts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

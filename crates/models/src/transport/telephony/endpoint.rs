@@ -13,13 +13,13 @@ use crate::transport::hosting::Site;
 use crate::transport::statistics::SpanStatistics;
 use crate::transport::tcp::Supply;
 use crate::transport::{names, udp, Seat, Transport};
-use crate::voice::codec::Codec;
-use crate::voice::rtp::{unwrapped_sequence, Rtp};
-use crate::voice::stream::{Clocks, Heard, Numbers, Origin, Packetizer, Receiver, Sender, Sending};
-use crate::voice::talker::Side;
 use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::address::ipv4;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
+use bentpipe_voice::codec::Codec;
+use bentpipe_voice::rtp::{unwrapped_sequence, Rtp};
+use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Packetizer, Receiver, Sender, Sending};
+use bentpipe_voice::talker::Side;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 

@@ -2,8 +2,8 @@
 //!
 //! [`endpoint`] is the stage at either end: it places or answers the calls of [`app::calls`](crate::app::calls), talks, listens
 //! and counts. What differs between the two protocols is a [`Line`]: [`sip`] with RTP beside it, [`iax2`] with media in band.
-//! Signalling travels as the real messages and frames of [`voice::sip`](crate::voice::sip) and
-//! [`voice::iax2`](crate::voice::iax2), byte by byte; SIP over TCP in the segments of a [`stream`].
+//! Signalling travels as the real messages and frames of [`voice::sip`](bentpipe_voice::sip) and
+//! [`voice::iax2`](bentpipe_voice::iax2), byte by byte; SIP over TCP in the segments of a [`stream`].
 
 mod agenda;
 pub mod endpoint;
@@ -14,10 +14,10 @@ pub mod stream;
 
 pub use endpoint::{Endpoint, Ends};
 
-use crate::voice::rtp::Rtp;
-use crate::voice::stream::Media;
 use crate::{Body, Content, Packet, Payload};
 use bentpipe_core::Time;
+use bentpipe_voice::rtp::Rtp;
+use bentpipe_voice::stream::Media;
 
 /// The signalling of the calls at one end, and how their speech is sent.
 pub trait Line: Send {
@@ -111,7 +111,7 @@ pub struct Message {
     /// The bytes behind the UDP header.
     pub bytes: Vec<u8>,
     /// For each frame of speech in the datagram, the mark that its sender gave it: see
-    /// [`Exchange::voice`](crate::voice::iax2::Exchange::voice).
+    /// [`Exchange::voice`](bentpipe_voice::iax2::Exchange::voice).
     pub marks: Vec<u64>,
 }
 

@@ -2,9 +2,9 @@
 
 use crate::app::voice::{self, SILENT};
 use crate::transport::statistics::SpanStatistics;
-use crate::voice::codec::Codec;
-use crate::voice::stream::{Quality, Totals};
 use bentpipe_core::{Column, Report, Table, Time};
+use bentpipe_voice::codec::Codec;
+use bentpipe_voice::stream::{Quality, Totals};
 
 /// Trace of the calls of an exchange.
 pub static CALL: Table = Table {

@@ -4,12 +4,12 @@
 mod mutated;
 
 use bentpipe_core::{Span, Streams, Time};
-use bentpipe_models::voice::codec::{find, CODECS};
-use bentpipe_models::voice::emodel::Parameters;
-use bentpipe_models::voice::playout;
-use bentpipe_models::voice::rtp::Rtp;
-use bentpipe_models::voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
-use bentpipe_models::voice::talker::{always, p59, Side, Talker};
+use bentpipe_voice::codec::{find, CODECS};
+use bentpipe_voice::emodel::Parameters;
+use bentpipe_voice::playout;
+use bentpipe_voice::rtp::Rtp;
+use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
+use bentpipe_voice::talker::{always, p59, Side, Talker};
 
 const WAY: Span = Span::from_millis(270);
 

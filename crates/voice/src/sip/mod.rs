@@ -1,5 +1,5 @@
 //! SIP (RFC 3261): signalling of calls, sans-I/O. The same code signals the simulated calls of a trunk
-//! ([`crate::transport::sip`]) and answers real telephones.
+//! (`bentpipe-transport`, module `telephony`) and answers real telephones.
 //!
 //! - [`message`]: requests and responses, read and written;
 //! - [`transaction`]: retransmissions and time-outs (section 17);

@@ -2,16 +2,16 @@
 //! those of the fuzz targets `sip`, `iax2` and `rtp`. `PROPTEST_CASES` sets the number of inputs of each, 256 by default.
 
 use bentpipe_core::{Span, Streams, Time};
-use bentpipe_models::voice::codec::find;
-use bentpipe_models::voice::iax2::frame::{Codec, Frame};
-use bentpipe_models::voice::iax2::{self, Exchange, Trunk};
-use bentpipe_models::voice::playout;
-use bentpipe_models::voice::rtcp::{Block, Compound, SenderInfo};
-use bentpipe_models::voice::rtp::Rtp;
-use bentpipe_models::voice::sip::message::Message;
-use bentpipe_models::voice::sip::registrar::Registrar;
-use bentpipe_models::voice::sip::{self, Agent, Identity, Timers};
-use bentpipe_models::voice::stream::{Clocks, Receiver};
+use bentpipe_voice::codec::find;
+use bentpipe_voice::iax2::frame::{Codec, Frame};
+use bentpipe_voice::iax2::{self, Exchange, Trunk};
+use bentpipe_voice::playout;
+use bentpipe_voice::rtcp::{Block, Compound, SenderInfo};
+use bentpipe_voice::rtp::Rtp;
+use bentpipe_voice::sip::message::Message;
+use bentpipe_voice::sip::registrar::Registrar;
+use bentpipe_voice::sip::{self, Agent, Identity, Timers};
+use bentpipe_voice::stream::{Clocks, Receiver};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! The E-model against computed rows of G.107, published ratings and tables of G.113.
 
-use bentpipe_models::voice::codec::find;
-use bentpipe_models::voice::emodel::{
+use bentpipe_voice::codec::find;
+use bentpipe_voice::emodel::{
     burst_ratio, category, effective, mos, Parameters, Refused, CATEGORIES, SYMBOLS,
 };
 use std::collections::BTreeMap;

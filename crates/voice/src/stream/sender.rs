@@ -5,9 +5,9 @@
 //! sent; the first one after speech is comfort noise if that is on, repeated as the codec has it. The first packet of a talk
 //! spurt has the marker bit (RFC 3551, section 4.1), if silence is suppressed.
 
-use crate::voice::codec::Codec;
-use crate::voice::rtp::Rtp;
-use crate::voice::talker::{Spurt, Spurts};
+use crate::codec::Codec;
+use crate::rtp::Rtp;
+use crate::talker::{Spurt, Spurts};
 use bentpipe_core::{Span, Stream, Time};
 
 /// The form of the speech that a sender sends.
@@ -228,7 +228,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::voice::codec::find;
+    use crate::codec::find;
 
     fn sent(sending: Sending, spurts: &[(u64, u64)], until_ms: u64) -> Vec<(u64, bool, bool, u16, u32)> {
         let spurts: Vec<Spurt> = spurts

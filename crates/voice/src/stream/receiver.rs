@@ -8,12 +8,12 @@
 //! BurstR is theirs; T = Ta is the mean time from mouth to ear of the packets that were played, which contains the frames of a
 //! packet, the codec's look-ahead, the network and the buffer; Tr = 2 T. Everything else has its default.
 
-use crate::voice::bursts::{Bursts, Clusters};
-use crate::voice::codec::Codec;
-use crate::voice::emodel::{mos, Parameters};
-use crate::voice::jitter::Jitter;
-use crate::voice::playout::{self, Buffer};
-use crate::voice::rtp::{unwrapped_sequence, unwrapped_timestamp, Rtp};
+use crate::bursts::{Bursts, Clusters};
+use crate::codec::Codec;
+use crate::emodel::{mos, Parameters};
+use crate::jitter::Jitter;
+use crate::playout::{self, Buffer};
+use crate::rtp::{unwrapped_sequence, unwrapped_timestamp, Rtp};
 use bentpipe_core::{Span, Time};
 use std::collections::VecDeque;
 

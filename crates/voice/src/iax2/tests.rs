@@ -4,7 +4,7 @@ use super::events::{cause, Call, Event, Out, Trunk};
 use super::exchange::Exchange;
 use super::frame::{iax, Codec, Frame, Kind};
 use super::leg::State;
-use crate::voice::pair::{address, at, operations, Pair, Peer};
+use crate::pair::{address, at, operations, Pair, Peer};
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
