@@ -9,7 +9,7 @@
 mod reno;
 
 use bentpipe_core::{Count, Rate, Size, Span, Time};
-use bentpipe_models::packet::segment::{Segment, SegmentFlags, SegmentOptions, Snack, Timestamps};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Snack, Timestamps};
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_models::transport::tcp::connection::Connection;
 use bentpipe_models::transport::tcp::handover::{Freeze, Path, Signal};

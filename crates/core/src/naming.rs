@@ -9,7 +9,7 @@ const NUMBER: &str = "{}";
 /// otherwise.
 ///
 /// ```
-/// use crate::numbered;
+/// use bentpipe_core::numbered;
 /// assert_eq!(numbered("st", 3).collect::<Vec<_>>(), ["st1", "st2", "st3"]);
 /// assert_eq!(numbered("lan-{}.host", 2).collect::<Vec<_>>(), ["lan-1.host", "lan-2.host"]);
 /// ```
@@ -38,7 +38,7 @@ pub fn is_pattern(text: &str) -> bool {
 /// Whether `pattern` stands for `name`.
 ///
 /// ```
-/// use crate::matches_pattern;
+/// use bentpipe_core::matches_pattern;
 /// assert!(matches_pattern("st*", "st17") && matches_pattern("*-gw", "north-gw") && matches_pattern("st?", "st1"));
 /// assert!(!matches_pattern("st?", "st17") && !matches_pattern("st", "st1") && matches_pattern("st1", "st1"));
 /// ```

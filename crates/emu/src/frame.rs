@@ -2,7 +2,7 @@
 //! change in it, the code point of an edge (RFC 2474) and congestion experienced (RFC 3168).
 
 use bentpipe_core::FlowId;
-use bentpipe_models::Ecn;
+use bentpipe_stage::Ecn;
 use bentpipe_wire::TCP;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 

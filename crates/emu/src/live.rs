@@ -15,7 +15,7 @@ use bentpipe_core::address::Plan;
 use bentpipe_core::{NodeId, Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate_emulated, instantiate_with_radios, Host, Network};
-use bentpipe_models::Capture;
+use bentpipe_stage::Capture;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread::{self, JoinHandle};

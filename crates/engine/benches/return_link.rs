@@ -4,9 +4,9 @@
 use bentpipe_core::{FlowId, NodeId, Probe, Span, Stream, Streams, Table, Time};
 use bentpipe_engine::{Graph, Network};
 use bentpipe_models::mac::dama::{build, Config, Star};
-use bentpipe_models::packet::Leg;
-use bentpipe_models::Supply;
-use bentpipe_models::{Body, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_stage::packet::Leg;
+use bentpipe_stage::Supply;
+use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 
 /// Sends a packet each `interval`.

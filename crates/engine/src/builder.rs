@@ -11,8 +11,8 @@ use bentpipe_models::network::{
     AccessNetwork, Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId,
 };
 use bentpipe_models::service::Takes;
-use bentpipe_models::Supply;
-use bentpipe_models::{Outbox, Port, Stage};
+use bentpipe_stage::Supply;
+use bentpipe_stage::{Outbox, Port, Stage};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,8 +18,8 @@ use bentpipe_models::network::{Construction, RadioLink, StageId};
 use bentpipe_models::transport::hosting::{self, Site};
 use bentpipe_models::transport::tcp::endpoint::MakeCongestion;
 use bentpipe_models::transport::{self, names, tcp, Seat};
-use bentpipe_models::Port;
-use bentpipe_models::Supply;
+use bentpipe_stage::Port;
+use bentpipe_stage::Supply;
 use std::collections::BTreeMap;
 
 /// Builds the network of `scenario` for replication number `run`, with traces to `recorder`.

@@ -5,8 +5,8 @@ use crate::change::{Changes, Orders};
 use bentpipe_core::{Report, Span, Time, Wakes};
 use bentpipe_models::net::router::Router;
 use bentpipe_models::network::StageId;
-use bentpipe_models::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_scenario::{ScenarioError, Set};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 
 /// The destination of an output port.
 #[derive(Clone, Copy, Debug)]
@@ -269,7 +269,7 @@ impl Network {
     }
 
     /// Returns a lower bound of the time that a packet spends in any of these stages, for packets that enter before the network's next wake
-    /// ([`Stage::least_delay`](bentpipe_models::Stage::least_delay)). It is zero without stages.
+    /// ([`Stage::least_delay`](bentpipe_stage::Stage::least_delay)). It is zero without stages.
     pub fn least_delay(&self, stages: &[StageId]) -> Span {
         let delay = |stage: &StageId| match &self.places[stage.0 as usize] {
             Place::Stage(stage) => stage.least_delay(),

@@ -1,7 +1,7 @@
 //! Static routing: the path of minimum delay, then of fewest hops, then of the lowest edge number.
 
 use bentpipe_core::{NodeId, Span};
-use bentpipe_models::Port;
+use bentpipe_stage::Port;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};

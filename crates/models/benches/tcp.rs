@@ -10,7 +10,7 @@ use bentpipe_models::app::{bulk, Config as AppConfig, End};
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::config::{Config, Recovery};
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, Traces};
-use bentpipe_models::{Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use std::collections::VecDeque;
 

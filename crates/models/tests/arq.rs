@@ -4,7 +4,8 @@ use bentpipe_core::{Count, NodeId, Report, Span, Streams, Time};
 use bentpipe_dtn::coding::{Channel, Code};
 use bentpipe_models::link::arq::{below, Arq, Config, Frames};
 use bentpipe_models::link::{self, contacts, framing, Link};
-use bentpipe_models::{queue, Held, Outbox, Packet, Port, Stage};
+use bentpipe_models::queue;
+use bentpipe_stage::{Held, Outbox, Packet, Port, Stage};
 use proptest::prelude::*;
 
 const PACKET: u32 = 113;

@@ -6,7 +6,7 @@ use bentpipe_core::{
 use bentpipe_models::app::{Actions, App, Arrival, End, Event};
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::udp::{Endpoint, Probes};
-use bentpipe_models::{Body, Outbox, Packet, Port, Spoiled, Stage};
+use bentpipe_stage::{Body, Outbox, Packet, Port, Spoiled, Stage};
 
 /// An application that measures: a row for each datagram and a count at the end.
 #[derive(Default)]

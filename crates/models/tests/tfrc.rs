@@ -6,7 +6,7 @@ use bentpipe_models::link::Link;
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tfrc::endpoint::Probes;
 use bentpipe_models::transport::tfrc::{equation, Config, Endpoint};
-use bentpipe_models::{Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Outbox, Packet, Port, Stage};
 
 struct Path {
     now: Time,

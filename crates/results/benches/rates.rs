@@ -5,10 +5,10 @@
 //! bytes per value, nanoseconds per packet, and the peak memory of the process.
 
 use bentpipe_core::{Column, FlowId, NodeId, Recorder, Sink, Span, Table, Time};
-use bentpipe_models::packet::segment::{Segment, SegmentFlags, Timestamps};
-use bentpipe_models::packet::Leg;
-use bentpipe_models::{Body, Capture, Ecn, Packet};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Traces};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, Timestamps};
+use bentpipe_stage::packet::Leg;
+use bentpipe_stage::{Body, Capture, Ecn, Packet};
 use std::fs;
 use std::path::Path;
 

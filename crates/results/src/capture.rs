@@ -10,7 +10,7 @@
 
 use crate::{headers, pcapng, ResultsError};
 use bentpipe_core::{FlowId, Time};
-use bentpipe_models::{Body, Capture, Content, Packet};
+use bentpipe_stage::{Body, Capture, Content, Packet};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -38,7 +38,7 @@ pub struct CaptureOptions {
 }
 
 /// What stages show packets to; give it to
-/// [`Outbox::set_capture`](bentpipe_models::Outbox::set_capture).
+/// [`Outbox::set_capture`](bentpipe_stage::Outbox::set_capture).
 pub struct PacketCapture {
     shared: Arc<Shared>,
 }
@@ -64,7 +64,7 @@ struct Writer {
     whole: usize,
     /// Bytes in the file, always whole blocks.
     length: u64,
-    /// What layers have noted about a connection of a flow ([`Payload::header`](bentpipe_models::Payload::header)).
+    /// What layers have noted about a connection of a flow ([`Payload::header`](bentpipe_stage::Payload::header)).
     notes: BTreeMap<(FlowId, u16), [u32; 2]>,
     problem: Option<ResultsError>,
 }

@@ -14,7 +14,7 @@
 //! content in words as the packet's comment. One that is smaller than its headers is written as its headers.
 
 use bentpipe_core::address::{ipv4, port_of, ports};
-use bentpipe_models::{Content, Packet, Payload, IPV4_HEADER, TCP, UDP, UDP_HEADER};
+use bentpipe_stage::{Content, Packet, Payload, IPV4_HEADER, TCP, UDP, UDP_HEADER};
 use bentpipe_wire::write;
 
 /// UDP port of control messages, at both ends.
@@ -59,9 +59,9 @@ fn ports_of(packet: &Packet, payload: &dyn Payload) -> (u16, u16) {
 mod tests {
     use super::*;
     use bentpipe_core::{FlowId, NodeId, Time};
-    use bentpipe_models::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
-    use bentpipe_models::packet::Leg;
-    use bentpipe_models::{Body, Ecn};
+    use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+    use bentpipe_stage::packet::Leg;
+    use bentpipe_stage::{Body, Ecn};
     use bentpipe_wire::checksum;
 
     #[test]

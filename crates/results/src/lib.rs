@@ -8,7 +8,7 @@
 //! | `flows.parquet` | one row per flow: the report tables about flows, joined |
 //! | `tables/NAME.parquet` | the other report tables |
 //! | `traces/NAME.parquet` | one row per recorded event: `time`, the entity's name, the table's columns |
-//! | `packets.pcapng` | captured packets, if asked for ([`Capture`](bentpipe_models::Capture)) |
+//! | `packets.pcapng` | captured packets, if asked for ([`Capture`](bentpipe_stage::Capture)) |
 //!
 //! Everything that varies between two runs of one scenario, seed and version (times, machine, command line) is in
 //! `provenance.json` alone: all other files are then equal byte for byte.

@@ -1,7 +1,7 @@
 //! `summary.json`: what a run came to, small enough to read whole.
 
 use bentpipe_core::{Report, Span};
-use bentpipe_models::{Held, Totals};
+use bentpipe_stage::{Held, Totals};
 use serde_json::{json, Map, Value};
 
 /// What is known at the end of a run.

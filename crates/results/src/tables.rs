@@ -4,7 +4,7 @@ use crate::columns::{Field, Kind, Schema, Values};
 use crate::table_file::TableFile;
 use crate::ResultsError;
 use bentpipe_core::{FlowId, Report, Table};
-use bentpipe_models::packet::Leg;
+use bentpipe_stage::packet::Leg;
 use parquet::data_type::ByteArray;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

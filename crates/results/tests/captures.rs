@@ -3,10 +3,10 @@
 mod common;
 
 use bentpipe_core::{FlowId, NodeId, Span, Time};
-use bentpipe_models::packet::segment::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Timestamps};
-use bentpipe_models::packet::Leg;
-use bentpipe_models::{Body, Capture, Content, Ecn, Packet, Payload};
 use bentpipe_results::{CaptureOptions, Ending, Existing, PacketCapture, Provenance, RunFolder};
+use bentpipe_stage::packet::segment::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Timestamps};
+use bentpipe_stage::packet::Leg;
+use bentpipe_stage::{Body, Capture, Content, Ecn, Packet, Payload};
 use bentpipe_testing::skipped;
 use common::fresh;
 use std::path::{Path, PathBuf};

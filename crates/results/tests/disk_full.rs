@@ -4,9 +4,9 @@
 mod common;
 
 use bentpipe_core::{FlowId, NodeId, Recorder, Span, Time};
-use bentpipe_models::packet::Leg;
-use bentpipe_models::{Body, Capture, Ecn, Packet};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Status};
+use bentpipe_stage::packet::Leg;
+use bentpipe_stage::{Body, Capture, Ecn, Packet};
 use bentpipe_testing::skipped;
 use common::{fresh, read, TCP};
 use std::fs;

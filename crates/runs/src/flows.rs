@@ -10,10 +10,10 @@ use bentpipe_engine::splits;
 use bentpipe_models::app::{self, End};
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Classes;
-use bentpipe_models::packet::Leg;
 use bentpipe_models::transport::{details, flow, names};
-use bentpipe_models::Totals;
 use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
+use bentpipe_stage::packet::Leg;
+use bentpipe_stage::Totals;
 use std::collections::BTreeMap;
 
 /// A connection in one direction, with the names under which its ends report.

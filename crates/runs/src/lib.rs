@@ -6,10 +6,10 @@ mod follow;
 
 use bentpipe_core::{Recorder, Report, Span, Time};
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::{Capture, Held, Totals};
 use bentpipe_results::{
     CaptureOptions, Cost, Ending, Existing, Outcome, Provenance, ResultsError, RunFolder,
 };
+use bentpipe_stage::{Capture, Held, Totals};
 use std::path::Path;
 
 pub use follow::{Follow, Made, OnlyProgress, Running};

@@ -3,9 +3,9 @@
 use bentpipe_core::{Report, Seen, Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate, Network};
-use bentpipe_models::Totals;
 use bentpipe_results::{Cost, ResultsError};
 use bentpipe_runs::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
+use bentpipe_stage::Totals;
 use cpu_time::ThreadTime;
 use std::ops::ControlFlow;
 use std::path::Path;

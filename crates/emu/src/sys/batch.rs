@@ -1,6 +1,6 @@
 //! Many datagrams in one call.
 
-use bentpipe_models::packet::datagram::Written;
+use bentpipe_stage::packet::datagram::Written;
 use nix::errno::Errno;
 use std::io;
 use std::mem::zeroed;

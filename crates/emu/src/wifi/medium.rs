@@ -18,7 +18,7 @@ use bentpipe_models::mac::wifi::cell::{Attempt, Cell, Link, Settled, Upper};
 use bentpipe_models::mac::wifi::config::Config;
 use bentpipe_models::mac::wifi::counters::{REPORT, TRACE};
 use bentpipe_models::mac::wifi::phy::Phy;
-use bentpipe_models::Outbox;
+use bentpipe_stage::Outbox;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::AsFd;

@@ -2,7 +2,7 @@
 //!
 //! `#[schemars(extend("changeable" = true))]` on a key marks it and everything below it. The mark is in the
 //! scenario's schema, so the reference page shows it too. A model that marks a key acts on it in its
-//! [`Stage::change`](bentpipe_models::Stage::change).
+//! [`Stage::change`](bentpipe_stage::Stage::change).
 
 use crate::scenario::{LinkPair, NetworkKind};
 use schemars::{generate::SchemaSettings, JsonSchema};

@@ -4,8 +4,8 @@ use super::{Change, Flow, Hop};
 use crate::builder::Builder;
 use crate::scenario::{LinkPair, Scenario};
 use bentpipe_core::NodeId;
-use bentpipe_models::facts::{Course, Crossing, Hop as Medium, Queue, Traffic};
 use bentpipe_models::net::access;
+use bentpipe_stage::facts::{Course, Crossing, Hop as Medium, Queue, Traffic};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! and pages use.
 //!
 //! Nodes, routes and the parts of networks are those that a run is made of (`instantiate::lay`), so that a path here is the path
-//! there. What a hop is in numbers each part says itself (`bentpipe_models::facts`).
+//! there. What a hop is in numbers each part says itself (`bentpipe_stage::facts`).
 
 mod hops;
 mod means;
@@ -13,12 +13,12 @@ use crate::instantiate::lay;
 use crate::scenario::{Flow as Wanted, Scenario};
 use bentpipe_core::{Recorder, Streams};
 use bentpipe_models::app::Answers;
-use bentpipe_models::facts::{Hop as Medium, Traffic};
 use bentpipe_models::net::edge::Rule;
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Construction;
 use bentpipe_models::transport::tcp::header;
 use bentpipe_models::transport::Packets;
+use bentpipe_stage::facts::{Hop as Medium, Traffic};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::hops::of_link;
 use crate::scenario::{LinkPair, Scenario};
 use bentpipe_core::{Dscp, Rate};
-use bentpipe_models::facts::{self, Traffic};
+use bentpipe_stage::facts::{self, Traffic};
 use serde::Serialize;
 
 /// A queue of the network, with the rate that it serves and what passes it.

@@ -3,8 +3,8 @@
 use bentpipe_core::{Recorder, Report, Row, Sink, Table, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate, presets, Network};
-use bentpipe_models::{Capture, Held, Packet, Totals};
 use bentpipe_scenario::{load, Source};
+use bentpipe_stage::{Capture, Held, Packet, Totals};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

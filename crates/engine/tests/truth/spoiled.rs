@@ -2,7 +2,7 @@
 //! the application can tell.
 
 use crate::run::{results, scenario, Results};
-use bentpipe_models::Held;
+use bentpipe_stage::Held;
 
 /// Each flow has its own link, because a lost acknowledgment changes the times at which TCP sends, and over a shared link the
 /// delays of the datagrams with them.

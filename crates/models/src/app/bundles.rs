@@ -17,9 +17,9 @@
 
 use super::{Actions, Answers, App, Arrival, Demand, End, Event, Workload};
 use crate::link::series;
-use crate::packet::datagram::Written;
-use crate::LARGEST_DATAGRAM;
 use bentpipe_core::{Column, Count, Problems, Rate, Report, Sample, Size, Span, Stream, Table, Tables, Time};
+use bentpipe_stage::packet::datagram::Written;
+use bentpipe_stage::LARGEST_DATAGRAM;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};

@@ -11,8 +11,8 @@
 //! ```
 
 use super::{Actions, App, Arrival, Demand, End, Event, Workload};
-use crate::LARGEST_DATAGRAM;
 use bentpipe_core::{Column, Problems, Rate, Report, Sample, Size, Span, Stream, Table, Tables, Time};
+use bentpipe_stage::LARGEST_DATAGRAM;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -19,9 +19,9 @@ pub mod sensors;
 pub mod session;
 pub mod voice;
 
-use crate::packet::datagram::Written;
-use crate::Packet;
 use bentpipe_core::{kinds, Problems, Report, Span, Stream, Table, Time};
+use bentpipe_stage::packet::datagram::Written;
+use bentpipe_stage::Packet;
 
 kinds! {
     /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's source

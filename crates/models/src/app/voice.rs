@@ -19,8 +19,8 @@
 //! ```
 
 use super::{Actions, Answers, App, Arrival, Demand, End, Event, Workload};
-use crate::packet::datagram::Written;
 use bentpipe_core::{Column, Count, Problems, Real, Report, Sample, Span, Stream, Table, Tables, Time};
+use bentpipe_stage::packet::datagram::Written;
 use bentpipe_voice::codec::{self, find, Codec, Frames, CODECS};
 use bentpipe_voice::playout;
 use bentpipe_voice::rtcp::{self, Block, Compound, SenderInfo, VoipMetrics};

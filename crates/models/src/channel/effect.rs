@@ -13,7 +13,7 @@
 //! Every bit in question is wrong with the same probability. A packet is always lost if it has no such bit
 //! (with valid checksums: a packet without payload, a fragment, anything but TCP, UDP and ICMP) or is
 //! signalling, which has checksums of its own. In a real packet the bit is flipped. A simulated packet, which
-//! has no bytes, is marked as its layer determines ([`Payload::damage`](crate::Payload::damage)): its
+//! has no bytes, is marked as its layer determines ([`Payload::damage`](bentpipe_stage::Payload::damage)): its
 //! endpoint drops it as ["wrong checksum"](WRONG_CHECKSUM) or accepts it as if it were intact, and counts it
 //! in either case ([`REPORT`]).
 //!
@@ -22,8 +22,8 @@
 //! packets (RFC 1812, section 5.2.2).
 
 use super::{Config, Frame, Process};
-use crate::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER, UDP};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
+use bentpipe_stage::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER, UDP};
 use bentpipe_wire::checksum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

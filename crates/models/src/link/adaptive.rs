@@ -9,8 +9,8 @@ use super::acm::{self, Adaptation, Modcod};
 use super::config::{Config, Ends};
 use super::framing::{Added, Unit};
 use super::transmitter::Transmitter;
-use crate::{Held, Outbox, Packet};
 use bentpipe_core::{Probe, Rate, Time};
+use bentpipe_stage::{Held, Outbox, Packet};
 use std::collections::VecDeque;
 
 /// A packet whose transmission has started, when it will have been sent, and the units that it takes.

@@ -4,8 +4,8 @@ use super::acm::{self, Modcod};
 use super::framing::Framed;
 use super::series::{self, Playback};
 use super::{arq, framing, Config, Ends};
-use crate::facts::{Course, Hop, Traffic};
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::facts::{Course, Hop, Traffic};
 
 impl Config {
     /// The hop over the direction between these ends that results call `part`.

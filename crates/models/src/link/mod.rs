@@ -42,8 +42,8 @@ use self::framing::{Added, Unit, Verdicts, TOO_LONG};
 use self::series::Playback;
 use self::transmitter::Transmitter;
 use crate::channel::{Errors, Fate, SPOILED};
-use crate::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Rate, Report, Span, Stream, Table, Time, Whole};
+use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
 /// The link holds as many packets as it can.

@@ -1,10 +1,11 @@
 //! The link held to its specification, to the nanosecond, and to a reckoning bit by bit.
 
 use super::*;
-use crate::packet::Leg;
 use crate::queue::drop_tail;
-use crate::{channel, queue, Body, Ecn};
+use crate::{channel, queue};
 use bentpipe_core::{Count, FlowId, Fraction, NodeId, Streams};
+use bentpipe_stage::packet::Leg;
+use bentpipe_stage::{Body, Ecn};
 use proptest::prelude::*;
 
 fn packet(number: u32, size: u32) -> Packet {

@@ -5,12 +5,12 @@
 use super::framing::{Added, Framer, Unit};
 use super::pace::Pace;
 use super::REPORT;
-use crate::packet::quick_start::{self, Grants};
 use crate::queue::buffer::{Buffer, Effects, Fifo};
 use crate::queue::unlimited::Unlimited;
 use crate::queue::{Admission, Backlog, Limits, Queue, Verdict};
-use crate::{DropReason, Held, Outbox, Packet};
 use bentpipe_core::{Fraction, Probe, Rate, Report, Span, Stream, Time};
+use bentpipe_stage::packet::quick_start::{self, Grants};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 use std::collections::VecDeque;
 
 /// Queue and transmitter. Their counters are reported in [`REPORT`]. What each packet needs comes first and shares cache lines: of

@@ -44,11 +44,11 @@ use super::dama::config::{Carrier, Forward, Planning, Propagation, Return};
 use super::dama::scheme::{self, cra, rbdc};
 use super::dama::terminals::Terminals;
 use super::dama::{self, config::Dama};
-use crate::facts::{Crossing, Hop};
 use crate::link::framing;
 use crate::network::{AccessNetwork, Changing, Construction, Part, RatedLink};
 use crate::{channel, queue};
 use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Sample, Span};
+use bentpipe_stage::facts::{Crossing, Hop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The boundary between the network and a real host. Input port 0 is the network's side, input port 1 the
 //! host's; packets from the host leave by output port 0.
 
-use crate::{Outbox, Packet, Port, Stage};
 use bentpipe_core::Time;
+use bentpipe_stage::{Outbox, Packet, Port, Stage};
 
 /// Input port for packets from the network.
 pub const NETWORK: Port = Port(0);

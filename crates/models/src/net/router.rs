@@ -8,8 +8,8 @@
 //! after the edge.
 
 use super::edge::Edge;
-use crate::{DropReason, Outbox, Packet, Port};
 use bentpipe_core::{FlowId, NodeId, Report, Time};
+use bentpipe_stage::{DropReason, Outbox, Packet, Port};
 
 /// The router has no route to the packet's destination.
 pub const NO_ROUTE: DropReason = DropReason::new("no route");

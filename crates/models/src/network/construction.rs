@@ -1,8 +1,8 @@
 //! What a network is built with: the engine's side of [`AccessNetwork::build`](super::AccessNetwork::build).
 
-use crate::Supply;
-use crate::{Port, Stage};
 use bentpipe_core::{NodeId, Span, Streams};
+use bentpipe_stage::Supply;
+use bentpipe_stage::{Port, Stage};
 
 /// Number of a stage in its network of stages.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

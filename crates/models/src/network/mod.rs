@@ -20,13 +20,13 @@ mod construction;
 pub use construction::{Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
 
 use crate::channel;
-use crate::facts::{Crossing, Hop};
 use crate::link::acm::budget::Sheet;
 use crate::link::framing;
 use crate::mac::{dama, skyplex, wifi};
 use crate::net::{atm, bundles, constellation};
 use crate::queue;
 use bentpipe_core::{kinds, Problems, Rate, Span};
+use bentpipe_stage::facts::{Crossing, Hop};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -168,6 +168,6 @@ pub struct RatedLink {
 pub struct Changing {
     /// Names of the stages.
     pub stages: Vec<String>,
-    /// The configuration as they understand it: what [`Change::of`](crate::Change::of) returns to them.
+    /// The configuration as they understand it: what [`Change::of`](bentpipe_stage::Change::of) returns to them.
     pub config: Arc<dyn Any + Send + Sync>,
 }

@@ -2,8 +2,8 @@
 //! disciplines that decide at departure.
 
 use super::{Admission, Backlog, Queue, Verdict};
-use crate::{DropReason, Held, Outbox, Packet};
 use bentpipe_core::{Rate, Stream, Time, Whole};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 use std::collections::VecDeque;
 
 /// A queue that decides which packet leaves when the link is free.

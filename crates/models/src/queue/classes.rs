@@ -3,8 +3,8 @@
 
 use super::buffer::{Buffer, Effects, Head};
 use super::Config;
-use crate::{facts, Held, Packet};
 use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Time};
+use bentpipe_stage::{facts, Held, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

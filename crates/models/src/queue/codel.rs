@@ -16,8 +16,8 @@ use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets};
 use super::{Discipline, Queue};
-use crate::{facts, DropReason, Held, Packet};
 use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Span, Time};
+use bentpipe_stage::{facts, DropReason, Held, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -12,8 +12,8 @@
 use super::classes::Class;
 use super::early::Packets;
 use super::{drop_tail, priority, red, shaper, wfq, wred, Config as Any, Discipline, Queue};
-use crate::facts;
 use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Sample, Size};
+use bentpipe_stage::facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -13,8 +13,8 @@
 use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
 use super::{limit, Discipline, Queue};
-use crate::{facts, Held, Packet};
 use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Time};
+use bentpipe_stage::{facts, Held, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,8 +95,8 @@ impl Buffer for DropFront {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outbox;
     use bentpipe_core::Streams;
+    use bentpipe_stage::Outbox;
 
     #[test]
     fn the_oldest_make_room() {

@@ -11,8 +11,8 @@
 
 use super::limit::{self, DEFAULT_PACKETS};
 use super::{Admission, Backlog, Discipline, Limits, Queue, Verdict};
-use crate::{facts, DropReason, Packet};
 use bentpipe_core::{Count, Dscp, Problems, Rate, Sample, Size, Stream, Time};
+use bentpipe_stage::{facts, DropReason, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -7,8 +7,8 @@
 
 use super::classes::{self, Class, Lanes, Policy, Scheduler};
 use super::{Discipline, Queue};
-use crate::facts;
 use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Time};
+use bentpipe_stage::facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

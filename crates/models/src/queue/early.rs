@@ -8,8 +8,8 @@
 
 use super::drop_tail::FULL;
 use super::{Backlog, Verdict};
-use crate::{DropReason, Ecn, Packet};
 use bentpipe_core::{Count, Fraction, Problems, Rate, Size, Span, Stream, Time};
+use bentpipe_stage::{DropReason, Ecn, Packet};
 
 /// A number of packets: a limit or a threshold.
 pub type Packets = Count<1, 1_000_000>;

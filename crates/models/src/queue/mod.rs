@@ -31,8 +31,8 @@ pub mod wred;
 pub mod wrr;
 
 use self::buffer::Buffer;
-use crate::{facts, Packet};
 use bentpipe_core::{kinds, Dscp, Problems, Rate, Stream, Time};
+use bentpipe_stage::{facts, Packet};
 
 kinds! {
     /// The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
@@ -136,7 +136,7 @@ pub enum Verdict {
     /// The packet joins the queue.
     Admit,
     /// The packet is dropped for this reason.
-    Drop(crate::DropReason),
+    Drop(bentpipe_stage::DropReason),
 }
 
 /// A discipline that decides at arrival.

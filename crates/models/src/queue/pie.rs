@@ -17,8 +17,8 @@ use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets, EARLY};
 use super::{Discipline, Queue};
-use crate::{facts, Held, Packet};
 use bentpipe_core::{Dscp, Problems, Rate, Sample, Span, Stream, Time};
+use bentpipe_stage::{facts, Held, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

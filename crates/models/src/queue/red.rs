@@ -11,8 +11,8 @@
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use crate::Packet;
 use bentpipe_core::{Fraction, Problems, Rate, Size, Stream, Time};
+use bentpipe_stage::Packet;
 
 /// Declares `Config` with the keys of RED, with a slope that is gentle or not.
 macro_rules! config {
@@ -69,9 +69,9 @@ macro_rules! config {
                 Queue::Arrival(Box::new(Red::new(self.packets, curve, average, self.typical, self.ecn)))
             }
 
-            fn facts(&self, _rate: Rate, _dscp: bentpipe_core::Dscp) -> crate::facts::Queue {
+            fn facts(&self, _rate: Rate, _dscp: bentpipe_core::Dscp) -> bentpipe_stage::facts::Queue {
                 let kind = if $gentle { "gentle-red" } else { "red" };
-                crate::facts::Queue::early(kind, self.packets.value())
+                bentpipe_stage::facts::Queue::early(kind, self.packets.value())
             }
 
             fn check(&self, problems: &mut Problems) {

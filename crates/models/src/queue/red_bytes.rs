@@ -15,8 +15,8 @@
 
 use super::early::{self, Average, Curve, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use crate::{facts, Packet};
 use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Sample, Size, Stream, Time};
+use bentpipe_stage::{facts, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

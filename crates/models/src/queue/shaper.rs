@@ -15,8 +15,8 @@
 use super::bucket::Bucket;
 use super::buffer::{Buffer, Effects, Head};
 use super::{Config as Inner, Discipline, Queue};
-use crate::{facts, DropReason, Held, Packet};
 use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Time};
+use bentpipe_stage::{facts, DropReason, Held, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,8 @@
 
 use super::buffer::{Buffer, Effects};
 use super::*;
-use crate::{Ecn, Outbox};
 use bentpipe_core::{Dscp, FlowId, Span, Streams};
+use bentpipe_stage::{Ecn, Outbox};
 use std::collections::BTreeMap;
 
 /// A buffer in front of a link.

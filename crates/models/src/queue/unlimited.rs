@@ -8,8 +8,8 @@
 //! ```
 
 use super::{Admission, Backlog, Discipline, Limits, Queue, Verdict};
-use crate::{facts, Packet};
 use bentpipe_core::{Dscp, Rate, Sample, Stream, Time};
+use bentpipe_stage::{facts, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

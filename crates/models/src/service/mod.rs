@@ -15,8 +15,8 @@ pub mod relay;
 use crate::app::calls;
 use crate::transport;
 pub use crate::transport::tcp::Supply;
-use crate::Stage;
 use bentpipe_core::{kinds, FlowId, NodeId, Problems};
+use bentpipe_stage::Stage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ pub enum Takes {
 /// A flow that a service serves.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// Number of the service in its scenario, from 1, which tells the packets that it creates from others ([`Leg`](crate::packet::Leg)).
+    /// Number of the service in its scenario, from 1, which tells the packets that it creates from others ([`Leg`](bentpipe_stage::packet::Leg)).
     pub number: u16,
     /// Number of the flow.
     pub flow: FlowId,

@@ -11,8 +11,8 @@
 //! Percentiles are those of [`SpanStatistics`].
 
 use super::statistics::SpanStatistics;
-use crate::Packet;
 use bentpipe_core::{Column, Dscp, Report, Span, Table};
+use bentpipe_stage::Packet;
 use std::collections::BTreeMap;
 
 /// Delay variation and reordering of a flow.

@@ -3,8 +3,8 @@
 
 use super::details::Details;
 use super::statistics::SpanStatistics;
-use crate::Packet;
 use bentpipe_core::{Column, Report, Table, Time};
+use bentpipe_stage::Packet;
 
 /// What the source of a flow reports.
 pub static SOURCE: Table = Table {

@@ -4,9 +4,9 @@ use super::flow::{DestinationCounters, SourceCounters};
 use super::names;
 use super::statistics::SpanStatistics;
 use crate::app::{Actions, App, Arrival, End, Event, Transaction};
-use crate::packet::datagram::Written;
-use crate::packet::Leg;
 use bentpipe_core::{Column, FlowId, NodeId, Report, Span, Stream, Table, Time};
+use bentpipe_stage::packet::datagram::Written;
+use bentpipe_stage::packet::Leg;
 
 /// One end of a flow: its place and its name.
 #[derive(Clone, Debug)]

@@ -12,9 +12,9 @@ pub mod tfrc;
 pub mod udp;
 
 use crate::app::{calls, App, Workload};
-use crate::packet::quick_start::QuickStart;
-use crate::Stage;
 use bentpipe_core::{kinds, Probe, Problems, Rate, Stream};
+use bentpipe_stage::packet::quick_start::QuickStart;
+use bentpipe_stage::Stage;
 use hosting::Site;
 
 kinds! {

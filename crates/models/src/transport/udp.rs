@@ -9,8 +9,8 @@ use super::hosting::{self, Hosted, Site};
 use crate::app::{Actions, App, Arrival, End, Event, Workload};
 use crate::channel::effect::Received;
 use crate::transport::{Packets, Seat, Socket, Supply, Transport};
-use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Report, Sample, Stream, Table, Tables, Time};
+use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ impl Tables for Config {
 pub const HEADER: u32 = 28;
 
 /// Largest payload of a datagram over IPv4.
-pub const LARGEST: u64 = crate::LARGEST_DATAGRAM;
+pub const LARGEST: u64 = bentpipe_stage::LARGEST_DATAGRAM;
 
 /// A packet that is not a datagram arrived at a UDP endpoint.
 pub const NOT_UDP: DropReason = DropReason::new("not a datagram");

@@ -3,7 +3,7 @@
 use super::path::{Path, DESTINATION, SOURCE};
 use bentpipe_core::{Count, Size, Span, Time};
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
-use bentpipe_models::Stage;
+use bentpipe_stage::Stage;
 
 const FAST: &str = r#"{"rate": "1 Gbit/s", "delay": "250 ms", "queue": {"drop-tail": {"packets": 100000}}}"#;
 

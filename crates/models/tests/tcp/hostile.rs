@@ -5,12 +5,12 @@ use super::reno::Reno;
 use bentpipe_core::{Count, FlowId, NodeId, Size, Span, Stream, Streams, Time};
 use bentpipe_models::app::{Actions, App, End, Event};
 use bentpipe_models::channel::effect::WRONG_CHECKSUM;
-use bentpipe_models::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_models::transport::tcp::connection::{Connection, Phase};
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, Traces};
-use bentpipe_models::{Body, Outbox, Packet, Port, Spoiled, Stage};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+use bentpipe_stage::{Body, Outbox, Packet, Port, Spoiled, Stage};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

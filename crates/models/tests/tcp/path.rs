@@ -7,7 +7,7 @@ use bentpipe_models::link::Link;
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, MakeCongestion, Probes, Traces, DELIVERY, TRACE};
 use bentpipe_models::transport::tcp::Config;
-use bentpipe_models::{Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Outbox, Packet, Port, Stage};
 
 pub const SOURCE: usize = 0;
 pub const DESTINATION: usize = 1;

@@ -6,18 +6,18 @@ use super::hostile::{config, drops_are_spoiled, fate, site, spoil, Fate, Talker,
 use super::reno::Reno;
 use bentpipe_core::{FlowId, NodeId, Probe, Report, Size, Span, Stream, Streams, Table, Time};
 use bentpipe_models::net::proxy::split::{self, Accept, Split};
-use bentpipe_models::packet::segment::SegmentFlags;
 use bentpipe_models::service::{Served, Supply};
 use bentpipe_models::transport::tcp::connection::{Failure, Phase};
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, MakeCongestion, Traces};
 use bentpipe_models::transport::tcp::Config;
-use bentpipe_models::{Body, Outbox, Packet, Port, Stage};
+use bentpipe_stage::packet::segment::SegmentFlags;
+use bentpipe_stage::{Body, Outbox, Packet, Port, Stage};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 struct Untraced;
 
-impl bentpipe_models::Supply for Untraced {
+impl bentpipe_stage::Supply for Untraced {
     fn stream(&mut self, name: &str) -> Stream {
         Streams::new(1, 0).stream(name)
     }

@@ -25,14 +25,12 @@
 
 use super::reno::Reno;
 use bentpipe_core::{Span, Time};
-use bentpipe_models::packet::quick_start::QuickStart;
-use bentpipe_models::packet::segment::{
-    SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Timestamps,
-};
 use bentpipe_models::transport::tcp::congestion::INFINITE_SSTHRESH;
 use bentpipe_models::transport::tcp::connection::Connection;
 use bentpipe_models::transport::tcp::handover::{Adapt, Path, Signal};
 use bentpipe_models::transport::tcp::Config;
+use bentpipe_stage::packet::quick_start::QuickStart;
+use bentpipe_stage::packet::segment::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Timestamps};
 use std::collections::VecDeque;
 
 const OURS: u32 = 5_000_000;

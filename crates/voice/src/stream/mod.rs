@@ -3,10 +3,10 @@
 //!
 //! ```
 //! use bentpipe_core::{Span, Streams, Time};
-//! use crate::codec::find;
-//! use crate::playout;
-//! use crate::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
-//! use crate::talker::{p59, Side, Talker};
+//! use bentpipe_voice::codec::find;
+//! use bentpipe_voice::playout;
+//! use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
+//! use bentpipe_voice::talker::{p59, Side, Talker};
 //!
 //! let mut random = Streams::new(1, 0).stream("call");
 //! let codec = find("G.729A").unwrap();

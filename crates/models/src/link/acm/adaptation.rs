@@ -14,8 +14,8 @@
 
 use super::modcod::Modcod;
 use super::signal::{Clear, Signal};
-use crate::Outbox;
 use bentpipe_core::{Probe, Span, Time};
+use bentpipe_stage::Outbox;
 
 /// The settings of a loop.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -17,8 +17,8 @@
 use super::Modcod;
 use crate::link::framing::{self, Added, Framer};
 use crate::link::transmitter::Transmitter;
-use crate::{Held, Outbox, Packet};
 use bentpipe_core::{Rate, Time};
+use bentpipe_stage::{Held, Outbox, Packet};
 use std::collections::VecDeque;
 
 /// Number of frames that overtake an open one before it is sent as it is.

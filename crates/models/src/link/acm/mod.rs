@@ -28,9 +28,9 @@ pub use modcod::{Modcod, Modcods};
 
 use self::budget::{Budget, Sheet};
 use self::signal::{Clear, Columns, Fade, Signal};
-use crate::facts::{self, Course};
-use crate::DropReason;
 use bentpipe_core::{Column, Probe, Problems, Real, Span, Table};
+use bentpipe_stage::facts::{self, Course};
+use bentpipe_stage::DropReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -41,9 +41,10 @@ mod frames;
 pub use frames::{refused, Frames};
 
 use super::{framing, Link, TOO_LONG};
+use crate::queue;
 use crate::queue::buffer::{Buffer, Effects};
-use crate::{queue, Body, Change, Content, Held, Outbox, Packet, Payload, Port, Stage};
 use bentpipe_core::{Column, Count, FlowId, Report, Span, Stream, Table, Time, Whole};
+use bentpipe_stage::{Body, Change, Content, Held, Outbox, Packet, Payload, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -11,9 +11,9 @@ pub mod plan;
 pub mod random;
 pub mod windows;
 
-use crate::DropReason;
 use bentpipe_core::{kinds, Problems, Rate, Span, Stream, Time};
 use bentpipe_dtn::contacts as dtn;
+use bentpipe_stage::DropReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -21,8 +21,8 @@ pub mod transport_stream;
 pub mod ule;
 
 use crate::channel::{self, Errors, Fate};
-use crate::{DropReason, Packet};
 use bentpipe_core::{kinds, Problems, Stream, Time};
+use bentpipe_stage::{DropReason, Packet};
 
 /// The packet is longer than the framing's length field can express.
 pub const TOO_LONG: DropReason = DropReason::new("longer than the framing can carry");

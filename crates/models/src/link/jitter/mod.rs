@@ -19,8 +19,8 @@ pub mod series;
 pub mod sum;
 pub mod uniform;
 
-use crate::{Held, Outbox, Packet, Port};
 use bentpipe_core::{kinds, Problems, Span, Stream, Time, Whole};
+use bentpipe_stage::{Held, Outbox, Packet, Port};
 use std::collections::VecDeque;
 
 kinds! {

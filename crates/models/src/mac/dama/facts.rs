@@ -5,10 +5,10 @@ use super::frame::Frame;
 use super::scheme::Link;
 use super::terminals::Member;
 use crate::channel;
-use crate::facts::{self, Course, Crossing, Hop, Traffic};
 use crate::link::acm::{self, Modcod};
 use crate::queue::{self, classes};
 use bentpipe_core::{Rate, Span};
+use bentpipe_stage::facts::{self, Course, Crossing, Hop, Traffic};
 use std::collections::BTreeMap;
 
 impl Config {

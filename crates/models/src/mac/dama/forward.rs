@@ -33,8 +33,8 @@ use crate::link::acm::frames::{Ending, Frames, Sent};
 use crate::link::acm::{self, Adaptation, Modcod};
 use crate::link::framing::{Added, Unit, Verdicts, TOO_LONG};
 use crate::link::transmitter::Transmitter;
-use crate::{Change, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
+use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The parts of a forward link.

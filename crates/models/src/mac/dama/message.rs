@@ -4,9 +4,9 @@
 use super::frame::{Frame, Run};
 use super::requests::contention::Contention;
 use super::scheme::Ask;
-use crate::packet::Leg;
-use crate::{Body, Content, Ecn, Packet, Payload};
 use bentpipe_core::{FlowId, NodeId, Time};
+use bentpipe_stage::packet::Leg;
+use bentpipe_stage::{Body, Content, Ecn, Packet, Payload};
 use std::sync::Arc;
 
 /// A capacity request, in the satellite access control field of a synchronisation burst (EN 301 790, section

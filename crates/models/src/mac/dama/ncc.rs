@@ -20,8 +20,8 @@ use super::plan::{Grant, Plan};
 use super::requests::contention::{resolve, Contention};
 use super::scheme::{Account, Ask};
 use super::waits::Controller;
-use crate::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};
 use bentpipe_core::{Column, NodeId, Probe, Report, Span, Table, Time};
+use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -13,10 +13,10 @@ use super::timing::Schedule;
 use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
 use crate::link::acm;
-use crate::packet::quick_start::Grants;
 use crate::queue::classes;
-use crate::Supply;
 use bentpipe_core::{NodeId, Time};
+use bentpipe_stage::packet::quick_start::Grants;
+use bentpipe_stage::Supply;
 
 /// The stages of a star network. The terminals are in the order in which the configuration lists them.
 ///

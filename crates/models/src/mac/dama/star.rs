@@ -2,13 +2,13 @@
 
 use super::config::Config;
 use super::network::{self, forward_name, ncc_name, terminal_name};
-use crate::facts::{Crossing, Hop};
 use crate::link::acm::{self, budget::Sheet};
 use crate::link::framing;
 use crate::network::{AccessNetwork, Changing, Classes, Construction, Part, RatedLink};
 use crate::queue::{self, classes};
-use crate::Port;
 use bentpipe_core::{NodeId, Problems, Rate, Span};
+use bentpipe_stage::facts::{Crossing, Hop};
+use bentpipe_stage::Port;
 use std::sync::Arc;
 
 impl AccessNetwork for Config {

@@ -6,12 +6,12 @@ use super::counters::TRACE;
 use super::stage::{Medium, Parts};
 use super::{config, ACK};
 use crate::channel::Frame;
-use crate::facts::{Course, Crossing, Hop};
 use crate::net::gate;
 use crate::network::{AccessNetwork, Construction, Part, RadioLink};
 use crate::queue;
-use crate::Port;
 use bentpipe_core::{NodeId, Problems, Rate, Span};
+use bentpipe_stage::facts::{Course, Crossing, Hop};
+use bentpipe_stage::Port;
 
 /// What results call a station of network `name`.
 pub fn station(name: &str, member: &Member<'_>) -> String {

@@ -6,8 +6,8 @@ use super::config::{category, speeds, Config};
 use super::counters::REPORT;
 use crate::channel::{Errors, Frame};
 use crate::queue::{Admission, Backlog, Verdict};
-use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Probe, Report, Span, Stream, Time};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 
 /// The sender has given up the packet after its last retransmission.
 pub const GIVEN_UP: DropReason = DropReason::new("retry limit");

@@ -4,8 +4,8 @@
 use super::policy::{Order, Policy, View};
 use super::{Config, Fate, Handover};
 use crate::link::{self, Link};
-use crate::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Rate, Report, Stream, Table, Time, Whole};
+use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
 /// No link was available at that time.

@@ -2,12 +2,12 @@
 
 use super::config::{slowest, Config, Frames};
 use super::stage::Direction;
-use crate::facts::{self, Course, Crossing, Hop};
 use crate::link::framing::atm::CELL;
 use crate::network::{AccessNetwork, Changing, Construction, Part};
 use crate::queue;
-use crate::Port;
 use bentpipe_core::{Problems, Rate, Span};
+use bentpipe_stage::facts::{self, Course, Crossing, Hop};
+use bentpipe_stage::Port;
 use std::sync::Arc;
 
 /// Names of the stages of network `name`, in the direction of the first node and back.

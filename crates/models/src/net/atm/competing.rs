@@ -5,8 +5,8 @@ use super::connection::{EXCESS, MERGED};
 use super::stage::Direction;
 use crate::channel::SPOILED;
 use crate::network::{AccessNetwork, Changing};
-use crate::{Change, DropReason, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Problems, Span, Streams, Time};
+use bentpipe_stage::{Change, DropReason, Outbox, Packet, Port, Stage};
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -10,8 +10,8 @@ use super::lan::Segment;
 use super::leg::{Fate, Leg};
 use crate::channel::SPOILED;
 use crate::queue::drop_tail::FULL;
-use crate::{DropReason, Packet};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
+use bentpipe_stage::{DropReason, Packet};
 use std::collections::VecDeque;
 
 /// A cell of the packet exceeded the contract.

@@ -11,8 +11,8 @@ use super::connection::Connection;
 use super::leg::Leg;
 use crate::link::framing::atm::Encapsulation;
 use crate::link::framing::TOO_LONG;
-use crate::{Change, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Report, Stream, Time};
+use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
 
 /// One direction of the network. Each connection has the input port and the output port of its number.
 pub struct Direction {

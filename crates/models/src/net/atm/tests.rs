@@ -5,8 +5,8 @@ use super::stage::Direction;
 use super::Config;
 use crate::channel::SPOILED;
 use crate::network::AccessNetwork;
-use crate::{DropReason, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Problems, Span, Streams, Time};
+use bentpipe_stage::{DropReason, Outbox, Packet, Port, Stage};
 
 fn config(keys: &str) -> Config {
     let text = format!(r#"{{"ends": ["a", "b"], {keys}}}"#);

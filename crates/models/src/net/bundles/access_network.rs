@@ -2,10 +2,10 @@
 
 use super::stage::Agents;
 use super::Config;
-use crate::facts::{self, Course, Crossing, Hop};
 use crate::network::{AccessNetwork, Construction, Part};
-use crate::Port;
 use bentpipe_core::{NodeId, Problems, Rate, Size, Span, Time};
+use bentpipe_stage::facts::{self, Course, Crossing, Hop};
+use bentpipe_stage::Port;
 
 impl AccessNetwork for Config {
     fn nodes(&self) -> Vec<String> {
@@ -62,10 +62,11 @@ impl AccessNetwork for Config {
         let names = self.nodes();
         let nodes: Vec<NodeId> = names.iter().map(|node| site.node(node)).collect();
         let numbers = nodes.clone();
-        let build = Box::new(move |beyond: crate::network::Beyond, supply: &mut dyn crate::Supply| {
-            let stage = Agents::new(name, self, &numbers, beyond, supply.stream(name));
-            Box::new(stage) as Box<dyn crate::Stage>
-        });
+        let build =
+            Box::new(move |beyond: crate::network::Beyond, supply: &mut dyn bentpipe_stage::Supply| {
+                let stage = Agents::new(name, self, &numbers, beyond, supply.stream(name));
+                Box::new(stage) as Box<dyn bentpipe_stage::Stage>
+            });
         let stage = site.routing_stage(name, &nodes, build);
         for (index, from) in nodes.iter().enumerate() {
             let port = (stage, Port(index as u16));

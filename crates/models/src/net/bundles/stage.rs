@@ -4,10 +4,10 @@ use super::Config;
 use crate::channel::SPOILED;
 use crate::network::{Beyond, FlowEnds};
 use crate::transport::statistics::SpanStatistics;
-use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
 use bentpipe_dtn::contacts::Node;
 use bentpipe_dtn::network::{Bundle, Network, Outcome, Reason};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::BTreeMap;
 
 /// The bundle's lifetime was over.

@@ -5,13 +5,13 @@ use super::groups;
 use super::path::{FlowPath, PATH};
 use super::routes::Exit;
 use super::stage::{Constellation, Parts, HANDOVER};
-use crate::facts::{Crossing, Hop};
 use crate::network::{AccessNetwork, Beyond, Construction, Expanded, FlowEnds, NetworkKind, Part};
 use crate::queue;
 use crate::transport::names::reverse;
-use crate::Port;
-use crate::Supply;
 use bentpipe_core::{NodeId, Problems, Rate, Span, Streams};
+use bentpipe_stage::facts::{Crossing, Hop};
+use bentpipe_stage::Port;
+use bentpipe_stage::Supply;
 
 impl AccessNetwork for Config {
     fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {

@@ -18,8 +18,8 @@
 //! path has changed follow the tree, which leads down or back onto the path.
 
 use super::routes::{Hop, Path, Stamp, NO_PATH};
-use crate::{DropReason, Packet};
 use bentpipe_core::{Count, Fraction, Problems, Rate, Span, Time};
+use bentpipe_stage::{DropReason, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

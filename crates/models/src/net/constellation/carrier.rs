@@ -10,8 +10,8 @@ use super::lane::Lane;
 use crate::channel::{self, Errors, Fate};
 use crate::link::transmitter::Transmitter;
 use crate::queue;
-use crate::{DropReason, Held, Outbox, Packet};
 use bentpipe_core::{Rate, Report, Span, Stream, Time};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 
 /// Rate, queue and errors of one direction of a link.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use super::config::Config;
 use super::view::{Path, View};
-use crate::facts::{Course, Crossing, Hop};
 use crate::link::framing;
 use crate::queue;
 use bentpipe_core::{Rate, Span, Time};
+use bentpipe_stage::facts::{Course, Crossing, Hop};
 use std::collections::BTreeSet;
 
 /// Moments of the run at which paths are looked at, besides its start.

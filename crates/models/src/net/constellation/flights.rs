@@ -1,8 +1,8 @@
 //! The packets on the links of a constellation. Each stays in its place from link to link: a hop changes what
 //! stands about it here, and moves nothing.
 
-use crate::{Held, Packet};
 use bentpipe_core::{Time, Whole};
+use bentpipe_stage::{Held, Packet};
 
 /// The number of a packet's place.
 pub type Slot = u32;

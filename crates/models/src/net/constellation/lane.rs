@@ -115,8 +115,8 @@ impl Lane {
 mod tests {
     use super::*;
     use crate::queue::{drop_tail, Config};
-    use crate::Held;
     use bentpipe_core::{Count, Rate, Report, Size, Streams};
+    use bentpipe_stage::Held;
     use proptest::prelude::*;
 
     fn sizes() -> impl Strategy<Value = u32> {

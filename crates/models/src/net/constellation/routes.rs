@@ -11,9 +11,9 @@
 use super::forwarding::{word, Forwarding};
 use super::graph::{Graph, Paths, Root, NOWHERE, UNREACHED};
 use super::topology::{seconds, Topology};
-use crate::DropReason;
 use bentpipe_core::{Span, Time};
 use bentpipe_orbit::vector::{length, minus, Vector};
+use bentpipe_stage::DropReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -16,8 +16,8 @@ use super::topology::{Ends, Ground, Topology};
 use crate::channel::{self, SPOILED};
 use crate::link::pace::Pace;
 use crate::net::fate::Fate;
-use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::BTreeMap;
 
 /// No satellite serves the site.

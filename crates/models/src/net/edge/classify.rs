@@ -1,8 +1,8 @@
 //! The fields by which an edge tells packets apart (RFC 2475, section 2.3.1): flow, nodes, protocol, DSCP. Packets of the model
 //! have no ports; the connection's number stands for them. Real packets are told apart by their headers.
 
-use crate::{Body, Content, Packet, TCP, UDP};
 use bentpipe_core::{address, Dscp, FlowId, NodeId};
+use bentpipe_stage::{Body, Content, Packet, TCP, UDP};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

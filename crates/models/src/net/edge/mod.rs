@@ -22,8 +22,8 @@ pub mod meter;
 
 use self::classify::{Connection, Pattern, Protocol};
 use self::meter::{Colour, Meter};
-use crate::{DropReason, Packet};
 use bentpipe_core::{Column, Dscp, FlowId, NodeId, Problems, Report, Stream, Table, Time};
+use bentpipe_stage::{DropReason, Packet};
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};

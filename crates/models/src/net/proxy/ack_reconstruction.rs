@@ -14,8 +14,8 @@
 use super::acknowledgments::{ahead, pure, Counters};
 use super::Enhancement;
 use crate::service::{Served, Supply};
-use crate::{Body, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{FlowId, Problems, Report, Sample, Size, Span, Time};
+use bentpipe_stage::{Body, Held, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

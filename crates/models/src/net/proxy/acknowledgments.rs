@@ -1,9 +1,9 @@
 //! The common part of the mechanisms that remove or recreate acknowledgments.
 
 use super::at;
-use crate::packet::segment::{Segment, SegmentFlags};
-use crate::{Body, Packet};
 use bentpipe_core::{Column, Report, Table};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
+use bentpipe_stage::{Body, Packet};
 
 /// What a mechanism did with the acknowledgments of a flow.
 pub static REPORT: Table = Table {

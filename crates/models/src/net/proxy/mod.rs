@@ -16,8 +16,8 @@ mod thinning;
 use crate::service::{Served, Service, Supply, Takes};
 use crate::transport::names::reverse;
 use crate::transport::{self, tcp};
-use crate::Stage;
 use bentpipe_core::{kinds, Problems};
+use bentpipe_stage::Stage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -29,10 +29,10 @@
 
 use super::acknowledgments::{acknowledges, ahead};
 use super::{at, Enhancement};
-use crate::packet::segment::{Segment, SegmentFlags};
 use crate::service::{Served, Supply};
-use crate::{Body, DropReason, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Count, FlowId, Report, Sample, Span, Table, Time};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
+use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};

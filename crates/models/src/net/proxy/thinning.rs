@@ -5,8 +5,8 @@
 use super::acknowledgments::{acknowledges, Counters};
 use crate::queue::drop_tail::FULL;
 use crate::service::Served;
-use crate::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_core::{FlowId, Rate, Report, Time};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Decides which waiting acknowledgments are superseded.

@@ -17,13 +17,13 @@ use super::handover::{self, Signal};
 use super::{header, Config};
 use crate::app::{self, Actions, App, End};
 use crate::channel::effect::Received;
-use crate::packet::segment::Segment;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
 use crate::transport::names;
 use crate::transport::Transport;
-use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Report, Stream, Streams, Table, Time};
+use bentpipe_stage::packet::segment::Segment;
+use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
 /// Trace of a sender.

@@ -4,11 +4,11 @@ use super::endpoint::{Endpoint, MakeCongestion, Probes, Traces, CONNECTION, DELI
 use super::{header, Config};
 use crate::app::Workload;
 use crate::transport::{self, Packets, Seat, Socket, Transport};
-use crate::Stage;
 use bentpipe_core::{Problems, Stream, Table, Tables};
+use bentpipe_stage::Stage;
 
 /// What TCP asks of the engine while it is built.
-pub trait Supply: crate::Supply {
+pub trait Supply: bentpipe_stage::Supply {
     /// Makes congestion controls as `config` wants them.
     fn congestion(&mut self, config: &Config) -> MakeCongestion;
 }

@@ -15,9 +15,9 @@ use super::clock::Clock;
 use super::rtt::Estimator;
 use super::timer::Timer;
 use super::{config::Recovery, header, Config};
-use crate::packet::quick_start::QuickStart;
-use crate::packet::segment::{Segment, SegmentFlags, SegmentOptions};
 use bentpipe_core::{Rate, Span, Time};
+use bentpipe_stage::packet::quick_start::QuickStart;
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions};
 
 /// Maximum segment size of an end that does not state one (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
@@ -201,7 +201,7 @@ impl Handshake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::segment::Timestamps;
+    use bentpipe_stage::packet::segment::Timestamps;
 
     #[test]
     fn options_are_agreed_on_when_both_ends_offer_them() {

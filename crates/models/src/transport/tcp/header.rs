@@ -1,8 +1,8 @@
 //! The TCP header's view of a connection: 32-bit sequence numbers for 64-bit positions, and the room that
 //! options take.
 
-use crate::packet::segment::Segment;
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::packet::segment::Segment;
 
 /// Size of the IPv4 and TCP headers without options, in bytes.
 pub const HEADER: u32 = 40;
@@ -110,7 +110,7 @@ pub const fn most_sack_blocks(timestamps: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::segment::{SackBlocks, SegmentOptions, Timestamps};
+    use bentpipe_stage::packet::segment::{SackBlocks, SegmentOptions, Timestamps};
 
     #[test]
     fn positions_survive_the_wrap() {

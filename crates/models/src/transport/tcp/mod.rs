@@ -43,7 +43,6 @@ mod snack;
 mod timer;
 mod undo;
 mod window;
-mod wire;
 mod writer;
 
 pub use config::{Config, Side};

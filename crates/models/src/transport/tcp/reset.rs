@@ -1,6 +1,6 @@
 //! Resets (RFC 9293, section 3.5.2).
 
-use crate::packet::segment::{Segment, SegmentFlags};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 
 /// A reset to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,7 +13,7 @@
 //! an acknowledgment that was lost may have covered what lies between.
 
 use super::ranges::Ranges;
-use crate::packet::segment::Snack;
+use bentpipe_stage::packet::segment::Snack;
 
 /// Maximum number of bits of a vector.
 const MOST_BITS: u64 = 128;

@@ -14,8 +14,8 @@ pub mod stream;
 
 pub use endpoint::{Endpoint, Ends};
 
-use crate::{Body, Content, Packet, Payload};
 use bentpipe_core::Time;
+use bentpipe_stage::{Body, Content, Packet, Payload};
 use bentpipe_voice::rtp::Rtp;
 use bentpipe_voice::stream::Media;
 

@@ -6,14 +6,14 @@ use super::sender::Sender;
 use super::Config;
 use crate::app::{Actions, App, Arrival, End, Event};
 use crate::channel::effect::Received;
-use crate::packet::quick_start::QuickStart;
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
 use crate::transport::names;
 use crate::transport::tfrc::header::{Tfrc, TfrcFeedback};
 use crate::transport::udp;
-use crate::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{Column, Probe, Report, Span, Stream, Table, Time};
+use bentpipe_stage::packet::quick_start::QuickStart;
+use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
 /// A packet that does not belong to TFRC arrived at a TFRC endpoint.

@@ -1,8 +1,8 @@
 //! What TFRC puts into a packet.
 
-use crate::packet::quick_start::QuickStart;
-use crate::{Content, Payload};
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::packet::quick_start::QuickStart;
+use bentpipe_stage::{Content, Payload};
 use std::sync::Arc;
 
 /// TFRC header (RFC 5348, section 3.2) of a data packet, whose sequence number is [`Packet::number`], or of a report.

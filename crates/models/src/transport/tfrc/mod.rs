@@ -25,8 +25,8 @@ pub use endpoint::Endpoint;
 
 use super::{udp, Packets, Seat, Supply, Transport};
 use crate::app::{End, Workload};
-use crate::Stage;
 use bentpipe_core::{Problems, Table, Tables};
+use bentpipe_stage::Stage;
 use endpoint::{Probes, DATA_HEADER, REPORT, REPORT_HEADER, TRACE};
 
 impl Transport for Config {

@@ -45,10 +45,10 @@ use super::waits::{self, Controller, Requests};
 use crate::channel::{Errors, Fate, SPOILED};
 use crate::link::acm::{self, Adaptation, Modcod};
 use crate::link::framing::{self, Added, Unit, TOO_LONG};
-use crate::packet::quick_start::{self, Grants};
 use crate::queue::Verdict;
-use crate::{Change, Held, Outbox, Packet, Payload, Port, Stage};
 use bentpipe_core::{NodeId, Probe, Rate, Report, Span, Stream, Time, Whole};
+use bentpipe_stage::packet::quick_start::{self, Grants};
+use bentpipe_stage::{Change, Held, Outbox, Packet, Payload, Port, Stage};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

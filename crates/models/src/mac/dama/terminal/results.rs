@@ -2,8 +2,8 @@
 
 use super::Terminal;
 use crate::transport::statistics::SpanStatistics;
-use crate::Outbox;
 use bentpipe_core::{Column, Report, Table, Time};
+use bentpipe_stage::Outbox;
 
 /// Trace of a terminal's superframes.
 pub static TRACE: Table = Table {

@@ -3,8 +3,8 @@
 use super::super::frame::Run;
 use super::super::message::{self, Logoff, LogonResponse};
 use super::{Terminal, Waiting};
-use crate::{DropReason, Outbox};
 use bentpipe_core::Time;
+use bentpipe_stage::{DropReason, Outbox};
 use std::sync::Arc;
 
 /// The terminal logged off while the packet waited, or had logged off for good.

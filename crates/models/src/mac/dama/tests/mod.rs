@@ -8,12 +8,12 @@ mod terminals;
 
 use super::message::Tbtp;
 use super::{build, ncc, terminal, Config, Star};
-use crate::packet::Leg;
-use crate::Supply;
-use crate::{Body, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_core::{
     FlowId, NodeId, Probe, Problems, Recorder, Report, Row, Sink, Span, Stream, Streams, Table, Time,
 };
+use bentpipe_stage::packet::Leg;
+use bentpipe_stage::Supply;
+use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port, Stage};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 

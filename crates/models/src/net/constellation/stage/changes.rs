@@ -6,8 +6,8 @@ use crate::net::constellation::carrier::Cut;
 use crate::net::constellation::flights::CarrierId;
 use crate::net::constellation::topology::{seconds, Change};
 use crate::net::fate::Fate;
-use crate::{DropReason, Outbox, Packet};
 use bentpipe_core::{Span, Time, Whole};
+use bentpipe_stage::{DropReason, Outbox, Packet};
 
 impl Constellation {
     /// Applies all changes of the topology up to `now`, and their effect on packets.

@@ -4,8 +4,8 @@ use super::{Constellation, Hop};
 use crate::net::constellation::path::{Path, PathTrace};
 use crate::net::constellation::routes::light_time;
 use crate::net::constellation::topology::{seconds, Ends};
-use crate::{Outbox, Packet};
 use bentpipe_core::Time;
+use bentpipe_stage::{Outbox, Packet};
 
 impl Constellation {
     /// Notes over which path a packet goes, if its flow is followed.

@@ -1,12 +1,12 @@
 //! One of the two connections of a split connection, with its records.
 
-use crate::packet::segment::Segment;
 use crate::transport::flow::DestinationCounters;
 use crate::transport::tcp::connection::{Connection, Event};
 use crate::transport::tcp::endpoint::{self, Probes};
 use crate::transport::tcp::header;
-use crate::{Body, Ecn, Outbox, Packet, Port};
 use bentpipe_core::Time;
+use bentpipe_stage::packet::segment::Segment;
+use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port};
 
 /// One of the two connections of a split connection.
 pub struct Leg {

@@ -1,14 +1,14 @@
 //! How a connection handles arriving segments (RFC 9293, section 3.10.7).
 
 use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
-use crate::packet::quick_start::QuickStart;
-use crate::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use crate::transport::tcp::handshake::Agreement;
 use crate::transport::tcp::header::{self, Numbering};
 use crate::transport::tcp::reset::Reset;
 use crate::transport::tcp::sender::{Ack, News};
 use crate::transport::tcp::snack;
 use bentpipe_core::Time;
+use bentpipe_stage::packet::quick_start::QuickStart;
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 
 impl Connection {
     /// Handles a segment from a packet whose ECN field is `experienced` congestion (RFC 3168, section 5).

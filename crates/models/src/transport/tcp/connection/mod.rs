@@ -30,9 +30,9 @@ use super::receiver::Receiver;
 use super::reset::Reset;
 use super::sender::Sender;
 use super::{config, Config};
-use crate::packet::segment::{Segment, SegmentFlags};
 use crate::transport::flow::SourceCounters;
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 
 pub use super::events::{Event, Failure};
 

@@ -1,10 +1,10 @@
 //! The segments that a connection sends.
 
 use super::{Connection, Pending, Phase};
-use crate::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 use crate::transport::tcp::header;
 use crate::transport::tcp::sender::Chunk;
 use bentpipe_core::Time;
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 
 impl Connection {
     /// Whether the segment that was last returned may be marked instead of dropped: new data only (RFC 3168,

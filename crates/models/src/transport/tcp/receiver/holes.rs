@@ -1,10 +1,10 @@
 //! Out-of-order data: how it is held, and how the sender is informed.
 
 use super::{Due, Receiver};
-use crate::packet::segment::{SackBlocks, Snack};
 use crate::transport::tcp::rtt::Estimator;
 use crate::transport::tcp::{header, snack};
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::packet::segment::{SackBlocks, Snack};
 
 /// Number of acknowledgments of one hole that are sent at once: what fast retransmit needs.
 const ALIKE: u32 = 3;

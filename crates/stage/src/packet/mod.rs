@@ -4,6 +4,7 @@
 pub mod datagram;
 pub mod quick_start;
 pub mod segment;
+mod tcp_header;
 
 use bentpipe_core::{FlowId, NodeId, Span, Time};
 use datagram::{Datagram, Written};
@@ -41,7 +42,7 @@ impl Leg {
     /// The leg on which the destination of a flow sends.
     pub const BACK: Leg = Leg(1 << 15);
 
-    /// The leg of the same direction on which the proxy of this number sends ([`Served::number`](crate::service::Served::number)).
+    /// The leg of the same direction on which the proxy of this number sends (`Served::number` of its service).
     pub const fn beyond(self, proxy: u16) -> Leg {
         Leg(self.0 & Leg::BACK.0 | proxy)
     }
@@ -202,7 +203,7 @@ pub struct Spoiled {
 /// the layer. The layer itself gets it back by [`Body::of`].
 ///
 /// ```
-/// use crate::{Body, Content, Damage, Packet, Payload};
+/// use bentpipe_stage::{Body, Content, Damage, Packet, Payload};
 ///
 /// /// A sensor's reading; its checksum covers the first 8 bytes only (as UDP-Lite's can, RFC 3828).
 /// #[derive(Debug)]
