@@ -3,7 +3,7 @@
 
 use bentpipe_core::{FlowId, NodeId, Rate, Span, Streams, Time};
 use bentpipe_engine::Graph;
-use bentpipe_models::{channel, link, queue};
+use bentpipe_link::{self as link, channel, queue};
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Body, Ecn, Held, Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};

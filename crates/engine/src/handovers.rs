@@ -3,8 +3,8 @@
 use crate::builder::Builder;
 use crate::scenario::{Flow, LinkPair, Scenario};
 use bentpipe_core::{NodeId, Rate, Span, Time};
+use bentpipe_link as link;
 use bentpipe_models::app::End;
-use bentpipe_models::link;
 use bentpipe_models::net::access;
 use bentpipe_models::net::access::policy::Order;
 use bentpipe_models::net::fate::Fate;

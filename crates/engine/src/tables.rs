@@ -2,12 +2,14 @@
 //! generated.
 
 use bentpipe_core::Table;
+use bentpipe_link as link;
+use bentpipe_link::channel::effect;
 use bentpipe_models::mac::dama::{ncc, terminal, waits};
 use bentpipe_models::mac::wifi;
 use bentpipe_models::net::{access, atm, bundles, constellation, edge, proxy};
 use bentpipe_models::service::{bridge, relay};
 use bentpipe_models::transport::{details, flow, hosting};
-use bentpipe_models::{app, channel::effect, link, transport};
+use bentpipe_models::{app, transport};
 use bentpipe_voice::recognised;
 use std::sync::LazyLock;
 

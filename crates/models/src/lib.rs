@@ -1,12 +1,9 @@
 //! bentpipe's models, in folders in the order in which a packet meets them.
 
 pub mod app;
-pub mod channel;
-pub mod link;
 pub mod mac;
 pub mod net;
 pub mod network;
-pub mod queue;
 pub mod service;
 mod text_or_table;
 pub mod transport;

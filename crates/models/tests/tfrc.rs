@@ -1,8 +1,8 @@
 //! TFRC over simple paths, held to RFC 5348.
 
 use bentpipe_core::{FlowId, NodeId, Report, Span, Streams, Time};
+use bentpipe_link::Link;
 use bentpipe_models::app::{Config as AppConfig, End};
-use bentpipe_models::link::Link;
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tfrc::endpoint::Probes;
 use bentpipe_models::transport::tfrc::{equation, Config, Endpoint};

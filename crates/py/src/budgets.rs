@@ -1,8 +1,8 @@
 //! Link budgets, as JSON.
 
 use crate::scenario::Scenario;
-use bentpipe_models::link::acm::budget::Budget;
-use bentpipe_models::link::acm::{Modcods, Rule};
+use bentpipe_link::acm::budget::Budget;
+use bentpipe_link::acm::{Modcods, Rule};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;

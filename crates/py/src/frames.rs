@@ -2,7 +2,7 @@
 
 use crate::scenario::Scenario;
 use bentpipe_core::{Span, Streams, Time};
-use bentpipe_models::channel::{hidden, Config};
+use bentpipe_link::channel::{hidden, Config};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

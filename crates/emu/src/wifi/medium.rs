@@ -11,7 +11,7 @@ use crate::clock::{Clock, Timing};
 use crate::netlink::Attributes;
 use crate::wait::Wait;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
-use bentpipe_models::channel::{Errors, Frame};
+use bentpipe_link::channel::{Errors, Frame};
 use bentpipe_models::mac::wifi::access_network::station;
 use bentpipe_models::mac::wifi::adaptation::{Choice, Outcome};
 use bentpipe_models::mac::wifi::cell::{Attempt, Cell, Link, Settled, Upper};

@@ -3,8 +3,9 @@
 use super::keys;
 use crate::scenario::{LinkPair, NetworkKind, Scenario};
 use bentpipe_core::{Problem, Problems};
+use bentpipe_link as link;
+use bentpipe_models::net::access;
 use bentpipe_models::network::{AccessNetwork, Changing};
-use bentpipe_models::{link, net::access};
 use bentpipe_scenario::{changed, Check, Set};
 use bentpipe_stage::Change;
 use serde::{Deserialize, Serialize};

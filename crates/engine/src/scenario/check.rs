@@ -3,7 +3,7 @@
 use super::{groups, Endpoints, Flow, LinkPair, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
-use bentpipe_models::link::arq::Frames;
+use bentpipe_link::arq::Frames;
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Part;
 use bentpipe_models::transport::{names, tcp};

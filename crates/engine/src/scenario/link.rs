@@ -1,9 +1,9 @@
 //! A link between two nodes: two directions, identical unless the return direction is given.
 
 use bentpipe_core::{ChannelRate, Count, Fraction, Problems, Span};
-use bentpipe_models::link::acm::budget::Sheet;
+use bentpipe_link::acm::budget::Sheet;
+use bentpipe_link::{self as link, channel, queue};
 use bentpipe_models::network::RatedLink;
-use bentpipe_models::{channel, link, queue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -16,8 +16,8 @@
 //! reports are administrative records of the bundle protocol; here they are datagrams of the application, of the size of such a record.
 
 use super::{Actions, Answers, App, Arrival, Demand, End, Event, Workload};
-use crate::link::series;
 use bentpipe_core::{Column, Count, Problems, Rate, Report, Sample, Size, Span, Stream, Table, Tables, Time};
+use bentpipe_link::series;
 use bentpipe_stage::packet::datagram::Written;
 use bentpipe_stage::LARGEST_DATAGRAM;
 use schemars::JsonSchema;

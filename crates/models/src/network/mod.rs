@@ -19,13 +19,13 @@ mod construction;
 
 pub use construction::{Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
 
-use crate::channel;
-use crate::link::acm::budget::Sheet;
-use crate::link::framing;
 use crate::mac::{dama, skyplex, wifi};
 use crate::net::{atm, bundles, constellation};
-use crate::queue;
 use bentpipe_core::{kinds, Problems, Rate, Span};
+use bentpipe_link::acm::budget::Sheet;
+use bentpipe_link::channel;
+use bentpipe_link::framing;
+use bentpipe_link::queue;
 use bentpipe_stage::facts::{Crossing, Hop};
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -148,7 +148,7 @@ impl Part {
     }
 }
 
-/// A link that transmits at one rate, with a row of the table [`REPORT`](crate::link::REPORT) in results.
+/// A link that transmits at one rate, with a row of the table [`REPORT`](bentpipe_link::REPORT) in results.
 #[derive(Clone, Debug)]
 pub struct RatedLink {
     /// Name of the link in results.

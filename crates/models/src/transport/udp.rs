@@ -7,9 +7,9 @@
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
 use crate::app::{Actions, App, Arrival, End, Event, Workload};
-use crate::channel::effect::Received;
 use crate::transport::{Packets, Seat, Socket, Supply, Transport};
 use bentpipe_core::{Column, Probe, Report, Sample, Stream, Table, Tables, Time};
+use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

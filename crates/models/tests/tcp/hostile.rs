@@ -3,8 +3,8 @@
 
 use super::reno::Reno;
 use bentpipe_core::{Count, FlowId, NodeId, Size, Span, Stream, Streams, Time};
+use bentpipe_link::channel::effect::WRONG_CHECKSUM;
 use bentpipe_models::app::{Actions, App, End, Event};
-use bentpipe_models::channel::effect::WRONG_CHECKSUM;
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_models::transport::tcp::connection::{Connection, Phase};

@@ -2,8 +2,8 @@
 
 use super::reno::Reno;
 use bentpipe_core::{FlowId, NodeId, Recorder, Report, Streams, Time};
+use bentpipe_link::Link;
 use bentpipe_models::app::{Config as AppConfig, End};
-use bentpipe_models::link::Link;
 use bentpipe_models::transport::hosting::Site;
 use bentpipe_models::transport::tcp::endpoint::{Endpoint, MakeCongestion, Probes, Traces, DELIVERY, TRACE};
 use bentpipe_models::transport::tcp::Config;

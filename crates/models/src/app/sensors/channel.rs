@@ -1,7 +1,7 @@
 //! The errors of the motes' channel.
 
-use crate::channel::{Config, Errors};
 use bentpipe_core::{Stream, Streams, Time};
+use bentpipe_link::channel::{Config, Errors};
 use bentpipe_sensors::ieee802154::Channel;
 
 /// An error process for each direction between two nodes.

@@ -1,8 +1,8 @@
 //! The configuration of a sensor network.
 
 use super::RadioErrors;
-use crate::channel;
 use bentpipe_core::{Count, Problems, Size, Span, Stream, Streams, Time};
+use bentpipe_link::channel;
 use bentpipe_sensors::field::{self, Field};
 use bentpipe_sensors::ieee802154::Rules;
 use bentpipe_sensors::plan::{place, Network, Placement, Plan};

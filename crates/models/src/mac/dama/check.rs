@@ -4,10 +4,10 @@ use super::config::{Carrier, Config, Propagation, MAX_FRAME, MAX_SLOTS, MAX_SLOT
 use super::plan::Plan;
 use super::terminals::{Group, Terminals};
 use super::traffic;
-use crate::link::acm::signal::Columns;
-use crate::link::acm::{self, Modcod};
-use crate::link::check_symbol_rate;
 use bentpipe_core::{Problems, RateOrZero, Span};
+use bentpipe_link::acm::signal::Columns;
+use bentpipe_link::acm::{self, Modcod};
+use bentpipe_link::check_symbol_rate;
 use bentpipe_orbit::geo::{Satellite, Site};
 
 impl Config {

@@ -4,10 +4,10 @@ use super::config::{Config, Dama, Planning, Return};
 use super::frame::Frame;
 use super::scheme::Link;
 use super::terminals::Member;
-use crate::channel;
-use crate::link::acm::{self, Modcod};
-use crate::queue::{self, classes};
 use bentpipe_core::{Rate, Span};
+use bentpipe_link::acm::{self, Modcod};
+use bentpipe_link::channel;
+use bentpipe_link::queue::{self, classes};
 use bentpipe_stage::facts::{self, Course, Crossing, Hop, Traffic};
 use std::collections::BTreeMap;
 

@@ -28,12 +28,12 @@ use super::config::Config;
 use super::frame::Frame;
 use super::message::{LogonResponse, Tbtp};
 use super::timing::Timing;
-use crate::channel::{Errors, Fate, SPOILED};
-use crate::link::acm::frames::{Ending, Frames, Sent};
-use crate::link::acm::{self, Adaptation, Modcod};
-use crate::link::framing::{Added, Unit, Verdicts, TOO_LONG};
-use crate::link::transmitter::Transmitter;
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
+use bentpipe_link::acm::frames::{Ending, Frames, Sent};
+use bentpipe_link::acm::{self, Adaptation, Modcod};
+use bentpipe_link::channel::{Errors, Fate, SPOILED};
+use bentpipe_link::framing::{Added, Unit, Verdicts, TOO_LONG};
+use bentpipe_link::transmitter::Transmitter;
 use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -53,7 +53,7 @@ pub struct Parts {
     pub(super) board: Shared,
     /// The link's random stream.
     pub stream: Stream,
-    /// Probe of the trace [`crate::link::TRACE`], if it is recorded.
+    /// Probe of the trace [`bentpipe_link::TRACE`], if it is recorded.
     pub probe: Option<Probe>,
 }
 

@@ -3,8 +3,8 @@
 use super::config::Config;
 use super::terminals::{Member, Terminals};
 use super::timing::Timing;
-use crate::link::acm::Decibel;
 use bentpipe_core::{RateOrZero, Span};
+use bentpipe_link::acm::Decibel;
 
 impl Config {
     /// Node names of all terminals, in the order in which they are listed.

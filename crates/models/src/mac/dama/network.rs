@@ -12,9 +12,9 @@ use super::terminals::Member;
 use super::timing::Schedule;
 use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
-use crate::link::acm;
-use crate::queue::classes;
 use bentpipe_core::{NodeId, Time};
+use bentpipe_link::acm;
+use bentpipe_link::queue::classes;
 use bentpipe_stage::packet::quick_start::Grants;
 use bentpipe_stage::Supply;
 
@@ -238,7 +238,7 @@ impl<'a> Shape<'a> {
             frame: self.frame,
             board: self.board.clone(),
             stream: supply.stream(&name),
-            probe: supply.probe(&crate::link::TRACE, &name),
+            probe: supply.probe(&bentpipe_link::TRACE, &name),
             name,
         })
     }

@@ -2,11 +2,12 @@
 
 use super::config::Config;
 use super::network::{self, forward_name, ncc_name, terminal_name};
-use crate::link::acm::{self, budget::Sheet};
-use crate::link::framing;
 use crate::network::{AccessNetwork, Changing, Classes, Construction, Part, RatedLink};
-use crate::queue::{self, classes};
 use bentpipe_core::{NodeId, Problems, Rate, Span};
+use bentpipe_link::acm;
+use bentpipe_link::acm::budget::Sheet;
+use bentpipe_link::framing;
+use bentpipe_link::queue::{self, classes};
 use bentpipe_stage::facts::{Crossing, Hop};
 use bentpipe_stage::Port;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! The terminals of a network: how a scenario lists them, and each with all its values.
 
 use super::timing::Timing;
-use crate::link::acm::Decibel;
 use crate::text_or_table::text_or_table;
 use bentpipe_core::{numbered, Count, RateOrZero, Span};
+use bentpipe_link::acm::Decibel;
 use bentpipe_orbit::geo::Site;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};

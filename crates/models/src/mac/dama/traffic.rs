@@ -24,10 +24,10 @@
 //! ```
 
 use super::slots::Placed;
-use crate::link::framing::{Added, Framer, Verdicts};
-use crate::queue::classes::{self, Named};
-use crate::queue::{self, Admission, Backlog};
 use bentpipe_core::{Dscp, Problems, Time};
+use bentpipe_link::framing::{Added, Framer, Verdicts};
+use bentpipe_link::queue::classes::{self, Named};
+use bentpipe_link::queue::{self, Admission, Backlog};
 use bentpipe_stage::Packet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,11 +5,11 @@ use super::config::{Config, Member, Stack, MOST_STATIONS};
 use super::counters::TRACE;
 use super::stage::{Medium, Parts};
 use super::{config, ACK};
-use crate::channel::Frame;
 use crate::net::gate;
 use crate::network::{AccessNetwork, Construction, Part, RadioLink};
-use crate::queue;
 use bentpipe_core::{NodeId, Problems, Rate, Span};
+use bentpipe_link::channel::Frame;
+use bentpipe_link::queue;
 use bentpipe_stage::facts::{Course, Crossing, Hop};
 use bentpipe_stage::Port;
 

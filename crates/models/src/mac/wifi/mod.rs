@@ -6,7 +6,7 @@
 //! - **Exchanges** ([`cell`]): data and acknowledgment, RTS and CTS, aggregates (A-MPDU) with block acknowledgments, retransmissions up
 //!   to a limit, duplicates.
 //! - **Rates** ([`adaptation`]): each sender chooses them per receiver.
-//! - **Errors** ([`crate::channel`]): each pair of stations has an error process of its own in each direction, which is asked for every data
+//! - **Errors** ([`bentpipe_link::channel`]): each pair of stations has an error process of its own in each direction, which is asked for every data
 //!   frame on the air, and for control frames if wanted. What it corrupts is repeated, so packets are lost only at the retry limit.
 //!
 //! Packets get 8 bytes of LLC/SNAP and 28 bytes of MAC header and check sequence (30 with QoS: `edca` or 802.11n).

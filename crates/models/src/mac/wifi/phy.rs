@@ -17,8 +17,8 @@
 //!
 //! Deviation: TXTIME with the short guard interval is not rounded up to a multiple of 4 us.
 
-use crate::channel::{Coding, Mode, Modulation};
 use bentpipe_core::Span;
+use bentpipe_link::channel::{Coding, Mode, Modulation};
 
 /// What decides the timing of a network's frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,9 +4,9 @@ use super::adaptation::{Adapter, Choice, Outcome, Speed};
 use super::cell::{Attempt, Cell, Link, Upper};
 use super::config::{category, speeds, Config};
 use super::counters::REPORT;
-use crate::channel::{Errors, Frame};
-use crate::queue::{Admission, Backlog, Verdict};
 use bentpipe_core::{Probe, Report, Span, Stream, Time};
+use bentpipe_link::channel::{Errors, Frame};
+use bentpipe_link::queue::{Admission, Backlog, Verdict};
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 
 /// The sender has given up the packet after its last retransmission.

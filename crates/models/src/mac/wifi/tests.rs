@@ -5,8 +5,8 @@ use super::air::Access;
 use super::cell::{Attempt, Cell, Link, Rules, Upper};
 use super::phy::{Phy, Standard};
 use super::ACK;
-use crate::channel::Frame;
 use bentpipe_core::{Span, Stream, Streams, Time};
+use bentpipe_link::channel::Frame;
 
 /// Stations that always have frames to send, and what became of them.
 struct Saturated {

@@ -3,8 +3,8 @@
 
 use super::policy::{Order, Policy, View};
 use super::{Config, Fate, Handover};
-use crate::link::{self, Link};
 use bentpipe_core::{Column, Probe, Rate, Report, Stream, Table, Time, Whole};
+use bentpipe_link::{self as link, Link};
 use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 

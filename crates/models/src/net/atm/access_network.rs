@@ -2,10 +2,10 @@
 
 use super::config::{slowest, Config, Frames};
 use super::stage::Direction;
-use crate::link::framing::atm::CELL;
 use crate::network::{AccessNetwork, Changing, Construction, Part};
-use crate::queue;
 use bentpipe_core::{Problems, Rate, Span};
+use bentpipe_link::framing::atm::CELL;
+use bentpipe_link::queue;
 use bentpipe_stage::facts::{self, Course, Crossing, Hop};
 use bentpipe_stage::Port;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::config::Config;
 use super::connection::{EXCESS, MERGED};
 use super::stage::Direction;
-use crate::channel::SPOILED;
 use crate::network::{AccessNetwork, Changing};
 use bentpipe_core::{Problems, Span, Streams, Time};
+use bentpipe_link::channel::SPOILED;
 use bentpipe_stage::{Change, DropReason, Outbox, Packet, Port, Stage};
 use proptest::prelude::*;
 use std::sync::Arc;

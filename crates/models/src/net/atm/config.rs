@@ -3,9 +3,9 @@
 use super::contract;
 use super::lan::on_ethernet;
 use super::leg;
-use crate::channel;
-use crate::link::framing::atm::{Encapsulation, CELL};
 use bentpipe_core::{Rate, Sample, Span};
+use bentpipe_link::channel;
+use bentpipe_link::framing::atm::{Encapsulation, CELL};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -8,9 +8,9 @@ use super::config::Config;
 use super::contract::{Policer, Verdict};
 use super::lan::Segment;
 use super::leg::{Fate, Leg};
-use crate::channel::SPOILED;
-use crate::queue::drop_tail::FULL;
 use bentpipe_core::{Column, Report, Stream, Table, Time};
+use bentpipe_link::channel::SPOILED;
+use bentpipe_link::queue::drop_tail::FULL;
 use bentpipe_stage::{DropReason, Packet};
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! An Ethernet segment between a node and its adapter, which carries frames one after the other and each as a whole.
 
-use crate::queue::limit::DEFAULT_PACKETS;
 use bentpipe_core::{Rate, Span, Time};
+use bentpipe_link::queue::limit::DEFAULT_PACKETS;
 use std::collections::VecDeque;
 
 /// Bytes that Ethernet adds to a packet: preamble 8, header 14, checksum 4, gap 12; and the least payload (IEEE 802.3).

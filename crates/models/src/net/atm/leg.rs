@@ -16,8 +16,8 @@
 //! place and spoils its frame; the header follows its HEC ([`super::cell`]). Any other process loses the cells that it hits.
 
 use super::cell::{Mode, CELL_BITS, HEADER_BITS};
-use crate::channel::{self, Errors};
 use bentpipe_core::{Column, Count, Problems, Rate, Report, Span, Stream, Table, Time};
+use bentpipe_link::channel::{self, Errors};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

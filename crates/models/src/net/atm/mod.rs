@@ -1,7 +1,7 @@
 //! ATM: connections between pairs of nodes over shared legs, such as LAN islands that a satellite joins.
 //!
 //! A packet becomes an AAL5 frame ([`aal5`]) of cells of 53 bytes, 48 of them payload, behind the header of its encapsulation
-//! ([`crate::link::framing::atm`]). The cells pass a chain of legs: from the adapter of one node over switches to that of the
+//! ([`bentpipe_link::framing::atm`]). The cells pass a chain of legs: from the adapter of one node over switches to that of the
 //! other. Each leg has a buffer in cells, with low priority, early and partial packet discard, a rate, a propagation delay,
 //! errors, and time-division access if wanted ([`leg`]). A switch passes cells on one by one, so a frame is not held up as a whole.
 //! At the first switch a policer enforces the traffic contract ([`contract`], [`gcra`]). The receiver delivers a packet

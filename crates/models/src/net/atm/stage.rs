@@ -9,9 +9,9 @@
 use super::config::Config;
 use super::connection::Connection;
 use super::leg::Leg;
-use crate::link::framing::atm::Encapsulation;
-use crate::link::framing::TOO_LONG;
 use bentpipe_core::{Report, Stream, Time};
+use bentpipe_link::framing::atm::Encapsulation;
+use bentpipe_link::framing::TOO_LONG;
 use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
 
 /// One direction of the network. Each connection has the input port and the output port of its number.

@@ -3,9 +3,9 @@
 use super::connection::{CELLS_FULL, EXCESS, MERGED};
 use super::stage::Direction;
 use super::Config;
-use crate::channel::SPOILED;
 use crate::network::AccessNetwork;
 use bentpipe_core::{Problems, Span, Streams, Time};
+use bentpipe_link::channel::SPOILED;
 use bentpipe_stage::{DropReason, Outbox, Packet, Port, Stage};
 
 fn config(keys: &str) -> Config {

@@ -103,7 +103,7 @@ impl AccessNetwork for Config {
         crossings.iter().map(hop).collect()
     }
 
-    fn queues(&self) -> Vec<(String, Rate, crate::queue::Config)> {
+    fn queues(&self) -> Vec<(String, Rate, bentpipe_link::queue::Config)> {
         Vec::new()
     }
 }

@@ -1,12 +1,12 @@
 //! The configuration of a delay-tolerant network.
 
-use crate::channel;
-use crate::link::contacts::PlanText;
 use bentpipe_core::{Count, Sample, Size, Span, Time};
 use bentpipe_dtn::contacts::{Contact, Plan};
 use bentpipe_dtn::ltp;
 use bentpipe_dtn::network::config::Prophet;
 use bentpipe_dtn::network::{self, Convergence, Discard, Routing};
+use bentpipe_link::channel;
+use bentpipe_link::contacts::PlanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

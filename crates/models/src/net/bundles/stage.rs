@@ -1,12 +1,12 @@
 //! The agents of a delay-tolerant network as one stage. In port and out port i belong to node i of the plan.
 
 use super::Config;
-use crate::channel::SPOILED;
 use crate::network::{Beyond, FlowEnds};
 use crate::transport::statistics::SpanStatistics;
 use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
 use bentpipe_dtn::contacts::Node;
 use bentpipe_dtn::network::{Bundle, Network, Outcome, Reason};
+use bentpipe_link::channel::SPOILED;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::BTreeMap;
 

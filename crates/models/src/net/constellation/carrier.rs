@@ -7,10 +7,10 @@
 
 use super::flights::{Flights, Slot};
 use super::lane::Lane;
-use crate::channel::{self, Errors, Fate};
-use crate::link::transmitter::Transmitter;
-use crate::queue;
 use bentpipe_core::{Rate, Report, Span, Stream, Time};
+use bentpipe_link::channel::{self, Errors, Fate};
+use bentpipe_link::queue;
+use bentpipe_link::transmitter::Transmitter;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 
 /// Rate, queue and errors of one direction of a link.

@@ -2,9 +2,9 @@
 
 use super::config::Config;
 use super::view::{Path, View};
-use crate::link::framing;
-use crate::queue;
 use bentpipe_core::{Rate, Span, Time};
+use bentpipe_link::framing;
+use bentpipe_link::queue;
 use bentpipe_stage::facts::{Course, Crossing, Hop};
 use std::collections::BTreeSet;
 

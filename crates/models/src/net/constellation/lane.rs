@@ -6,8 +6,8 @@
 //! lane *follows* the transmitter again.
 
 use super::ranging::Ranging;
-use crate::link::transmitter::{Meanwhile, Transmitter};
 use bentpipe_core::{Span, Time};
+use bentpipe_link::transmitter::{Meanwhile, Transmitter};
 
 /// Number of sizes of packets of which a lane knows that the queue admits them: one for data and one for acknowledgments.
 const SIZES: usize = 2;
@@ -114,8 +114,8 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{drop_tail, Config};
     use bentpipe_core::{Count, Rate, Report, Size, Streams};
+    use bentpipe_link::queue::{drop_tail, Config};
     use bentpipe_stage::Held;
     use proptest::prelude::*;
 

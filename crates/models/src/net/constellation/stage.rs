@@ -13,10 +13,10 @@ use super::lane::Lane;
 use super::path::{FlowPath, PathTrace};
 use super::routes::{Cost, Exit, Hop, Routes, NO_PATH};
 use super::topology::{Ends, Ground, Topology};
-use crate::channel::{self, SPOILED};
-use crate::link::pace::Pace;
 use crate::net::fate::Fate;
 use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
+use bentpipe_link::channel::{self, SPOILED};
+use bentpipe_link::pace::Pace;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::BTreeMap;
 

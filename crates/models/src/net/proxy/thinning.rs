@@ -3,9 +3,9 @@
 //! they can be removed, and not there.
 
 use super::acknowledgments::{acknowledges, Counters};
-use crate::queue::drop_tail::FULL;
 use crate::service::Served;
 use bentpipe_core::{FlowId, Rate, Report, Time};
+use bentpipe_link::queue::drop_tail::FULL;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,6 +1,6 @@
 //! A satellite terminal's return-link MAC (RCST, EN 301 790): queue, slots, requests.
 //!
-//! A packet is framed ([`crate::link::framing`]) and cut over the terminal's slots in order. A burst carries what was queued when its slot began;
+//! A packet is framed ([`bentpipe_link::framing`]) and cut over the terminal's slots in order. A burst carries what was queued when its slot began;
 //! what is left of a slot stays empty. The packet is through when the slot with its last byte ends, and
 //! reaches the gateway one propagation delay later: the stage sends it out then, so that a packet costs one
 //! wake. Which slots a packet takes is computed at once, for as far as the present superframe goes; what does
@@ -42,11 +42,11 @@ use super::slots::{Placed, Slots};
 use super::timing::Timing;
 use super::traffic::{Asks, Traffic, Waiting};
 use super::waits::{self, Controller, Requests};
-use crate::channel::{Errors, Fate, SPOILED};
-use crate::link::acm::{self, Adaptation, Modcod};
-use crate::link::framing::{self, Added, Unit, TOO_LONG};
-use crate::queue::Verdict;
 use bentpipe_core::{NodeId, Probe, Rate, Report, Span, Stream, Time, Whole};
+use bentpipe_link::acm::{self, Adaptation, Modcod};
+use bentpipe_link::channel::{Errors, Fate, SPOILED};
+use bentpipe_link::framing::{self, Added, Unit, TOO_LONG};
+use bentpipe_link::queue::Verdict;
 use bentpipe_stage::packet::quick_start::{self, Grants};
 use bentpipe_stage::{Change, Held, Outbox, Packet, Payload, Port, Stage};
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! Adaptive coding and modulation of a terminal: its waveform, and the capacity that follows from it.
 
 use super::Terminal;
-use crate::link::acm::Modcod;
 use bentpipe_core::Time;
+use bentpipe_link::acm::Modcod;
 
 impl Terminal {
     /// Takes the waveform of the superframe that starts.

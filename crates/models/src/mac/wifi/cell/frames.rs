@@ -1,10 +1,10 @@
 //! The end of each frame on the air: who could read it, and what is sent next.
 
 use super::{subframe, Attempt, Cell, Kind, Link, OnAir, Upper};
-use crate::channel::Frame;
 use crate::mac::wifi::adaptation::Outcome;
 use crate::mac::wifi::air::Sound;
 use crate::mac::wifi::{ACK, BLOCK_ACK, CTS, RTS};
+use bentpipe_link::channel::Frame;
 
 impl<L> Cell<L> {
     /// Ends a frame: its receiver answers, or the exchange is over.

@@ -14,8 +14,8 @@ use super::counters::Counters;
 use super::flows::Frames;
 use super::phy::Phy;
 use super::RTS;
-use crate::channel::Frame;
 use bentpipe_core::{Span, Stream, Time};
+use bentpipe_link::channel::Frame;
 
 /// What stands above a cell: it chooses rates, decides which frames the channel corrupts, and takes what arrives.
 pub trait Upper {

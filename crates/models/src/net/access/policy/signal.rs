@@ -11,8 +11,8 @@
 //! ```
 
 use super::{Choice, Direction, Handover, Order, Policy, View};
-use crate::link::series::Table;
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
+use bentpipe_link::series::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -8,8 +8,8 @@
 
 use super::Links;
 use crate::net::constellation::carrier::Kind;
-use crate::{channel, queue};
 use bentpipe_core::{Angle, Distance, Problems, Rate, Sample};
+use bentpipe_link::{channel, queue};
 use bentpipe_orbit::crossing::Bound;
 use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use bentpipe_orbit::satellite::Satellite;

@@ -6,8 +6,8 @@
 //! ```
 
 use super::{Colour, Meter, Metering};
-use crate::queue::bucket::Bucket;
 use bentpipe_core::{Problems, Rate, Sample, Size, Stream, Time};
+use bentpipe_link::queue::bucket::Bucket;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -29,7 +29,6 @@ mod pair;
 pub use config::{Accept, Config};
 
 use super::{at, directions_at};
-use crate::channel::effect::Received;
 use crate::service::{Served, Supply};
 use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::tcp;
@@ -38,6 +37,7 @@ use crate::transport::tcp::endpoint::{self, MakeCongestion, Probes, NOT_TCP};
 use crate::transport::tcp::header;
 use crate::transport::tcp::reset::Reset;
 use bentpipe_core::{Column, FlowId, Report, Streams, Table, Time};
+use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet;
 use bentpipe_stage::packet::segment::Segment;
 use bentpipe_stage::{Body, Outbox, Packet, Port, Stage};

@@ -22,18 +22,20 @@
 pub mod acm;
 mod adaptive;
 pub mod arq;
+pub mod channel;
 mod config;
 pub mod contacts;
 mod facts;
 pub mod framing;
 pub mod jitter;
 pub mod pace;
+pub mod queue;
 pub mod series;
 #[cfg(test)]
 mod tests;
 pub mod transmitter;
 
-pub(crate) use config::check_symbol_rate;
+pub use config::check_symbol_rate;
 pub use config::{Config, Ends};
 
 use self::adaptive::{Adaptive, Begun};

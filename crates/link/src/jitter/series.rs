@@ -7,7 +7,7 @@
 //! ```
 
 use super::{Jitter, Process};
-use crate::link::series::Table;
+use crate::series::Table;
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,8 +5,8 @@
 //! behind it a CRC of 4. A code of rate r sends (3 + 5 + h + n + 4) / r bytes for it. Without a framing, h is 0 and nothing is coded: n + 12 bytes.
 
 use crate::channel::code::Code;
-use crate::link::framing::space::Kind;
-use crate::link::framing::{self, Framed};
+use crate::framing::space::Kind;
+use crate::framing::{self, Framed};
 use bentpipe_dtn::{coding, frames};
 
 /// Bytes of the control word in a report (PLCW).

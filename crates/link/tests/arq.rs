@@ -2,9 +2,9 @@
 
 use bentpipe_core::{Count, NodeId, Report, Span, Streams, Time};
 use bentpipe_dtn::coding::{Channel, Code};
-use bentpipe_models::link::arq::{below, Arq, Config, Frames};
-use bentpipe_models::link::{self, contacts, framing, Link};
-use bentpipe_models::queue;
+use bentpipe_link::arq::{below, Arq, Config, Frames};
+use bentpipe_link::queue;
+use bentpipe_link::{self as link, contacts, framing, Link};
 use bentpipe_stage::{Held, Outbox, Packet, Port, Stage};
 use proptest::prelude::*;
 

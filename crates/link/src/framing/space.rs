@@ -12,7 +12,7 @@
 //! that arrives meanwhile begins with the next frame, half a frame later in the mean.
 //!
 //! **Deviations.** Without `idle_frames`, a frame begins when there is something to send. Proximity-1 has frames of varying length; here they have one, unless the link retransmits
-//! them ([`crate::link::arq`]): then each carries a packet and is as long as that needs, up to `length`.
+//! them ([`crate::arq`]): then each carries a packet and is as long as that needs, up to `length`.
 //!
 //! ```toml
 //! framing = { kind = "space", frame = "tm", length = 1115, code = { kind = "reed-solomon" } }

@@ -15,8 +15,8 @@
 //! receiver's signal is compared with the MODCOD when the last frame of a packet arrives, not for each of its fragments.
 
 use super::Modcod;
-use crate::link::framing::{self, Added, Framer};
-use crate::link::transmitter::Transmitter;
+use crate::framing::{self, Added, Framer};
+use crate::transmitter::Transmitter;
 use bentpipe_core::{Rate, Time};
 use bentpipe_stage::{Held, Outbox, Packet};
 use std::collections::VecDeque;

@@ -18,7 +18,7 @@
 //! is that of the moment at which a packet arrives, so that the feeder link's fade acts a propagation delay late.
 
 use super::Decibel;
-use crate::link::series::Table;
+use crate::series::Table;
 use bentpipe_core::{Problems, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,7 @@
 //! is the data field of the baseband frame and is protected as a whole: a lost frame loses every packet that
 //! has a part in it. A frame that is not full when it must be sent is padded. On a return link the burst
 //! takes the place of the frame. With adaptive coding and modulation, frames have the sizes of their MODCODs
-//! ([`crate::link::acm::frames`]).
+//! ([`crate::acm::frames`]).
 //!
 //! Limit: only whole frames are counted, neither the 10 bytes of the baseband header nor the coding. The
 //! link's rate is that of the data fields.

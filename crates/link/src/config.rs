@@ -65,7 +65,7 @@ pub struct Config {
 }
 
 /// Adds the problem of a rate in baud without ACM, which gives the bits per symbol.
-pub(crate) fn check_symbol_rate(rate: ChannelRate, has_acm: bool, problems: &mut Problems) {
+pub fn check_symbol_rate(rate: ChannelRate, has_acm: bool, problems: &mut Problems) {
     if rate.is_symbol_rate() && !has_acm {
         problems.add(
             "rate",
