@@ -321,7 +321,7 @@ def test_a_network_in_place_of_its_host_is_recognised(monkeypatch: pytest.Monkey
 
 def test_code_is_allowed_by_an_option_after_the_command(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
-    source = Path("congestion/reno.c").resolve()
+    source = Path("crates/congestion/variants/reno.c").resolve()
     file.write_text(
         'name = "own"\nduration = "1 s"\npreset = "geo"\n[[flow]]\nname = "up"\nfrom = "user"\nto = "server"\n'
         f'app = "bulk"\ntransport = {{ kind = "tcp", congestion = {{ file = "{source}" }} }}\n'

@@ -13,7 +13,6 @@ CITING = (
     "*.md",
     "authorities/**/*.md",
     "benches/**/*.py",
-    "congestion/**/*.[chrs]*",
     "crates/**/*.rs",
     "docs/*.md",
     "docs/[!d]*/**/*.md",
@@ -22,11 +21,11 @@ CITING = (
     "studies/**/*.*",
 )
 PATH = re.compile(
-    r"(?<![\w./<>-])(?:authorities|benches|congestion|crates|docs|examples|python|scripts|studies|tests)/"
+    r"(?<![\w./<>-])(?:authorities|benches|crates|docs|examples|python|scripts|studies|tests)/"
     r"[\w./-]+\.(?:c|csv|h|md|py|rs|toml|txt)\b"
 )
 #: Files in examples of what is printed or written.
-EXAMPLES = {"congestion/aimd.c", "congestion/tests/aimd.rs", "examples/a.toml"}
+EXAMPLES = {"crates/congestion/variants/aimd.c", "crates/congestion/tests/aimd.rs", "examples/a.toml"}
 
 
 def citations() -> Iterator[tuple[Path, str]]:

@@ -13,7 +13,7 @@
  * connection (src/rows.rs puts the two together). Segments are recorded only where something is unacknowledged: that
  * leaves out pure receivers.
  *
- * Types: as in congestion/home/kernel.h, only the members used; the loader finds them in the running kernel's types.
+ * Types: as in crates/congestion/include/home/kernel.h, only the members used; the loader finds them in the running kernel's types.
  * Licence: Dual MIT/GPL
  */
 typedef unsigned char u8;

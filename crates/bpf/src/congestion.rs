@@ -140,7 +140,7 @@ impl Registered {
 }
 
 impl Start {
-    /// The first words of the object's settings (congestion/home/kernel.h); 0 is "not given".
+    /// The first words of the object's settings (crates/congestion/include/home/kernel.h); 0 is "not given".
     fn settings(&self) -> Result<Vec<u32>, Error> {
         let ranges = [
             ("initial_window", self.initial_window, 1, 1_000_000),

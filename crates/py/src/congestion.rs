@@ -1,7 +1,7 @@
 //! Congestion controls as Python classes, for prototypes, and permission to compile those of scenarios.
 
+use bentpipe_congestion::interface::{AckSample, Congestion, Event, RateSample, State};
 use bentpipe_congestion::register;
-use bentpipe_models::transport::tcp::congestion::{AckSample, Congestion, Event, RateSample, State};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

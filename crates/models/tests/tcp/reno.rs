@@ -1,6 +1,6 @@
 //! A reference Reno for tests: RFC 5681 in segments, as Linux' `tcp_reno_cong_avoid` counts them.
 
-use bentpipe_models::transport::tcp::congestion::{AckSample, Congestion, Event, RateSample, State};
+use bentpipe_congestion::interface::{AckSample, Congestion, Event, RateSample, State};
 
 #[derive(Default)]
 pub struct Reno {

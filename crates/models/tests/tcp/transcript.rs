@@ -24,8 +24,8 @@
 //! `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the options of a SYN are compared where they are given.
 
 use super::reno::Reno;
+use bentpipe_congestion::interface::INFINITE_SSTHRESH;
 use bentpipe_core::{Span, Time};
-use bentpipe_models::transport::tcp::congestion::INFINITE_SSTHRESH;
 use bentpipe_models::transport::tcp::connection::Connection;
 use bentpipe_models::transport::tcp::handover::{Adapt, Path, Signal};
 use bentpipe_models::transport::tcp::Config;

@@ -25,9 +25,9 @@
 //! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux seen in
 //! virtual time (docs/measured-linux.md).
 
-use super::congestion::{State, CA_RECOVERY};
 use super::pacing::Pacing;
 use super::scoreboard::in_flight;
+use bentpipe_congestion::interface::{State, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
 /// A third of the window leaves without waiting for more.
@@ -245,8 +245,8 @@ fn autosized(least: u32, pacing: &Pacing, state: &State) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::congestion::{INFINITE_SSTHRESH, PACING_NEEDED};
     use super::*;
+    use bentpipe_congestion::interface::{INFINITE_SSTHRESH, PACING_NEEDED};
 
     const SIZE: u64 = 1448;
 

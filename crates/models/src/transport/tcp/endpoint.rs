@@ -11,7 +11,6 @@
 //! one. Connections that have ended are removed, after TIME-WAIT if they are in that state, except for the
 //! last one.
 
-use super::congestion::{Congestion, INFINITE_SSTHRESH};
 use super::connection::{is_syn, Connection, Event, Failure, Phase, TIME_WAIT};
 use super::handover::{self, Signal};
 use super::{header, Config};
@@ -20,6 +19,7 @@ use crate::transport::flow::{DestinationCounters, SourceCounters};
 use crate::transport::hosting::{self, Hosted, Site};
 use crate::transport::names;
 use crate::transport::Transport;
+use bentpipe_congestion::interface::{Congestion, INFINITE_SSTHRESH};
 use bentpipe_core::{Column, Probe, Report, Stream, Streams, Table, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet::segment::Segment;

@@ -3,7 +3,7 @@
 //! [`endpoint`] is the stage: one end of a flow, an application over a [`connection`]. A connection is
 //! sans-I/O: it is given segments, timers and the application's requests, and asked for the next segment to
 //! send until there is none. It combines a [`sender`] (what may be sent now: [`scoreboard`] for outstanding
-//! data, [`recovery`] for lost data, [`rtt`] for the retransmission time-out, [`congestion`] for the window)
+//! data, [`recovery`] for lost data, [`rtt`] for the retransmission time-out, [`bentpipe_congestion`] for the window)
 //! and a [`receiver`] (reassembly and acknowledgments).
 //!
 //! Within a connection, places in the byte stream are 64-bit positions that count from the initial sequence
@@ -14,7 +14,6 @@ mod borders;
 mod bursts;
 mod clock;
 pub mod config;
-pub mod congestion;
 pub mod connection;
 mod delayed_ack;
 pub mod endpoint;

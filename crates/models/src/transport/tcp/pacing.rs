@@ -20,7 +20,7 @@
 //!
 //! Segments of a burst ([`super::bursts`]) leave together; the next one waits for all of their bytes.
 
-use super::congestion::{State, PACING_NONE, PACING_PACED};
+use bentpipe_congestion::interface::{State, PACING_NONE, PACING_PACED};
 use bentpipe_core::{Span, Time};
 
 /// Number of segments from which on a connection is paced.
@@ -194,8 +194,8 @@ pub fn pace_always(state: &mut State) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::congestion::{INFINITE_SSTHRESH, PACING_NEEDED};
     use super::*;
+    use bentpipe_congestion::interface::{INFINITE_SSTHRESH, PACING_NEEDED};
 
     fn paced(rate: u64) -> (Pacing, State) {
         let state = State {

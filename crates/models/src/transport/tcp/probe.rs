@@ -7,8 +7,8 @@
 //! retransmitted a segment, without a duplicate SACK, shows that the segment had been lost, so the window is
 //! reduced once (section 7.4).
 
-use super::congestion::State;
 use super::undo::Dsack;
+use bentpipe_congestion::interface::State;
 use bentpipe_core::Span;
 
 /// Maximum delay of an acknowledgment by the receiver (WCDelAckT of section 7.2).

@@ -8,8 +8,8 @@
 //!
 //! As in Linux, segments are counted, and RecoverFS is the window before the reduction (`prior_cwnd`).
 
-use super::congestion::State;
 use super::scoreboard::in_flight;
+use bentpipe_congestion::interface::State;
 
 /// The state of one reduction.
 #[derive(Clone, Debug, Default)]

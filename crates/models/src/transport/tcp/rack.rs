@@ -19,8 +19,8 @@
 //! The scoreboard keeps transmissions in order of time, so an acknowledgment only examines those that it
 //! makes lost or finds delivered, and one more.
 
-use super::congestion::{State, CA_RECOVERY};
 use super::scoreboard::{Border, Timed, DUP_THRESH};
+use bentpipe_congestion::interface::{State, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
 /// Number of recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).

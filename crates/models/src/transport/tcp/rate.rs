@@ -20,8 +20,8 @@
 //! C.delivered_time are also reset when nothing is outstanding rather than when nothing is in flight. No state
 //! is kept for congestion controls that take no samples.
 
-use super::congestion::{RateSample, State};
 use super::scoreboard::{in_flight, Newest};
+use bentpipe_congestion::interface::{RateSample, State};
 use bentpipe_core::Time;
 use std::collections::VecDeque;
 

@@ -11,8 +11,8 @@
 //! and what follows from it: message of the commit "Proportional Rate Reduction for TCP" (Linux 3.2, 2011), which
 //! replaced it.
 
-use super::congestion::State;
 use super::scoreboard::in_flight;
+use bentpipe_congestion::interface::State;
 
 /// The state of one reduction.
 #[derive(Clone, Debug, Default)]

@@ -22,8 +22,8 @@
 
 use super::clock::Clock;
 use super::config::RtoEstimator;
-use super::congestion::State;
 use super::Config;
+use bentpipe_congestion::interface::State;
 use bentpipe_core::Span;
 
 /// Time-out for data after a handshake without a sample (5.7).

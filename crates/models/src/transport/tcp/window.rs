@@ -10,10 +10,10 @@
 //!   section 3.2; RFC 7661 is its successor), but not below the initial window. The threshold keeps the old
 //!   value.
 
-use super::congestion::{Congestion, Event, State, CA_OPEN};
 use super::recovery::current_ssthresh;
 use super::scoreboard::in_flight;
 use super::Config;
+use bentpipe_congestion::interface::{Congestion, Event, State, CA_OPEN};
 use bentpipe_core::{Span, Time};
 
 /// A sender's use of its window.

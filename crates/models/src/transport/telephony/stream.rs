@@ -7,10 +7,10 @@
 //! the next message of the source opens another one. Messages that the destination sends while there is no connection are lost.
 
 use super::Outgoing;
-use crate::transport::tcp::congestion::Congestion;
 use crate::transport::tcp::connection::{is_syn, Connection, Event};
 use crate::transport::tcp::endpoint::MakeCongestion;
 use crate::transport::tcp::{header, Config};
+use bentpipe_congestion::interface::Congestion;
 use bentpipe_core::{Stream as Random, Time};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 use bentpipe_stage::{Body, Content, Damage, Packet, Payload};

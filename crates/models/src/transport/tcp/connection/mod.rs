@@ -21,7 +21,6 @@
 mod arrival;
 mod segments;
 
-use super::congestion::Congestion;
 use super::events::Events;
 use super::handover::Signal;
 use super::handshake::Handshake;
@@ -31,6 +30,7 @@ use super::reset::Reset;
 use super::sender::Sender;
 use super::{config, Config};
 use crate::transport::flow::SourceCounters;
+use bentpipe_congestion::interface::Congestion;
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 

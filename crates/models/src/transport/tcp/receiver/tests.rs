@@ -137,7 +137,7 @@ fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
     let config = Config { quick_acks: bentpipe_core::Count::new(0), ..Profile::Linux612.config() };
     let mut receiver = receiver(config);
     let mut path = path();
-    path.sample(Span::from_millis(40), &mut crate::transport::tcp::congestion::State::default());
+    path.sample(Span::from_millis(40), &mut bentpipe_congestion::interface::State::default());
     let mut arrive = |segment: u32| {
         receiver.take(Time::ZERO, &path, 1 + 100 * u64::from(segment), 100, (false, false));
         receiver.must_acknowledge().then(|| {
@@ -175,7 +175,7 @@ fn the_timer_of_data_in_order_ends_the_delay_behind_a_hole() {
     };
     let mut receiver = receiver(config);
     let mut path = path();
-    path.sample(Span::from_millis(40), &mut crate::transport::tcp::congestion::State::default());
+    path.sample(Span::from_millis(40), &mut bentpipe_congestion::interface::State::default());
     let at = |microseconds: u64| Time::ZERO + Span::from_micros(microseconds);
     let take = |receiver: &mut Receiver, time: u64, segment: u64| {
         receiver.take(at(time), &path, 1 + 100 * segment, 100, (false, false));

@@ -42,13 +42,13 @@ mod reduction;
 mod states;
 
 use super::config::{Config, Recovery as Method};
-use super::congestion::{Congestion, State, CA_CWR, CA_OPEN, CA_RECOVERY};
 use super::probe::{Answer, Probe};
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rate_halving::RateHalving;
 use super::scoreboard::{Border, Scoreboard, Tally};
 use super::undo::{Dsack, Undo};
+use bentpipe_congestion::interface::{Congestion, State, CA_CWR, CA_OPEN, CA_RECOVERY};
 use bentpipe_core::Time;
 use reduction::{change, limit_reno_sacked, Reduction};
 

@@ -2,8 +2,8 @@
 
 use super::{Method, Parts, Prr, RateHalving, Recovery};
 use crate::transport::tcp::config::Config;
-use crate::transport::tcp::congestion::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 use crate::transport::tcp::scoreboard::in_flight;
+use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 
 /// How the window falls to ssthresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,8 +2,8 @@
 
 use super::reduction::{change, limit_reno_sacked, reduce, Reduction};
 use super::{Facts, Method, Parts, Recovery};
-use crate::transport::tcp::congestion::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY};
 use crate::transport::tcp::scoreboard::{in_flight, DUP_THRESH};
+use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
 impl Recovery {

@@ -2,7 +2,7 @@
 
 use super::sent::{Sent, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, RESENT, SACKED};
 use super::{locate, Scoreboard, DUP_THRESH};
-use crate::transport::tcp::congestion::State;
+use bentpipe_congestion::interface::State;
 use bentpipe_core::{Span, Time};
 
 /// Maximum number of segments of a hole that are examined without new information.

@@ -32,9 +32,9 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use super::congestion::State;
 use super::order::{Transmissions, Waiting};
 use super::ranges::Ranges;
+use bentpipe_congestion::interface::State;
 use bentpipe_core::Time;
 use sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, PUSHED, RESENT, SACKED};
 use std::collections::VecDeque;

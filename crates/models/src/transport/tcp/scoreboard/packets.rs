@@ -94,8 +94,8 @@ impl Packets {
 
 #[cfg(test)]
 mod tests {
-    use crate::transport::tcp::congestion::State;
     use crate::transport::tcp::scoreboard::{Scoreboard, Tally};
+    use bentpipe_congestion::interface::State;
     use bentpipe_core::Time;
 
     /// A connection with bursts of these lengths, each segment of ten bytes.

@@ -1,8 +1,8 @@
 //! What one acknowledgment told about the segments in the queue.
 
 use super::sent::{Sent, EVER_RESENT};
-use crate::transport::tcp::congestion::State;
 use crate::transport::tcp::header;
+use bentpipe_congestion::interface::State;
 use bentpipe_core::{Span, Time};
 
 /// What one acknowledgment told about the segments in the queue.

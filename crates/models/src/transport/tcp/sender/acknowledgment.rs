@@ -1,11 +1,11 @@
 //! The effects of an acknowledgment on the sender.
 
 use super::{Ack, Before, News, Sender};
-use crate::transport::tcp::congestion::{AckSample, CA_CWR, CA_RECOVERY};
 use crate::transport::tcp::header;
 use crate::transport::tcp::recovery::Facts;
 use crate::transport::tcp::scoreboard::{in_flight, Tally};
 use crate::transport::tcp::undo::Dsack;
+use bentpipe_congestion::interface::{AckSample, CA_CWR, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
 impl Sender {

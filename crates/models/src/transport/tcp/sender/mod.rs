@@ -23,7 +23,6 @@
 
 use super::bursts::Bursts;
 use super::clock::Clock;
-use super::congestion::{Congestion, State, INFINITE_SSTHRESH};
 use super::nagle::Nagle;
 use super::pacing::{pace_always, Pacing};
 use super::rate::{self, check_application_limited};
@@ -35,6 +34,7 @@ use super::window::Usage;
 use super::writer::Writer;
 use super::{header, Config};
 use crate::transport::flow::SourceCounters;
+use bentpipe_congestion::interface::{Congestion, State, INFINITE_SSTHRESH};
 use bentpipe_core::{Size, Span, Time};
 
 mod acknowledgment;

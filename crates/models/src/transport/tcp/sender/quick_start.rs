@@ -10,8 +10,8 @@
 //! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police it), and a
 //! grant does not expire before data is sent.
 
-use crate::transport::tcp::congestion::{State, CA_OPEN, CA_RECOVERY, PACING_NEEDED, PACING_NONE};
 use crate::transport::tcp::pacing::Pacing;
+use bentpipe_congestion::interface::{State, CA_OPEN, CA_RECOVERY, PACING_NEEDED, PACING_NONE};
 use bentpipe_core::{Span, Time};
 
 /// The state of Quick-Start at a sender.

@@ -3,8 +3,8 @@
 use super::timers::Purpose;
 use super::{Chunk, Sender};
 use crate::transport::tcp::bursts::{Plan, Room};
-use crate::transport::tcp::congestion::Event;
 use crate::transport::tcp::scoreboard::{in_flight, Lost};
+use bentpipe_congestion::interface::Event;
 use bentpipe_core::Time;
 
 impl Sender {

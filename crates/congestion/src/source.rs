@@ -1,8 +1,8 @@
 //! Congestion controls from outside of this crate's files: C source that a scenario holds in the place of a name, and those
 //! that a program registers under a name, such as a Python class.
 
+use crate::interface::Congestion;
 use crate::{raw, CongestionError, Variant};
-use bentpipe_models::transport::tcp::congestion::Congestion;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock};

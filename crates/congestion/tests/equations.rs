@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_models::transport::tcp::congestion::{
+use bentpipe_congestion::interface::{
     AckSample, Congestion, State, CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
 };
 

@@ -1,5 +1,5 @@
 //! The congestion controls of the Linux kernel itself (`net/ipv4/tcp_*.c`). One rule distinguishes them from
-//! ours: `cubic` is congestion/cubic.c, in every home; `linux-cubic` is what the kernel calls cubic. They are
+//! ours: `cubic` is crates/congestion/variants/cubic.c, in every home; `linux-cubic` is what the kernel calls cubic. They are
 //! not simulated, and which of them are available depends on the machine.
 
 /// Their names in a scenario, in alphabetical order.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_models::transport::tcp::congestion::{Congestion, State, INFINITE_SSTHRESH};
+use bentpipe_congestion::interface::{Congestion, State, INFINITE_SSTHRESH};
 
 fn reno() -> (Box<dyn Congestion>, State) {
     let mut control = bentpipe_congestion::create("reno", &BTreeMap::new()).unwrap();

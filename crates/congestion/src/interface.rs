@@ -2,7 +2,7 @@
 //! `tcp_congestion_ops` (include/net/tcp.h), called when Linux calls them, on the part of the connection's
 //! state that Linux exposes to a congestion control.
 //!
-//! The variants themselves are C files (`congestion/`, one source with two homes: this engine and, as BPF
+//! The variants themselves are C files (`crates/congestion/variants`, one source with two homes: this engine and, as BPF
 //! struct_ops, the kernel). They are written against [`State`], whose layout is shared with C; its fields
 //! therefore have Linux' names and units.
 
@@ -141,7 +141,7 @@ pub struct AckSample {
     pub in_flight: u32,
 }
 
-/// A delivery-rate sample (Linux' struct rate_sample), taken by [`super::rate`].
+/// A delivery-rate sample (Linux' struct rate_sample), taken by the sender.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {

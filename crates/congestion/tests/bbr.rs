@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_models::transport::tcp::congestion::{
-    Congestion, RateSample, State, CA_RECOVERY, INFINITE_SSTHRESH,
-};
+use bentpipe_congestion::interface::{Congestion, RateSample, State, CA_RECOVERY, INFINITE_SSTHRESH};
 
 const MSS: u32 = 1000;
 /// Bandwidth-delay product.

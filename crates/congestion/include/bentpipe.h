@@ -17,7 +17,7 @@
  *     BP_VARIANT(vegas, "what it is, in a line", "where it was published", ssthresh, cong_avoid, undo_cwnd)
  *
  * The operations are those of Linux' tcp_congestion_ops, called when Linux calls them (the trait Congestion in
- * crates/models/src/transport/tcp/congestion.rs says when):
+ * crates/congestion/src/interface.rs says when):
  *
  *     void init(struct bp_tcp *tp)
  *     u32  ssthresh(struct bp_tcp *tp)                                        needed

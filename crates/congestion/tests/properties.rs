@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_congestion::CongestionError;
-use bentpipe_models::transport::tcp::congestion::{
+use bentpipe_congestion::interface::{
     AckSample, Event, RateSample, State, CA_LOSS, CA_OPEN, INFINITE_SSTHRESH,
 };
+use bentpipe_congestion::CongestionError;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_models::transport::tcp::congestion::{
+use bentpipe_congestion::interface::{
     AckSample, Congestion, Event, State, CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
 };
 
@@ -57,7 +57,7 @@ fn settle(control: &mut dyn Congestion, state: &mut State) {
 #[test]
 fn windows_follow_the_reference_rows_of_rfc_9438() {
     // authorities/tcp/PROVENANCE.md: kind, W_max, cwnd_epoch, C, beta, t, value.
-    let rows = include_str!("../../authorities/tcp/rfc9438_cubic_reference.csv");
+    let rows = include_str!("../../../authorities/tcp/rfc9438_cubic_reference.csv");
     let mut seen = 0;
     let mut k = 0.0;
     for row in rows.lines().skip(1) {

@@ -3,9 +3,7 @@
 use std::ffi::{c_char, CStr};
 use std::mem::{offset_of, size_of};
 
-use bentpipe_models::transport::tcp::congestion::{
-    AckSample, Event, RateSample, State, CA_RECOVERY, INFINITE_SSTHRESH,
-};
+use crate::interface::{AckSample, Event, RateSample, State, CA_RECOVERY, INFINITE_SSTHRESH};
 
 use super::*;
 use crate::raw::RawParameter;
@@ -257,7 +255,7 @@ fn errors_name_what_there_is() {
 
 /// The worked example of docs/congestion-recipe.md, as it stands there (build.rs takes it out), does what its test says.
 mod recipe {
-    use bentpipe_models::transport::tcp::congestion::State;
+    use crate::interface::State;
     use std::collections::BTreeMap;
 
     /// What the lines of the page call this crate, with the example in the place of the list of variants.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use bentpipe_models::transport::tcp::congestion::{AckSample, RateSample, State};
+use bentpipe_congestion::interface::{AckSample, RateSample, State};
 use criterion::{criterion_group, criterion_main, Criterion};
 
 fn calls(criterion: &mut Criterion) {

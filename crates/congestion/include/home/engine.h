@@ -1,5 +1,5 @@
 /*
- * The engine's home of a variant: struct bp_tcp is `State` of crates/models/src/transport/tcp/congestion.rs, field
+ * The engine's home of a variant: struct bp_tcp is `State` of crates/congestion/src/interface.rs, field
  * for field (src/layout.c and its test hold the two together), and a variant is a table of its operations.
  */
 #pragma once

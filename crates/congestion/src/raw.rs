@@ -3,9 +3,7 @@
 use std::ffi::{c_char, CStr};
 use std::path::Path;
 
-use bentpipe_models::transport::tcp::congestion::{
-    AckSample, Congestion, Event, RateSample, State, MAX_PARAMETERS,
-};
+use crate::interface::{AckSample, Congestion, Event, RateSample, State, MAX_PARAMETERS};
 
 use crate::Parameter;
 

@@ -1,11 +1,11 @@
-//! bentpipe's congestion controls. Each is one C file of this folder with two homes: compiled into the
+//! bentpipe's congestion controls. Each is one C file of the folder `variants` with two homes: compiled into the
 //! engine, through this crate, and compiled by clang into a BPF struct_ops object for a stock Linux kernel
-//! (`scripts/bpf`). `bentpipe.h` describes how a file is written; [`variants`] lists the files found when
+//! (`scripts/bpf`). `include/bentpipe.h` describes how a file is written; [`variants`] lists the files found when
 //! this crate was built.
 //!
 //! ```
 //! use std::collections::BTreeMap;
-//! use bentpipe_models::transport::tcp::congestion::State;
+//! use bentpipe_congestion::interface::State;
 //!
 //! let mut vegas = crate::create("vegas", &BTreeMap::from([("alpha".to_owned(), 1)])).unwrap();
 //! let mut state = State { snd_cwnd: 10, snd_cwnd_clamp: 1000, ..State::default() };
@@ -19,8 +19,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use bentpipe_models::transport::tcp::congestion::{Congestion, MAX_PARAMETERS};
+use crate::interface::{Congestion, MAX_PARAMETERS};
 
+pub mod interface;
 mod linux;
 mod raw;
 mod source;

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_models::transport::tcp::congestion::{
-    AckSample, Congestion, State, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
-};
+use bentpipe_congestion::interface::{AckSample, Congestion, State, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH};
 
 const MSS: u32 = 1000;
 const BASE_RTT_US: i32 = 500_000;

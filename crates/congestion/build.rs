@@ -1,5 +1,5 @@
-//! Compiles every `*.c` file of this folder, one congestion control per file, and lists them for Rust: to add
-//! a variant, add a file.
+//! Compiles every `*.c` file of the folder `variants`, one congestion control per file, and lists them for Rust: to
+//! add a variant, add a file.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,21 @@ use std::{env, fs};
 fn main() {
     let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let names = variants(&folder);
+    let sources = folder.join("variants");
+    let names = variants(&sources);
 
     let mut build = cc::Build::new();
     build
         .std("c11")
         .opt_level(2)
-        .include(&folder)
+        .include(folder.join("include"))
         .flag("-fno-strict-aliasing")
         .flag("-fno-builtin")
         .flag("-Wall")
         .flag("-Wextra")
         .flag("-Wno-unused-parameter");
     for name in &names {
-        build.file(folder.join(format!("{name}.c")));
+        build.file(sources.join(format!("{name}.c")));
     }
     build.file(folder.join("src/layout.c")).file(folder.join("tests/probe.c")).file(recipe(&folder, &out));
     build.compile("bentpipe_congestion");
@@ -41,7 +42,7 @@ fn variants(folder: &Path) -> Vec<String> {
             let text = fs::read_to_string(&path).expect("a C file is UTF-8 text");
             assert!(
                 text.contains(&format!("BP_VARIANT({name},")),
-                "congestion/{name}.c must end with BP_VARIANT({name}, ...): a variant has its file's name"
+                "variants/{name}.c must end with BP_VARIANT({name}, ...): a variant has its file's name"
             );
             name
         })
@@ -53,7 +54,7 @@ fn variants(folder: &Path) -> Vec<String> {
 /// The worked example of the recipe, for a test: its C file, whose path is returned, and `recipe.rs`, the
 /// lines of its test.
 fn recipe(folder: &Path, out: &Path) -> PathBuf {
-    let page = folder.join("../docs/congestion-recipe.md");
+    let page = folder.join("../../docs/congestion-recipe.md");
     println!("cargo::rerun-if-changed={}", page.display());
     let text = fs::read_to_string(&page).expect("the recipe is there");
     let block = |language: &str| {
@@ -84,12 +85,17 @@ fn list(folder: &Path, names: &[String]) -> String {
     }
     text.push_str("] }\n}\n\n/// The text of each file.\nstatic FILES: &[&str] = &[\n");
     for name in names {
-        writeln!(text, "    include_str!({:?}),", folder.join(format!("{name}.c")).display().to_string())
-            .expect("a String takes all");
+        writeln!(
+            text,
+            "    include_str!({:?}),",
+            folder.join(format!("variants/{name}.c")).display().to_string()
+        )
+        .expect("a String takes all");
     }
     text.push_str("];\n\n/// The headers, by their paths, for variants that are compiled later.\npub static HEADERS: &[(&str, &str)] = &[\n");
-    for path in headers(folder) {
-        let full = folder.join(&path).display().to_string();
+    let include = folder.join("include");
+    for path in headers(&include) {
+        let full = include.join(&path).display().to_string();
         writeln!(text, "    ({path:?}, include_str!({full:?})),").expect("a String takes all");
     }
     text.push_str("];\n");
