@@ -10,9 +10,9 @@ mod reno;
 
 use bentpipe_core::{Count, Rate, Size, Span, Time};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Snack, Timestamps};
-use bentpipe_models::transport::tcp::config::{Config, Profile, Recovery};
-use bentpipe_models::transport::tcp::connection::Connection;
-use bentpipe_models::transport::tcp::handover::{Freeze, Path, Signal};
+use bentpipe_transport::tcp::config::{Config, Profile, Recovery};
+use bentpipe_transport::tcp::connection::Connection;
+use bentpipe_transport::tcp::handover::{Freeze, Path, Signal};
 use libfuzzer_sys::fuzz_target;
 use std::collections::VecDeque;
 

@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn columns_are_those_of_the_simulation_s_trace() {
-        let columns = bentpipe_models::transport::tcp::endpoint::TRACE.columns;
+        let columns = bentpipe_transport::tcp::endpoint::TRACE.columns;
         assert!(columns.iter().map(|column| column.name).eq(Row::COLUMNS));
     }
 

@@ -6,7 +6,7 @@ pub mod parameters;
 use crate::clock::Timing;
 use bentpipe_bpf::{available, list, register, register_object, Registered, Skipped, Start};
 use bentpipe_congestion::{is_source, label, of_linux};
-use bentpipe_models::transport::tcp;
+use bentpipe_transport::tcp;
 use std::collections::BTreeMap;
 use std::fs;
 

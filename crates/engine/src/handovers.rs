@@ -4,13 +4,13 @@ use crate::builder::Builder;
 use crate::scenario::{Flow, LinkPair, Scenario};
 use bentpipe_core::{NodeId, Rate, Span, Time};
 use bentpipe_link as link;
-use bentpipe_models::app::End;
 use bentpipe_models::net::access;
 use bentpipe_models::net::access::policy::Order;
 use bentpipe_models::net::fate::Fate;
 use bentpipe_models::network::Construction;
-use bentpipe_models::transport::tcp;
-use bentpipe_models::transport::tcp::handover::{Adapt, Freeze, OnHandover};
+use bentpipe_transport::app::End;
+use bentpipe_transport::tcp;
+use bentpipe_transport::tcp::handover::{Adapt, Freeze, OnHandover};
 
 /// The TCP of an end of `flow`, with what handovers on its path tell it: the intervals in which a link is
 /// down, and the paths that follow.

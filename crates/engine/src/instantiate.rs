@@ -9,17 +9,17 @@ use crate::serving::served;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Stream, Streams, Table, Time};
 use bentpipe_link::arq::{self, Arq};
 use bentpipe_link::{self as link, Link};
-use bentpipe_models::app::End;
 use bentpipe_models::net::access::{self, Access};
 use bentpipe_models::net::edge::classify::{Known, Pattern};
 use bentpipe_models::net::edge::{self, Edge};
 use bentpipe_models::net::gate::{self, Gate};
 use bentpipe_models::network::{Construction, RadioLink, StageId};
-use bentpipe_models::transport::hosting::{self, Site};
-use bentpipe_models::transport::tcp::endpoint::MakeCongestion;
-use bentpipe_models::transport::{self, names, tcp, Seat};
 use bentpipe_stage::Port;
 use bentpipe_stage::Supply;
+use bentpipe_transport::app::End;
+use bentpipe_transport::hosting::{self, Site};
+use bentpipe_transport::tcp::endpoint::MakeCongestion;
+use bentpipe_transport::{self as transport, names, tcp, Seat};
 use std::collections::BTreeMap;
 
 /// Builds the network of `scenario` for replication number `run`, with traces to `recorder`.

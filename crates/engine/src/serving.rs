@@ -4,11 +4,11 @@ use crate::builder::Builder;
 use crate::instantiate::lay;
 use crate::scenario::{Flow, Scenario};
 use bentpipe_core::{FlowId, NodeId, Recorder, Streams};
-use bentpipe_models::app::End;
 use bentpipe_models::net::proxy::Mechanism;
 use bentpipe_models::network::Construction;
 use bentpipe_models::service::{Served, Service, Takes};
-use bentpipe_models::transport::names;
+use bentpipe_transport::app::End;
+use bentpipe_transport::names;
 
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]

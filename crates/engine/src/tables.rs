@@ -8,8 +8,8 @@ use bentpipe_models::mac::dama::{ncc, terminal, waits};
 use bentpipe_models::mac::wifi;
 use bentpipe_models::net::{access, atm, bundles, constellation, edge, proxy};
 use bentpipe_models::service::{bridge, relay};
-use bentpipe_models::transport::{details, flow, hosting};
-use bentpipe_models::{app, transport};
+use bentpipe_transport::{self as transport, app};
+use bentpipe_transport::{details, flow, hosting};
 use bentpipe_voice::recognised;
 use std::sync::LazyLock;
 

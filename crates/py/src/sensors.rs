@@ -3,10 +3,10 @@
 use crate::error;
 use bentpipe_core::{Streams, Time};
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::app::sensors::{Config, RadioErrors};
-use bentpipe_models::app::Config as App;
 use bentpipe_sensors::field::Field;
 use bentpipe_sensors::plan::{explained, Placement};
+use bentpipe_transport::app::sensors::{Config, RadioErrors};
+use bentpipe_transport::app::Config as App;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::{Mutex, PoisonError};

@@ -7,13 +7,13 @@ use bentpipe_congestion::label;
 use bentpipe_core::{FlowId, Report, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_engine::splits;
-use bentpipe_models::app::{self, End};
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Classes;
-use bentpipe_models::transport::{details, flow, names};
 use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::Totals;
+use bentpipe_transport::app::{self, End};
+use bentpipe_transport::{details, flow, names};
 use std::collections::BTreeMap;
 
 /// A connection in one direction, with the names under which its ends report.

@@ -5,7 +5,7 @@ use super::Planned;
 use crate::error::{Doing, Error};
 use crate::live::LiveHost;
 use crate::process::Guest;
-use bentpipe_models::app::End;
+use bentpipe_transport::app::End;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};

@@ -5,8 +5,8 @@ use bentpipe_core::address::{self, Plan};
 use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::instantiate_emulated;
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::app::command::{words, Places};
-use bentpipe_models::app::{Config, End};
+use bentpipe_transport::app::command::{words, Places};
+use bentpipe_transport::app::{Config, End};
 use std::collections::BTreeMap;
 
 /// A program that a flow of the scenario runs.

@@ -7,7 +7,7 @@ use crate::bridge::Handle;
 use crate::clock::{Clock, Timing};
 use crate::lateness::Lateness;
 use bentpipe_core::{Span, Time, Wakes};
-use bentpipe_models::app::End;
+use bentpipe_transport::app::End;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};

@@ -10,7 +10,7 @@ use super::{Probes, Watch};
 use crate::clock::Clock;
 use crate::sys::socket::{self, set_tcp};
 use bentpipe_core::{Span, Time};
-use bentpipe_models::app::{Actions, Event};
+use bentpipe_transport::app::{Actions, Event};
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{

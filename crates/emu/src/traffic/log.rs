@@ -5,7 +5,7 @@ use super::rows::Rows;
 use crate::clock::Clock;
 use bentpipe_bpf::{Event, Log, Namespace, Row, Rows as Connections};
 use bentpipe_core::{Probe, Span, Time};
-use bentpipe_models::transport::flow::SourceCounters;
+use bentpipe_transport::flow::SourceCounters;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};

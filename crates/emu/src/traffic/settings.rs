@@ -7,8 +7,8 @@ use crate::live::{LiveHost, INTERFACE};
 use crate::process;
 use bentpipe_core::{Size, Span};
 use bentpipe_engine::scenario::Flow;
-use bentpipe_models::transport::tcp;
-use bentpipe_models::transport::tcp::config::Profile;
+use bentpipe_transport::tcp;
+use bentpipe_transport::tcp::config::Profile;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
@@ -257,7 +257,7 @@ impl Settings {
 mod tests {
     use super::*;
     use bentpipe_engine::scenario::Endpoints;
-    use bentpipe_models::app;
+    use bentpipe_transport::app;
 
     fn flow(name: &str, transport: &str) -> Flow {
         Flow {
@@ -270,7 +270,7 @@ mod tests {
             starts: None,
             dscp: bentpipe_core::Dscp::default(),
             app: app::Config::Bulk(app::bulk::Config::default()),
-            transport: bentpipe_models::transport::Config::Tcp(serde_json::from_str(transport).unwrap()),
+            transport: bentpipe_transport::Config::Tcp(serde_json::from_str(transport).unwrap()),
             endpoints: Endpoints::Kernel,
         }
     }

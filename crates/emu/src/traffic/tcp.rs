@@ -8,12 +8,12 @@ use crate::namespace::Namespace;
 use crate::sys::socket::{self, set_tcp};
 use bentpipe_core::address::{connection_of, port_of};
 use bentpipe_core::{Report, Time};
-use bentpipe_models::app::{End, Event};
-use bentpipe_models::transport::flow::{DestinationCounters, SourceCounters};
-use bentpipe_models::transport::hosting::{Hosted, Site};
-use bentpipe_models::transport::names;
-use bentpipe_models::transport::tcp::endpoint::CONNECTION;
-use bentpipe_models::transport::tcp::Config;
+use bentpipe_transport::app::{End, Event};
+use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
+use bentpipe_transport::hosting::{Hosted, Site};
+use bentpipe_transport::names;
+use bentpipe_transport::tcp::endpoint::CONNECTION;
+use bentpipe_transport::tcp::Config;
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{

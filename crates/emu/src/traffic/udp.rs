@@ -9,10 +9,10 @@ use crate::clock::{Clock, Timing};
 use crate::sys::batch::{self, Incoming, Outgoing, BATCH, HEAD};
 use crate::sys::socket;
 use bentpipe_core::{Report, Time};
-use bentpipe_models::app::{Actions, Arrival, Event, Stamp};
-use bentpipe_models::transport::flow::{DestinationCounters, SourceCounters};
-use bentpipe_models::transport::hosting::{Hosted, Site};
-use bentpipe_models::transport::udp::LARGEST;
+use bentpipe_transport::app::{Actions, Arrival, Event, Stamp};
+use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
+use bentpipe_transport::hosting::{Hosted, Site};
+use bentpipe_transport::udp::LARGEST;
 use nix::errno::Errno;
 use nix::sys::socket::{
     bind, connect, setsockopt, socket as new_socket, sockopt, AddressFamily, SockFlag, SockType, SockaddrIn,

@@ -6,8 +6,8 @@ use crate::sys::socket;
 use crate::variants::Variants;
 use bentpipe_core::Size;
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::transport::tcp::config::Recovery;
-use bentpipe_models::transport::tcp::Config;
+use bentpipe_transport::tcp::config::Recovery;
+use bentpipe_transport::tcp::Config;
 
 /// A sentence for each such key of a flow of `scenario` that is the kernel's.
 pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {

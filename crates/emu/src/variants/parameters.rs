@@ -1,6 +1,6 @@
 //! Parameters of the kernel's own congestion controls: those of ours that mean the same there, in the kernel's units.
 
-use bentpipe_models::transport::tcp::Config;
+use bentpipe_transport::tcp::Config;
 
 /// Value of a parameter of the kernel's for a value of ours.
 type Converted = fn(i64) -> i64;

@@ -7,10 +7,10 @@
 use bentpipe_emu::{emulate, Namespace};
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::{app, transport};
 use bentpipe_runs::Options;
 use bentpipe_scenario::{load, Source};
 use bentpipe_testing::skipped;
+use bentpipe_transport::{self as transport, app};
 use std::ops::ControlFlow;
 
 /// The flow of a variant, beside one of datagrams.

@@ -6,7 +6,7 @@
 //! upper bound, and the mean itself where that time is short.
 
 use super::{Flow, Hop};
-use bentpipe_models::app::Transactions;
+use bentpipe_transport::app::Transactions;
 
 /// Mean rates of the flow's payload and of what comes back for it, in bit/s; none if nothing limits them.
 pub(super) fn of(transactions: &Transactions, flow: &Flow, duration_s: f64) -> Option<(f64, f64)> {

@@ -12,13 +12,13 @@ mod sharing;
 use crate::instantiate::lay;
 use crate::scenario::{Flow as Wanted, Scenario};
 use bentpipe_core::{Recorder, Streams};
-use bentpipe_models::app::Answers;
 use bentpipe_models::net::edge::Rule;
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Construction;
-use bentpipe_models::transport::tcp::header;
-use bentpipe_models::transport::Packets;
 use bentpipe_stage::facts::{Hop as Medium, Traffic};
+use bentpipe_transport::app::Answers;
+use bentpipe_transport::tcp::header;
+use bentpipe_transport::Packets;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -6,8 +6,8 @@ use bentpipe_core::{Problems, Span};
 use bentpipe_link::arq::Frames;
 use bentpipe_models::net::proxy;
 use bentpipe_models::network::Part;
-use bentpipe_models::transport::{names, tcp};
 use bentpipe_scenario::Members;
+use bentpipe_transport::{names, tcp};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

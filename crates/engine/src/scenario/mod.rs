@@ -23,11 +23,11 @@ pub use starts::Starts;
 pub use bentpipe_models::network::NetworkKind;
 
 use bentpipe_core::{Count, Dscp, Span};
-use bentpipe_models::app;
 use bentpipe_models::net::edge::Rule;
 use bentpipe_models::net::{access, proxy as proxies};
 use bentpipe_models::service as services;
-use bentpipe_models::transport;
+use bentpipe_transport as transport;
+use bentpipe_transport::app;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

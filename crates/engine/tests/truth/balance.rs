@@ -6,9 +6,9 @@ use bentpipe_engine::facts::facts;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::splits;
 use bentpipe_models::net::proxy::{self, Mechanism};
-use bentpipe_models::transport::names;
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Held, Totals};
+use bentpipe_transport::names;
 
 /// Checks each flow in each direction, over all its legs; what lies on the way is at most `held`.
 pub fn flows(scenario: &Scenario, report: &Report, totals: &Totals, held: Held) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Calls between exchanges: blocking by Erlang's formula, times of set-up, reasons of failures.
 
 use crate::run::{untraced, Run};
-use bentpipe_models::app::calls::blocking;
+use bentpipe_transport::app::calls::blocking;
 
 fn text(duration: &str, error: &str, app: &str, transport: &str) -> String {
     format!(

@@ -21,13 +21,13 @@
 //! ```
 
 use super::{Served, Service, Supply, Takes};
-use crate::app::End;
-use crate::transport::hosting::Site;
-use crate::transport::statistics::SpanStatistics;
-use crate::transport::telephony::Endpoint;
-use crate::transport::{names, Config as Transport};
 use bentpipe_core::{Column, Problems, Report, Sample, Span, Table, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
+use bentpipe_transport::app::End;
+use bentpipe_transport::hosting::Site;
+use bentpipe_transport::statistics::SpanStatistics;
+use bentpipe_transport::telephony::Endpoint;
+use bentpipe_transport::{names, Config as Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -12,11 +12,11 @@
 pub mod bridge;
 pub mod relay;
 
-use crate::app::calls;
-use crate::transport;
-pub use crate::transport::tcp::Supply;
 use bentpipe_core::{kinds, FlowId, NodeId, Problems};
 use bentpipe_stage::Stage;
+use bentpipe_transport as transport;
+use bentpipe_transport::app::calls;
+pub use bentpipe_transport::tcp::Supply;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -20,13 +20,13 @@
 //! ```
 
 use super::{Served, Service, Supply, Takes};
-use crate::transport::flow::{DestinationCounters, SourceCounters};
-use crate::transport::udp::{HEADER, NOT_UDP};
-use crate::transport::{names, Config as Transport};
 use bentpipe_core::{Column, NodeId, Problems, Report, Sample, Table, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
+use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
+use bentpipe_transport::udp::{HEADER, NOT_UDP};
+use bentpipe_transport::{names, Config as Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

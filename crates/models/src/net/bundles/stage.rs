@@ -2,12 +2,12 @@
 
 use super::Config;
 use crate::network::{Beyond, FlowEnds};
-use crate::transport::statistics::SpanStatistics;
 use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
 use bentpipe_dtn::contacts::Node;
 use bentpipe_dtn::network::{Bundle, Network, Outcome, Reason};
 use bentpipe_link::channel::SPOILED;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
+use bentpipe_transport::statistics::SpanStatistics;
 use std::collections::BTreeMap;
 
 /// The bundle's lifetime was over.

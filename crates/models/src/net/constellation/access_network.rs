@@ -6,12 +6,12 @@ use super::path::{FlowPath, PATH};
 use super::routes::Exit;
 use super::stage::{Constellation, Parts, HANDOVER};
 use crate::network::{AccessNetwork, Beyond, Construction, Expanded, FlowEnds, NetworkKind, Part};
-use crate::transport::names::reverse;
 use bentpipe_core::{NodeId, Problems, Rate, Span, Streams};
 use bentpipe_link::queue;
 use bentpipe_stage::facts::{Crossing, Hop};
 use bentpipe_stage::Port;
 use bentpipe_stage::Supply;
+use bentpipe_transport::names::reverse;
 
 impl AccessNetwork for Config {
     fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {

@@ -14,10 +14,10 @@ pub mod split;
 mod thinning;
 
 use crate::service::{Served, Service, Supply, Takes};
-use crate::transport::names::reverse;
-use crate::transport::{self, tcp};
 use bentpipe_core::{kinds, Problems};
 use bentpipe_stage::Stage;
+use bentpipe_transport::names::reverse;
+use bentpipe_transport::{self as transport, tcp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! What a terminal reports: the trace of its superframes, and its counters over a run.
 
 use super::Terminal;
-use crate::transport::statistics::SpanStatistics;
 use bentpipe_core::{Column, Report, Table, Time};
 use bentpipe_stage::Outbox;
+use bentpipe_transport::statistics::SpanStatistics;
 
 /// Trace of a terminal's superframes.
 pub static TRACE: Table = Table {

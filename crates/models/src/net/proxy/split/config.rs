@@ -3,9 +3,9 @@
 use super::Split;
 use crate::net::proxy::Enhancement;
 use crate::service::{Served, Supply};
-use crate::transport::tcp;
 use bentpipe_core::{Problems, Sample, Size};
 use bentpipe_stage::Stage;
+use bentpipe_transport::tcp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

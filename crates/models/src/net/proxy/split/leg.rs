@@ -1,12 +1,12 @@
 //! One of the two connections of a split connection, with its records.
 
-use crate::transport::flow::DestinationCounters;
-use crate::transport::tcp::connection::{Connection, Event};
-use crate::transport::tcp::endpoint::{self, Probes};
-use crate::transport::tcp::header;
 use bentpipe_core::Time;
 use bentpipe_stage::packet::segment::Segment;
 use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port};
+use bentpipe_transport::flow::DestinationCounters;
+use bentpipe_transport::tcp::connection::{Connection, Event};
+use bentpipe_transport::tcp::endpoint::{self, Probes};
+use bentpipe_transport::tcp::header;
 
 /// One of the two connections of a split connection.
 pub struct Leg {

@@ -2,11 +2,11 @@
 
 use super::config::Accept;
 use super::leg::Leg;
-use crate::transport::flow::DestinationCounters;
-use crate::transport::tcp::connection::{Event, Failure, Phase};
 use bentpipe_core::Time;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 use bentpipe_stage::{Outbox, Packet};
+use bentpipe_transport::flow::DestinationCounters;
+use bentpipe_transport::tcp::connection::{Event, Failure, Phase};
 
 /// Index of the leg towards the source.
 pub const SOURCE: usize = 0;

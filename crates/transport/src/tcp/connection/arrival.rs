@@ -1,0 +1,238 @@
+//! How a connection handles arriving segments (RFC 9293, section 3.10.7).
+
+use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
+use crate::tcp::handshake::Agreement;
+use crate::tcp::header::{self, Numbering};
+use crate::tcp::reset::Reset;
+use crate::tcp::sender::{Ack, News};
+use crate::tcp::snack;
+use bentpipe_core::Time;
+use bentpipe_stage::packet::quick_start::QuickStart;
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+
+impl Connection {
+    /// Handles a segment from a packet whose ECN field is `experienced` congestion (RFC 3168, section 5).
+    #[inline]
+    pub fn receive_marked(&mut self, now: Time, segment: &Segment, experienced: bool) {
+        let reduced = self.ecn.in_use && segment.flags.contains(SegmentFlags::CWR);
+        if self.ecn.in_use {
+            self.ecn.echoes &= !reduced;
+            if experienced && !self.ecn.echoes {
+                self.ecn.echoes = true;
+                self.receiver.hurry_for_congestion();
+            }
+        }
+        self.receive(now, segment);
+        if reduced && segment.payload > 0 {
+            self.receiver.acknowledge_first();
+        }
+    }
+
+    /// Handles an arriving segment.
+    #[inline]
+    pub fn receive(&mut self, now: Time, segment: &Segment) {
+        if self.phase > Phase::SynReceived || (self.phase == Phase::SynReceived && !is_syn(segment)) {
+            self.receive_synchronised(now, segment);
+        } else {
+            self.receive_handshake(now, segment);
+        }
+    }
+
+    /// Handles segments in the synchronised states, in the order of RFC 9293, section 3.10.7.4.
+    #[inline(always)]
+    fn receive_synchronised(&mut self, now: Time, segment: &Segment) {
+        let flags = segment.flags;
+        let fin = flags.contains(SegmentFlags::FIN);
+        let payload = u64::from(segment.payload);
+        let occupies = payload + u64::from(fin);
+        if self.phase == Phase::TimeWait {
+            if now >= self.time_wait_end {
+                self.phase = Phase::Closed;
+                self.reset_in_answer(segment);
+                return;
+            }
+            if flags.contains(SegmentFlags::ACK) {
+                self.time_wait_end = now + TIME_WAIT;
+            }
+            if occupies > 0 && flags.0 & (SegmentFlags::RST.0 | SegmentFlags::SYN.0) == 0 {
+                // Linux keeps no more of the connection than this, so the acknowledgment has no SACK block.
+                self.receiver.acknowledge_now();
+                return;
+            }
+        }
+        let Some(start) = self.theirs.position(segment.sequence, self.receiver.next()) else { return };
+        let old = match segment.timestamps {
+            Some(stamps) if self.timestamps => self.receiver.is_old(stamps.value(), start, occupies),
+            _ => false,
+        };
+        if old || !self.receiver.is_acceptable(start, occupies) {
+            if !flags.contains(SegmentFlags::RST) {
+                self.receiver.acknowledge_old(start, payload);
+            }
+            return;
+        }
+        if flags.contains(SegmentFlags::RST) {
+            match self.phase {
+                Phase::TimeWait => {}
+                // Both ends have said everything, so nobody is told (RFC 9293, section 3.10.7.4): it is the
+                // other end's answer to a repeated FIN after it has forgotten the connection.
+                Phase::Closing | Phase::LastAck if start == self.receiver.next() => self.end(),
+                _ if start == self.receiver.next() => self.fail(Failure::Reset),
+                _ => self.receiver.acknowledge_now(),
+            }
+            return;
+        }
+        if flags.contains(SegmentFlags::SYN) {
+            self.receiver.acknowledge_now();
+            return;
+        }
+        if !flags.contains(SegmentFlags::ACK) {
+            return;
+        }
+        if self.phase == Phase::SynReceived {
+            if segment.acknowledgment != self.ours.number(1) {
+                self.reset_in_answer(segment);
+                return;
+            }
+            self.establish(now, segment);
+        }
+        self.take_acknowledgment(now, segment, start, occupies > 0);
+        if occupies > 0 && self.phase != Phase::Closed {
+            if self.receiver.right_sizes() {
+                let stamps = segment.timestamps.filter(|_| self.timestamps);
+                self.receiver.note_echo(now, stamps.and_then(|stamps| header::echoed(now, stamps.echo())));
+            }
+            self.take_data(now, start, payload, (fin, flags.contains(SegmentFlags::PSH)));
+        }
+    }
+
+    #[inline(always)]
+    fn take_acknowledgment(&mut self, now: Time, segment: &Segment, start: u64, occupies: bool) {
+        let Some(position) = self.ours.position(segment.acknowledgment, self.sender.una()) else { return };
+        let echo = match segment.timestamps {
+            Some(stamps) if self.timestamps => header::echoed(now, stamps.echo()),
+            _ => None,
+        };
+        if let (Some(stamps), true) = (segment.timestamps, self.timestamps) {
+            self.sender.note_timestamps(stamps.value(), stamps.echo());
+        }
+        let window = segment.window;
+        let echo_flag = segment.flags.0 & (SegmentFlags::ECE.0 | SegmentFlags::SYN.0) == SegmentFlags::ECE.0;
+        let ece = self.ecn.in_use && echo_flag;
+        let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, ece };
+        let news = match &segment.options {
+            None => self.sender.acknowledge(now, &ack),
+            Some(options) => self.take_blocks(now, &ack, options),
+        };
+        match news {
+            News::Advanced => {}
+            News::Nothing => return,
+            News::NotSent => {
+                self.receiver.acknowledge_now();
+                return;
+            }
+        }
+        if !self.told_all_acknowledged && self.sender.all_acknowledged() {
+            self.told_all_acknowledged = true;
+            self.events.add(Event::AllAcknowledged);
+        }
+        if self.sender.fin_acknowledged() {
+            self.fin_acknowledged(now);
+        }
+    }
+
+    /// Handles an acknowledgment with SACK blocks.
+    fn take_blocks(&mut self, now: Time, ack: &Ack, options: &SegmentOptions) -> News {
+        if let Some(snack) = &options.snack {
+            let unit = self.sender.segment_size().into();
+            let (held, missing): (Vec<_>, Vec<_>) =
+                snack::heard(snack, ack.position, unit).partition(|(_, there)| *there);
+            self.sender.name_missing(missing.into_iter().map(|(stretch, _)| stretch));
+            let blocks: Vec<_> = held.into_iter().map(|(stretch, _)| stretch).collect();
+            return self.sender.acknowledge(now, &Ack { sack: &blocks, ..*ack });
+        }
+        let near = self.sender.una();
+        let mut blocks = [(0, 0); 4];
+        let mut count = 0;
+        for &(left, right) in options.sack.as_slice() {
+            if let (Some(left), Some(right)) =
+                (self.ours.position(left, near), self.ours.position(right, near))
+            {
+                blocks[count] = (left, right);
+                count += 1;
+            }
+        }
+        self.sender.acknowledge(now, &Ack { sack: &blocks[..count], ..*ack })
+    }
+
+    #[inline(always)]
+    fn take_data(&mut self, now: Time, start: u64, payload: u64, (fin, pushed): (bool, bool)) {
+        let arrival = self.receiver.take(now, self.sender.estimator(), start, payload, (fin, pushed));
+        if arrival.delivered > 0 {
+            self.events.add(Event::Received(arrival.delivered));
+        }
+        if arrival.finished {
+            self.fin_received(now);
+        }
+    }
+
+    fn receive_handshake(&mut self, now: Time, segment: &Segment) {
+        let flags = segment.flags;
+        match self.phase {
+            Phase::Listen if is_syn(segment) => {
+                self.agree(segment);
+                self.phase = Phase::SynReceived;
+                self.pending = Pending::Syn;
+            }
+            // The SYN-ACK was lost or is late.
+            Phase::SynReceived if segment.sequence == self.theirs.number(0) => self.pending = Pending::Syn,
+            Phase::SynSent => {
+                let acknowledged = flags.contains(SegmentFlags::ACK);
+                if acknowledged && segment.acknowledgment != self.ours.number(1) {
+                    self.reset_in_answer(segment);
+                } else if flags.contains(SegmentFlags::RST) {
+                    if acknowledged {
+                        self.fail(Failure::Reset);
+                    }
+                } else if acknowledged && flags.contains(SegmentFlags::SYN) {
+                    self.agree(segment);
+                    self.establish(now, segment);
+                    let start = self.theirs.position(segment.sequence, 0).unwrap_or(0);
+                    self.take_acknowledgment(now, segment, start, true);
+                    self.receiver.acknowledge_now();
+                }
+            }
+            _ => self.reset_in_answer(segment),
+        }
+    }
+
+    fn agree(&mut self, syn: &Segment) {
+        self.theirs = Numbering::new(syn.sequence);
+        self.handshake.agree(syn);
+        self.ecn.in_use = self.handshake.agreement().ecn;
+        let Agreement { timestamps, sack, snack, window_scale, .. } = *self.handshake.agreement();
+        self.timestamps = timestamps;
+        self.snack = snack;
+        let timestamp = syn.timestamps.filter(|_| timestamps).map(Timestamps::value);
+        self.receiver.begin(sack, window_scale, timestamp);
+    }
+
+    fn establish(&mut self, now: Time, answer: &Segment) {
+        self.phase = Phase::Established;
+        let rtt = self.handshake.finish(now, answer);
+        let Agreement { sack, snack, segment_size, .. } = *self.handshake.agreement();
+        self.sender.establish(now, rtt, self.handshake.timeouts(), segment_size, sack || snack);
+        if let Some(rate @ 1..) = answer.options.as_ref().and_then(|options| options.granted) {
+            let granted = QuickStart { rate, missed: false }.bits_per_second();
+            self.sender.grant(now, granted, self.timestamps);
+        }
+        self.events.add(Event::Connected);
+    }
+
+    /// Answers a segment for a connection that does not exist with a reset.
+    fn reset_in_answer(&mut self, segment: &Segment) {
+        if let Some(reset) = Reset::answering(segment) {
+            self.pending = Pending::Reset(reset);
+        }
+    }
+}

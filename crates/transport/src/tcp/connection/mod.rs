@@ -1,0 +1,322 @@
+//! The state machine of a connection (RFC 9293, section 3.3.2), sans-I/O: segments, timers and the
+//! application's requests go in; [`Connection::next_segment`] returns the segments to send, one at a time,
+//! and [`Connection::next_event`] the events for the application.
+//!
+//! - Set-up: [`super::handshake`]. The window of a SYN and a SYN-ACK is not scaled, so the first flight
+//!   towards the end that opened is at most 65535 bytes, as in reality. A lost SYN, SYN-ACK or last ACK is
+//!   repaired by the retransmission of the SYN or SYN-ACK or by the first data.
+//! - Either end or both may close; TIME-WAIT lasts 60 s after the last segment, as in Linux
+//!   (`tcp_timewait_state_process`), and needs no timer, since it only answers.
+//! - A reset is valid if its sequence number is exactly the next expected; one elsewhere in the window, or a
+//!   SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT ignores resets (RFC
+//!   1337); in CLOSING and LAST-ACK the connection is over and has not failed.
+//! - Explicit congestion notification (RFC 3168): agreed on by the flags of the SYNs; new data may be marked;
+//!   acknowledgments echo a mark until the sender has reduced its window, once per round trip, and reports
+//!   it.
+//! - A connection that fails reports the reason: [`Failure`].
+//!
+//! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent data, no
+//! keep-alive.
+
+mod arrival;
+mod segments;
+
+use super::events::Events;
+use super::handover::Signal;
+use super::handshake::Handshake;
+use super::header::Numbering;
+use super::receiver::Receiver;
+use super::reset::Reset;
+use super::sender::Sender;
+use super::{config, Config};
+use crate::flow::SourceCounters;
+use bentpipe_congestion::interface::Congestion;
+use bentpipe_core::{Span, Time};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
+
+pub use super::events::{Event, Failure};
+
+/// States of RFC 9293, section 3.3.2.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Phase {
+    /// There is no connection: it has not been opened, or has ended.
+    Closed,
+    /// Waiting for a SYN.
+    Listen,
+    /// Has sent a SYN.
+    SynSent,
+    /// Has received a SYN and sent a SYN-ACK.
+    SynReceived,
+    /// The connection is open.
+    Established,
+    /// Has sent a FIN.
+    FinWait1,
+    /// Its FIN is acknowledged.
+    FinWait2,
+    /// Has sent a FIN and received one before its own was acknowledged.
+    Closing,
+    /// Both FINs are acknowledged; answers late segments.
+    TimeWait,
+    /// Has received a FIN.
+    CloseWait,
+    /// Has sent a FIN after receiving one.
+    LastAck,
+}
+
+/// Duration of TIME-WAIT (Linux' TCP_TIMEWAIT_LEN).
+pub const TIME_WAIT: Span = Span::from_secs(60);
+
+/// The next segment of the handshake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Pending {
+    #[default]
+    Nothing,
+    Syn,
+    Reset(Reset),
+}
+
+/// Explicit congestion notification of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ecn {
+    in_use: bool,
+    /// Whether acknowledgments echo congestion, until the other end reports that it has reduced its window.
+    echoes: bool,
+    /// Whether the segment that was last returned may be marked.
+    capable: bool,
+}
+
+/// One end of a TCP connection.
+pub struct Connection {
+    phase: Phase,
+    ours: Numbering,
+    theirs: Numbering,
+    sender: Sender,
+    receiver: Receiver,
+    pending: Pending,
+    handshake: Handshake,
+    /// Whether timestamps are in use.
+    timestamps: bool,
+    /// Whether acknowledgments name what is missing.
+    snack: bool,
+    /// Explicit congestion notification, if in use.
+    ecn: Ecn,
+    /// Window that a SYN can express.
+    syn_window: u32,
+    /// Whether the application knows that everything handed over was acknowledged.
+    told_all_acknowledged: bool,
+    close_wanted: bool,
+    time_wait_end: Time,
+    events: Events,
+}
+
+impl Connection {
+    /// Creates a closed connection. `initial` is its initial sequence number.
+    pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Connection {
+        Connection {
+            phase: Phase::Closed,
+            ours: Numbering::new(initial),
+            theirs: Numbering::default(),
+            sender: Sender::new(config, congestion, initial, random),
+            receiver: Receiver::new(config),
+            pending: Pending::Nothing,
+            handshake: Handshake::new(config),
+            timestamps: config.timestamps,
+            snack: false,
+            ecn: Ecn::default(),
+            syn_window: config.window().min(config::UNSCALED_WINDOW) as u32,
+            told_all_acknowledged: true,
+            close_wanted: false,
+            time_wait_end: Time::MAX,
+            events: Events::default(),
+        }
+    }
+
+    /// Waits for the other end to open.
+    pub fn listen(&mut self) {
+        self.phase = Phase::Listen;
+    }
+
+    /// Opens the connection actively, with a SYN.
+    pub fn open(&mut self) {
+        self.phase = Phase::SynSent;
+        self.pending = Pending::Syn;
+    }
+
+    /// Hands over more bytes to send; `u64::MAX` for an endless stream.
+    pub fn send(&mut self, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.sender.hand_over(bytes);
+        self.told_all_acknowledged = false;
+        self.events.withdraw_all_acknowledged();
+    }
+
+    /// Handles a signal about the path below.
+    pub fn signal(&mut self, now: Time, signal: &Signal) {
+        if self.phase < Phase::Established {
+            return;
+        }
+        match signal {
+            Signal::Freeze => self.receiver.freeze(true),
+            Signal::Thaw => self.receiver.freeze(false),
+            Signal::Adapt(path) => self.sender.adapt(now, path),
+        }
+    }
+
+    /// Closes this direction once everything handed over has been sent.
+    pub fn close(&mut self) {
+        if !self.close_wanted {
+            self.close_wanted = true;
+            self.sender.close();
+        }
+    }
+
+    /// Closes this direction once everything has been sent that is in the send buffer now, and discards the rest.
+    pub fn stop(&mut self) {
+        if !self.close_wanted {
+            self.sender.forget_unwritten();
+            self.close();
+        }
+    }
+
+    /// Ends the connection at once; the other end is informed by a reset (RFC 9293, section 3.10.5), if it
+    /// knows of the connection.
+    pub fn abort(&mut self) {
+        let phase = self.phase;
+        self.end();
+        if !matches!(phase, Phase::Closed | Phase::Listen | Phase::SynSent | Phase::TimeWait) {
+            self.pending = Pending::Reset(Reset {
+                sequence: self.ours.number(self.sender.nxt()),
+                acknowledgment: Some(self.theirs.number(self.receiver.next())),
+            });
+        }
+    }
+
+    /// The application does not run before [`Connection::read`], since more arrives at this instant.
+    pub fn hold_reading(&mut self) {
+        self.receiver.hold_reading();
+    }
+
+    /// The application reads what has arrived.
+    pub fn read(&mut self) {
+        self.receiver.read();
+    }
+
+    /// Sets the total number of bytes of the stream for which the reader has room; it never decreases.
+    /// Without this call, data is taken as it arrives.
+    pub fn allow(&mut self, bytes: u64) {
+        self.receiver.allow(bytes);
+    }
+
+    /// Returns the state of the connection.
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Returns the sending half of the connection.
+    #[inline]
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// Counters for the report of the flow's source.
+    pub fn counters_mut(&mut self) -> &mut SourceCounters {
+        &mut self.sender.counters
+    }
+
+    /// Returns the receiving half of the connection.
+    #[inline]
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// When to call [`Connection::wake`]; `Time::MAX` for never.
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.sender.next_wake().min(self.receiver.next_wake()).min(self.handshake.next_wake())
+    }
+
+    /// Checks the timers. Returns whether a retransmission time-out for data occurred.
+    pub fn wake(&mut self, now: Time) -> bool {
+        self.receiver.wake(now, self.sender.estimator());
+        match self.handshake.wake(now) {
+            Ok(false) => {}
+            Ok(true) => self.pending = Pending::Syn,
+            Err(_) => {
+                self.fail(Failure::Handshake);
+                return false;
+            }
+        }
+        match self.sender.wake(now) {
+            Ok(timed_out) => timed_out,
+            Err(_) => {
+                self.fail(Failure::TooManyRetries);
+                false
+            }
+        }
+    }
+
+    /// The next event for the application.
+    #[inline]
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.next()
+    }
+
+    fn fin_sent(&mut self) {
+        self.phase = match self.phase {
+            Phase::Established => Phase::FinWait1,
+            Phase::CloseWait => Phase::LastAck,
+            other => other,
+        };
+    }
+
+    fn fin_acknowledged(&mut self, now: Time) {
+        let next = match self.phase {
+            Phase::FinWait1 => Phase::FinWait2,
+            Phase::Closing => Phase::TimeWait,
+            Phase::LastAck => Phase::Closed,
+            _ => return,
+        };
+        self.enter(now, next);
+        self.events.add(Event::Closed);
+    }
+
+    fn fin_received(&mut self, now: Time) {
+        let next = match self.phase {
+            Phase::Established => Phase::CloseWait,
+            Phase::FinWait1 => Phase::Closing,
+            Phase::FinWait2 => Phase::TimeWait,
+            _ => return,
+        };
+        self.enter(now, next);
+        self.events.add(Event::PeerClosed);
+    }
+
+    fn enter(&mut self, now: Time, phase: Phase) {
+        self.phase = phase;
+        if phase == Phase::TimeWait {
+            self.time_wait_end = now + TIME_WAIT;
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.end();
+        self.events.add(Event::Failed(failure));
+    }
+
+    fn end(&mut self) {
+        self.phase = Phase::Closed;
+        self.pending = Pending::Nothing;
+        self.handshake.stop();
+        self.sender.stop();
+    }
+}
+
+/// Whether a segment opens a connection, with or without a request for explicit congestion notification.
+#[inline]
+pub fn is_syn(segment: &Segment) -> bool {
+    segment.flags.contains(SegmentFlags::SYN)
+        && segment.flags.0 & (SegmentFlags::ACK.0 | SegmentFlags::RST.0) == 0
+}

@@ -1,0 +1,143 @@
+//! The segments that a connection sends.
+
+use super::{Connection, Pending, Phase};
+use crate::tcp::header;
+use crate::tcp::sender::Chunk;
+use bentpipe_core::Time;
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+
+impl Connection {
+    /// Whether the segment that was last returned may be marked instead of dropped: new data only (RFC 3168,
+    /// sections 6.1.4 and 6.1.5).
+    #[inline]
+    pub fn may_be_marked(&self) -> bool {
+        self.ecn.capable
+    }
+
+    /// The next segment to send now, to be called until it returns `None`. Always inlined, so that the
+    /// segment stays in registers.
+    #[inline(always)]
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        self.ecn.capable = false;
+        if self.pending != Pending::Nothing {
+            return self.next_handshake_segment(now).map(taken_apart);
+        }
+        if self.phase < Phase::Established {
+            return None;
+        }
+        if self.receiver.must_acknowledge_alone() {
+            return Some(self.acknowledgment(now, self.sender.nxt()));
+        }
+        if let Some(chunk) = self.sender.next_chunk(now) {
+            if chunk.fin() {
+                self.fin_sent();
+            }
+            return Some(self.data(now, chunk));
+        }
+        if self.receiver.must_acknowledge() {
+            return Some(self.acknowledgment(now, self.sender.nxt()));
+        }
+        if self.sender.take_probe() {
+            return Some(self.acknowledgment(now, self.sender.una() - 1));
+        }
+        self.sender.count_sample();
+        None
+    }
+
+    fn next_handshake_segment(&mut self, now: Time) -> Option<Segment> {
+        match std::mem::take(&mut self.pending) {
+            Pending::Nothing => None,
+            Pending::Syn => Some(self.syn(now)),
+            Pending::Reset(reset) => Some(reset.segment()),
+        }
+    }
+
+    fn syn(&mut self, now: Time) -> Segment {
+        let answers = self.phase == Phase::SynReceived;
+        let options = self.handshake.send(now);
+        let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
+        Segment {
+            sequence: self.ours.number(0),
+            acknowledgment: if answers { self.theirs.number(self.receiver.next()) } else { 0 },
+            window: self.syn_window,
+            flags: flags.with(self.handshake.ecn_flags(answers)),
+            timestamps: self.stamp(now, answers),
+            options: Some(Box::new(options)),
+            payload: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn data(&mut self, now: Time, chunk: Chunk) -> Segment {
+        let mut flags =
+            if chunk.fin() { SegmentFlags::ACK.with(SegmentFlags::FIN) } else { SegmentFlags::ACK };
+        if chunk.pushed() {
+            flags = flags.with(SegmentFlags::PSH);
+        }
+        if self.ecn.in_use && chunk.fresh() && chunk.payload() > 0 {
+            self.ecn.capable = true;
+            if self.sender.take_reduced() {
+                flags = flags.with(SegmentFlags::CWR);
+            }
+        }
+        self.segment(now, chunk.start(), chunk.payload() as u16, flags, None)
+    }
+
+    #[inline(always)]
+    fn acknowledgment(&mut self, now: Time, sequence: u64) -> Segment {
+        if self.snack {
+            return self.negative_acknowledgment(now, sequence);
+        }
+        let (sack, granted) = (self.receiver.sack_blocks(self.theirs), self.handshake.take_granted());
+        let options = (sack.is_some() || granted.is_some()).then(|| {
+            Box::new(SegmentOptions { sack: sack.unwrap_or_default(), granted, ..SegmentOptions::default() })
+        });
+        self.segment(now, sequence, 0, SegmentFlags::ACK, options)
+    }
+
+    #[cold]
+    fn negative_acknowledgment(&mut self, now: Time, sequence: u64) -> Segment {
+        let snack = self.receiver.snack(self.sender.segment_size().into());
+        let options =
+            snack.map(|snack| Box::new(SegmentOptions { snack: Some(snack), ..Default::default() }));
+        self.segment(now, sequence, 0, SegmentFlags::ACK, options)
+    }
+
+    #[inline(always)]
+    fn segment(
+        &mut self,
+        now: Time,
+        sequence: u64,
+        payload: u16,
+        flags: SegmentFlags,
+        options: Option<Box<SegmentOptions>>,
+    ) -> Segment {
+        let (acknowledged, window) = self.receiver.acknowledgment(now, payload > 0);
+        let flags = if self.ecn.echoes { flags.with(SegmentFlags::ECE) } else { flags };
+        Segment {
+            sequence: self.ours.number(sequence),
+            acknowledgment: self.theirs.number(acknowledged),
+            window,
+            payload,
+            flags,
+            timestamps: self.stamp(now, true),
+            options,
+        }
+    }
+
+    #[inline]
+    fn stamp(&self, now: Time, answers: bool) -> Option<Timestamps> {
+        self.timestamps.then(|| {
+            let echo = if answers { self.receiver.echo() } else { 0 };
+            Timestamps::new(header::timestamp(now), echo)
+        })
+    }
+}
+
+/// The same segment, field by field, so that the rare segments that are built in memory do not force the
+/// others, which stay in registers until they are part of a packet, through memory too.
+#[inline(always)]
+fn taken_apart(segment: Segment) -> Segment {
+    let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
+    Segment { sequence, acknowledgment, window, payload, flags, timestamps, options }
+}

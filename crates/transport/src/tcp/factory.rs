@@ -1,0 +1,67 @@
+//! TCP as a transport of flows.
+
+use super::endpoint::{Endpoint, MakeCongestion, Probes, Traces, CONNECTION, DELIVERY, TRACE};
+use super::{header, Config};
+use crate::app::Workload;
+use crate::{Packets, Seat, Socket, Transport};
+use bentpipe_core::{Problems, Stream, Table, Tables};
+use bentpipe_stage::Stage;
+
+/// What TCP asks of the engine while it is built.
+pub trait Supply: bentpipe_stage::Supply {
+    /// Makes congestion controls as `config` wants them.
+    fn congestion(&mut self, config: &Config) -> MakeCongestion;
+}
+
+impl Transport for Config {
+    fn packets(&self, _datagram: Option<u32>) -> Packets {
+        let options = if self.timestamps { header::TIMESTAMP_BYTES } else { 0 };
+        let (payload, headers) = (self.segment_size.value() as u32, header::HEADER + options);
+        Packets { payload, size: payload + headers, answer: headers, responsive: true }
+    }
+
+    fn build(&self, seat: Seat, supply: &mut dyn crate::Supply) -> Box<dyn Stage> {
+        let Seat { site, app, traced, transactions, stream, .. } = seat;
+        let config = supply.told(self);
+        let congestion = supply.congestion(&config);
+        let connections = (0..traced).map(|number| {
+            let (sender, receiver) = site.traced_as(number);
+            Probes { sender: supply.probe(&TRACE, &sender), delivery: supply.probe(&DELIVERY, &receiver) }
+        });
+        let traces = Traces { connections: connections.collect(), transactions };
+        Box::new(Endpoint::new(site, &config, app, congestion, stream, traces))
+    }
+
+    fn socket(&self) -> Option<Socket<'_>> {
+        Some(Socket::Stream(self))
+    }
+
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        stream.bits()
+    }
+
+    fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
+        app.writes().then(|| crate::needs_udp(kind))
+    }
+
+    fn largest_packet(&self) -> Option<(u64, String)> {
+        let (segment, header) = (self.segment_size.value(), u64::from(self.header_bytes()));
+        Some((segment + header, format!("{segment} + {header}")))
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        Config::check(self, problems);
+    }
+}
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&TRACE, &DELIVERY];
+    const REPORTS: &'static [&'static Table] = &[&CONNECTION];
+}
+
+impl Config {
+    /// Bytes of the headers of a data segment without further options, IPv4 included.
+    pub fn header_bytes(&self) -> u32 {
+        header::HEADER + if self.timestamps { header::TIMESTAMP_BYTES } else { 0 }
+    }
+}

@@ -1,0 +1,147 @@
+//! Out-of-order data: how it is held, and how the sender is informed.
+
+use super::{Due, Receiver};
+use crate::tcp::rtt::Estimator;
+use crate::tcp::{header, snack};
+use bentpipe_core::{Span, Time};
+use bentpipe_stage::packet::segment::{SackBlocks, Snack};
+
+/// Number of acknowledgments of one hole that are sent at once: what fast retransmit needs.
+const ALIKE: u32 = 3;
+
+/// By how much later the timer may end, as it does where nothing else wakes the processor (Linux' tcp_comp_sack_slack_ns).
+const SLACK: Span = Span::from_micros(100);
+
+/// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
+const MOST_COMPRESSED: u32 = 44;
+
+/// Blocks that an acknowledgment has room for in any case. Those in further places have been in one of these in an earlier acknowledgment,
+/// so that none is lost (Linux' tcp_sack_new_ofo_skb, since 5.10).
+const SURE_BLOCKS: usize = 2;
+
+impl Receiver {
+    /// The negative acknowledgment to send, if something is missing: the next in turn.
+    pub fn snack(&mut self, unit: u64) -> Option<Snack> {
+        let (snack, on) = snack::say(self.next, &self.held, unit, self.named)?;
+        self.named = on;
+        Some(snack)
+    }
+
+    /// The SACK blocks to send, if any, in sequence numbers.
+    #[inline]
+    pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
+        // What a segment adds that is not reported yet comes with the next acknowledgment.
+        let (listed, twice) = match self.before.take() {
+            Some(before) => (before, None),
+            None => ((self.recent, self.recent_count), self.twice.take().filter(|_| self.dsack)),
+        };
+        if (listed.1 == 0 && twice.is_none()) || !self.sack {
+            return None;
+        }
+        let mut blocks = SackBlocks::default();
+        let recent = listed.0[..listed.1].iter().copied();
+        for (left, right) in twice.into_iter().chain(recent).take(self.most_blocks) {
+            blocks.push(numbering.number(left), numbering.number(right));
+        }
+        Some(blocks)
+    }
+
+    pub(super) fn hold(&mut self, now: Time, path: &Estimator, start: u64, end: u64) {
+        let empty = start >= end;
+        if empty || !self.report_before(start, end) {
+            self.acknowledge_hole(now, path);
+        }
+        if empty {
+            return;
+        }
+        // Of several parts received before, the first is reported (RFC 2883, section 4.2).
+        let (mut known, mut twice) = (start, None);
+        let whole = self.held.insert(start, end, |from, to, _| {
+            twice = twice.or((from > known).then_some((known, from)));
+            known = to;
+        });
+        self.twice = twice.or((known < end).then_some((known, end))).or(self.twice);
+        let whole = if self.joins_listed { self.join_listed(start, end) } else { whole };
+        // The block moves to the front; blocks that it covers are removed.
+        let mut kept = 0;
+        let mut recent = [whole, (0, 0), (0, 0), (0, 0)];
+        for &block in &self.recent[..self.recent_count] {
+            let swallowed = block.0 >= whole.0 && block.1 <= whole.1;
+            if !swallowed && kept + 1 < recent.len() {
+                kept += 1;
+                recent[kept] = block;
+            }
+        }
+        self.recent = recent;
+        self.recent_count = kept + 1;
+    }
+
+    /// Has the segments that share the next acknowledgment reported before a segment `[start, end)` moves a block to a place where an
+    /// acknowledgment may have no room for it. The segment itself then makes none due. Returns whether that is so.
+    fn report_before(&mut self, start: u64, end: u64) -> bool {
+        if self.due != Due::Compressed {
+            return false;
+        }
+        let listed = &self.recent[..self.recent_count];
+        let touched = listed.iter().position(|&(left, right)| start <= right && left <= end);
+        if touched.unwrap_or(self.recent_count) < SURE_BLOCKS {
+            return false;
+        }
+        let mut before = (self.recent, self.recent_count);
+        if let Some(block) = touched.map(|index| &mut before.0[index]) {
+            *block = (block.0.min(start), block.1.max(end));
+        }
+        self.before = Some(before);
+        self.due = Due::Alone;
+        true
+    }
+
+    /// The block of a segment and of those listed ones that it touches. What is held beside it and is no longer listed is not reported
+    /// with it, against RFC 2018, section 4.
+    fn join_listed(&self, start: u64, end: u64) -> (u64, u64) {
+        let mut block = (start, end);
+        loop {
+            let before = block;
+            for &(left, right) in &self.recent[..self.recent_count] {
+                if left <= block.1 && block.0 <= right {
+                    block = (block.0.min(left), block.1.max(right));
+                }
+            }
+            if block == before {
+                return block;
+            }
+        }
+    }
+
+    /// Handles an out-of-order segment.
+    fn acknowledge_hole(&mut self, now: Time, path: &Estimator) {
+        if self.delayed.is_quick() {
+            self.due = Due::Alone;
+            return;
+        }
+        let srtt = path.srtt().filter(|_| self.sack && self.compression > Span::ZERO);
+        let (true, Some(srtt)) = (self.alike >= ALIKE, srtt) else {
+            self.alike += 1;
+            self.due = Due::Alone;
+            return;
+        };
+        self.compressed += 1;
+        if self.compressed > MOST_COMPRESSED || self.due > Due::Compressed {
+            self.due = Due::Alone;
+        } else if self.due < Due::Compressed {
+            self.due = Due::Compressed;
+            self.delayed.start_for_hole(now, now + self.compression.min(srtt / 20) + SLACK);
+        }
+    }
+
+    pub(super) fn forget_blocks(&mut self) {
+        let mut kept = 0;
+        for index in 0..self.recent_count {
+            if self.recent[index].0 > self.next {
+                self.recent[kept] = self.recent[index];
+                kept += 1;
+            }
+        }
+        self.recent_count = kept;
+    }
+}

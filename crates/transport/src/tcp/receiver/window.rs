@@ -1,0 +1,178 @@
+//! The receive window: how it grows, what a reader's room leaves of it, and how it is closed around a disconnection.
+
+use super::{Due, Receiver};
+use crate::tcp::right_sizing::RightSizing;
+use crate::tcp::rtt::Estimator;
+use bentpipe_core::Time;
+
+/// Payload from which a segment lets the window grow, as in Linux.
+const GROWS: u64 = 128;
+
+/// Acknowledgments that tell of a link that is there again (Freeze-TCP, section 3).
+const RECONNECTED: u32 = 3;
+
+impl Receiver {
+    /// Lets the window grow by a segment of which something is new. Returns whether it grows.
+    ///
+    /// What is held of the stream takes its part of the memory. So growth pauses behind a hole, and ends one segment below the limit, or
+    /// at the limit with a segment that is out of order.
+    #[inline]
+    pub(super) fn widen(&mut self, payload: u64, in_order: bool) -> bool {
+        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
+        // 2), so Linux does not let it grow.
+        if (self.closed == 0 && self.sizing.is_none()) || payload < GROWS || !(in_order || self.sack) {
+            return false;
+        }
+        if let Some(sizing) = &self.sizing {
+            let grows = sizing.grows(self.window);
+            if grows {
+                self.window = sizing.widened(self.window, payload);
+            }
+            return grows;
+        }
+        let held = self.held.bytes() + if in_order { payload } else { 0 } + self.unread();
+        let widest = self.segments.widest(payload.min(self.segment_size), self.whole, self.segment_size);
+        let growth =
+            self.closed.saturating_sub(held).min(2 * payload).min(widest.saturating_sub(self.window));
+        self.closed -= growth;
+        self.window += growth;
+        if growth > 0 && self.closed <= payload {
+            self.window = self.whole >> self.shift << self.shift;
+        }
+        growth > 0
+    }
+
+    /// A data segment echoes a timestamp of ours that was sent at `sent`.
+    pub fn note_echo(&mut self, now: Time, sent: Option<Time>) {
+        self.echoed = sent.map(|sent| now.since(sent));
+    }
+
+    /// Whether the window grows by what arrives.
+    #[inline]
+    pub fn right_sizes(&self) -> bool {
+        self.sizing.is_some()
+    }
+
+    pub(super) fn grow(&mut self, now: Time, path: &Estimator) {
+        let rtt = self.echoed.take().or(path.srtt());
+        if let Some(sizing) = &mut self.sizing {
+            let window = sizing.arrived(now, self.next, rtt, self.window);
+            if window != self.window {
+                self.window = window >> self.shift << self.shift;
+            }
+        }
+    }
+
+    /// The application reads nothing until [`Receiver::read`], because further segments arrive before it runs.
+    #[cold]
+    pub fn hold_reading(&mut self) {
+        self.read = self.read.or(Some(self.next));
+    }
+
+    /// The application reads everything, which sends the acknowledgment that has waited for it.
+    #[cold]
+    pub fn read(&mut self) {
+        if self.read.take().is_none() {
+            return;
+        }
+        self.due = match self.due {
+            Due::Read => Due::First,
+            Due::Later if self.is_finished() => Due::Now,
+            due => due,
+        };
+    }
+
+    /// Returns true while the application has unread data.
+    #[inline]
+    pub fn holds_reading(&self) -> bool {
+        self.read.is_some()
+    }
+
+    /// Bytes in order that the application has not read.
+    #[inline]
+    fn unread(&self) -> u64 {
+        self.read.map_or(0, |read| self.next - read)
+    }
+
+    /// The window that unread data and data behind holes leave of the buffer. Linux reserves one segment, which unread data takes first.
+    fn free_window(&self) -> u64 {
+        let limit =
+            self.sizing.as_ref().map_or(self.whole >> self.shift << self.shift, RightSizing::most_now);
+        let free = (limit + self.segment_size).saturating_sub(self.held.bytes() + self.unread());
+        self.window.min(free).next_multiple_of(1 << self.shift)
+    }
+
+    /// Returns true if the window would be smaller than the one last offered.
+    #[cold]
+    pub(super) fn has_shrunk(&self) -> bool {
+        self.free_window() < self.edge - self.acknowledged
+    }
+
+    /// The window of an acknowledgment that leaves before the application reads. Its right edge does not move back.
+    #[cold]
+    pub(super) fn shrunk_window(&mut self) -> u32 {
+        let offered = self.edge.saturating_sub(self.next).next_multiple_of(1 << self.shift);
+        let window = self.free_window().max(offered);
+        self.edge = self.next + window;
+        window as u32
+    }
+
+    /// Closes the window, or opens it again, and says so at once if there is a sender to hear it.
+    pub fn freeze(&mut self, frozen: bool) {
+        if self.frozen == frozen || self.next <= 1 {
+            return;
+        }
+        self.frozen = frozen;
+        self.copies = if frozen { 0 } else { RECONNECTED - 1 };
+        self.acknowledge_now();
+    }
+
+    /// The window of an acknowledgment around a disconnection.
+    #[cold]
+    pub(super) fn exceptional_window(&mut self) -> u32 {
+        if self.frozen {
+            return 0;
+        }
+        self.copies -= 1;
+        self.due = Due::Alone;
+        self.rounded() as u32
+    }
+
+    /// The window as the field says it. One that still grows is rounded up, as Linux does it, since there is room for
+    /// more; any other is a multiple of the field's unit.
+    #[inline]
+    pub(super) fn rounded(&self) -> u64 {
+        self.window.next_multiple_of(1 << self.shift)
+    }
+
+    /// The reader has room for so many bytes of the stream in all; never for fewer than it once had.
+    pub fn allow(&mut self, bytes: u64) {
+        let limit = bytes.saturating_add(1);
+        debug_assert!(self.limit == u64::MAX || limit >= self.limit, "room that was promised is gone");
+        self.limit = limit;
+        let (now, then) = (self.edge.saturating_sub(self.next), self.reachable().saturating_sub(self.next));
+        let ended = self.fin.is_some_and(|fin| fin < self.next);
+        if self.next > 0 && !ended && 2 * now <= self.window && then >= 2 * now && self.opens() {
+            self.due = self.due.max(Due::Now);
+        }
+    }
+
+    /// The right edge that buffer and reader allow.
+    fn reachable(&self) -> u64 {
+        (self.next + self.window).min(self.limit)
+    }
+
+    /// Whether the right edge may move by as much as is worth a segment.
+    fn opens(&self) -> bool {
+        self.reachable().saturating_sub(self.edge) >= self.segments.size().min(self.window / 2).max(1)
+    }
+
+    /// The window of a reader whose room has a limit, a multiple of the unit that the field has.
+    #[cold]
+    pub(super) fn limited_window(&mut self) -> u32 {
+        if self.opens() {
+            self.edge = self.reachable();
+        }
+        (self.edge.saturating_sub(self.next) >> self.shift << self.shift) as u32
+    }
+}

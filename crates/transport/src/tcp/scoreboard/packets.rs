@@ -1,0 +1,176 @@
+//! The packets that outstanding segments are kept in: the memory of a send buffer is their payload and something for each packet
+//! ([`crate::tcp::writer`]).
+//!
+//! - The segments of a burst are one packet, until a SACK begins or ends within it, or a part of it is resent.
+//! - Neighbours that are both SACKed are one packet again, of less than 524280 bytes.
+//! - A packet counts until all of it is acknowledged, though the payload that is acknowledged is free.
+//!
+//! Source: memory of a socket of Linux 6.12 (docs/decisions/0158-memory-of-divided-bursts.md).
+
+use super::sent::{Sent, BEGINS, SACKED};
+use std::collections::VecDeque;
+
+/// SACKed neighbours are joined to packets with less payload than this, in bytes.
+const JOINED: u64 = 8 * 65_535;
+
+/// The packets of what is outstanding.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Packets {
+    /// Number of packets that the outstanding segments are kept in.
+    pub count: u32,
+    /// Where the payload of the first of them begins: a part of that packet may have been acknowledged.
+    pub from: u64,
+    /// Where the packet begins and ends that was the last to be joined, which the next SACK mostly makes grow.
+    grown: (u64, u64),
+}
+
+impl Packets {
+    /// Records that a segment from `start` leaves, the `only` one that is outstanding or one that `begins` a burst.
+    #[inline]
+    pub(super) fn left(&mut self, start: u64, only: bool, begins: bool) {
+        if only {
+            (self.count, self.from) = (1, start);
+        } else {
+            self.count += u32::from(begins);
+        }
+    }
+
+    /// Records that a segment that ended at `end` has been acknowledged, which was the first, and `next` is now.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, end: u64, next: Option<&Sent>) {
+        self.count -= u32::from(next.is_none_or(|next| next.is(BEGINS)));
+        self.from = end;
+    }
+
+    /// The segment with this index has been SACKed: it parts from neighbours that are not, and joins those that are.
+    pub(super) fn sacked(&mut self, sent: &mut VecDeque<Sent>, index: usize) {
+        let joins = |other: usize| sent.get(other).is_some_and(|other| other.is(SACKED));
+        let (before, behind) = (joins(index.wrapping_sub(1)), joins(index + 1));
+        if !before {
+            self.separate(sent, index);
+        }
+        if !behind {
+            self.separate(sent, index + 1);
+        }
+        if before {
+            self.join(sent, index);
+        }
+        if behind {
+            self.join(sent, index + 1);
+        }
+    }
+
+    /// Joins the packet that begins with the segment with this index to the one before it.
+    fn join(&mut self, sent: &mut VecDeque<Sent>, index: usize) {
+        if !sent[index].is(BEGINS) {
+            return;
+        }
+        let border = sent[index].start;
+        if self.grown.1 != border {
+            let first = (0..index).rev().find(|index| *index == 0 || sent[*index].is(BEGINS));
+            self.grown.0 = first.filter(|first| *first > 0).map_or(self.from, |first| sent[first].start);
+        }
+        let next = sent.range(index + 1..).take_while(|next| !next.is(BEGINS)).last();
+        self.grown.1 = next.unwrap_or(&sent[index]).end();
+        if self.grown.1 - self.grown.0 < JOINED {
+            sent[index].marks &= !BEGINS;
+            self.count -= 1;
+        } else {
+            self.grown.0 = border;
+        }
+    }
+
+    /// The segment with this index begins a packet.
+    pub(super) fn separate(&mut self, sent: &mut VecDeque<Sent>, index: usize) {
+        if let Some(segment) = sent.get_mut(index) {
+            self.count += u32::from(index > 0 && !segment.is(BEGINS));
+            segment.marks |= BEGINS;
+            if (self.grown.0..self.grown.1).contains(&segment.start) {
+                self.grown = (0, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tcp::scoreboard::{Scoreboard, Tally};
+    use bentpipe_congestion::interface::State;
+    use bentpipe_core::Time;
+
+    /// A connection with bursts of these lengths, each segment of ten bytes.
+    fn sent(bursts: &[u64]) -> (Scoreboard, State) {
+        let (mut board, mut state) = (Scoreboard::new(false), State::default());
+        let mut start = 0;
+        for length in bursts {
+            for place in 0..*length {
+                board.push(Time::ZERO, start, 10, (place == 0, false), &mut state);
+                start += 10;
+            }
+        }
+        (board, state)
+    }
+
+    fn sack(board: &mut Scoreboard, state: &mut State, from: u64, to: u64) -> u32 {
+        board.sack(10 * from, 10 * to, state, &mut Tally::default());
+        board.packets().count
+    }
+
+    fn acknowledge(board: &mut Scoreboard, state: &mut State, una: u64) -> (u32, u64) {
+        board.acknowledge(10 * una, state, &mut Tally::default());
+        (board.packets().count, board.packets().from)
+    }
+
+    #[test]
+    fn a_packet_counts_until_all_of_it_is_acknowledged() {
+        let (mut board, mut state) = sent(&[4, 3]);
+        assert_eq!((board.packets().count, board.packets().from), (2, 0));
+        assert_eq!(acknowledge(&mut board, &mut state, 2), (2, 20));
+        assert_eq!(acknowledge(&mut board, &mut state, 5), (1, 50));
+        assert_eq!(acknowledge(&mut board, &mut state, 7), (0, 70));
+    }
+
+    #[test]
+    fn sacks_divide_bursts_and_join_neighbours() {
+        let (mut board, mut state) = sent(&[4, 4, 4]);
+        assert_eq!(sack(&mut board, &mut state, 1, 3), 5, "1, 2, 1, 4 and 4 segments");
+        assert_eq!(sack(&mut board, &mut state, 5, 6), 7, "1, 2, 1, 1, 1, 2 and 4");
+        assert_eq!(sack(&mut board, &mut state, 3, 5), 4, "1, 5, 2 and 4");
+        assert_eq!(sack(&mut board, &mut state, 6, 12), 2, "1 and 11");
+        assert_eq!(acknowledge(&mut board, &mut state, 1), (1, 10));
+        assert_eq!(acknowledge(&mut board, &mut state, 12), (0, 120));
+    }
+
+    #[test]
+    fn what_is_resent_is_divided_from_the_rest_of_its_burst() {
+        let (mut board, mut state) = sent(&[4, 2]);
+        assert_eq!(sack(&mut board, &mut state, 4, 6), 2);
+        board.mark_first_lost(&mut state);
+        let lost = board.next_lost().unwrap();
+        board.burst_again(lost.number, 1);
+        assert_eq!(board.packets().count, 3);
+        board.burst_again(lost.number, 1);
+        assert_eq!(board.packets().count, 3, "it is divided already");
+    }
+    /// As in Linux 6.12, by the memory of its socket: SACKed segments of 1460 bytes are joined to packets of 359.
+    #[test]
+    fn sacked_packets_have_less_than_524280_bytes() {
+        let (mut board, mut state) = (Scoreboard::new(false), State::default());
+        for number in 0..1200 {
+            board.push(Time::ZERO, 1460 * number, 1460, (number % 2 == 0, false), &mut state);
+        }
+        let mut tally = Tally::default();
+        let mut packets = |from: u64, to: u64| {
+            for number in from..to {
+                board.sack(1460 * number, 1460 * number + 1460, &mut state, &mut tally);
+            }
+            board.packets().count
+        };
+        // The first segment is not SACKed, and the rest after what is SACKed is not.
+        assert_eq!(packets(1, 360), 600 - 180 + 2);
+        assert_eq!(packets(360, 729), 600 - 365 + 2 + 3);
+        // 359, 359 and 10 segments, one that is missing, 359 and 47.
+        assert_eq!(packets(730, 1136), 1 + 3 + 1 + 2 + 32);
+        assert_eq!(packets(729, 730), 1 + 5 + 32);
+    }
+}

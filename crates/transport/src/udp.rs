@@ -1,0 +1,311 @@
+//! One end of a flow of datagrams (UDP, RFC 768) as a stage. Input port 0, output port 0.
+//!
+//! There is no connection: an application that opens is connected at once, each send is one datagram, and
+//! what is lost stays lost. Datagrams are 28 bytes longer than their payload (IPv4 and UDP headers); one of
+//! 65507 bytes is the largest, and nothing is fragmented.
+
+use super::flow::{DestinationCounters, SourceCounters};
+use super::hosting::{self, Hosted, Site};
+use crate::app::{Actions, App, Arrival, End, Event, Workload};
+use crate::{Packets, Seat, Socket, Supply, Transport};
+use bentpipe_core::{Column, Probe, Report, Sample, Stream, Table, Tables, Time};
+use bentpipe_link::channel::effect::Received;
+use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Datagrams (UDP, RFC 768) without connections, acknowledgments or rate control: what is lost stays lost.
+///
+/// ```toml
+/// transport = "udp"
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = "";
+}
+
+impl Transport for Config {
+    fn packets(&self, datagram: Option<u32>) -> Packets {
+        let payload = datagram.unwrap_or(LARGEST as u32);
+        Packets { payload, size: payload + HEADER, answer: 0, responsive: false }
+    }
+
+    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let Seat { site, app, transactions, measures, stream, .. } = seat;
+        let arrivals = match site.end {
+            End::Source => None,
+            End::Destination => supply.probe(&TRACE, &site.name),
+        };
+        Box::new(Endpoint::new(site, app, stream, Probes { arrivals, transactions, measures }))
+    }
+
+    fn socket(&self) -> Option<Socket<'_>> {
+        Some(Socket::Datagram)
+    }
+
+    fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
+        app.is_elastic().then(|| {
+            format!(
+                "\"{kind}\" needs a transport that controls the rate, such as tcp; allowed over udp: applications that have a \
+                 rate of their own, such as cbr"
+            )
+        })
+    }
+}
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&TRACE];
+}
+
+/// Size of the IPv4 and UDP headers.
+pub const HEADER: u32 = 28;
+
+/// Largest payload of a datagram over IPv4.
+pub const LARGEST: u64 = bentpipe_stage::LARGEST_DATAGRAM;
+
+/// A packet that is not a datagram arrived at a UDP endpoint.
+pub const NOT_UDP: DropReason = DropReason::new("not a datagram");
+
+/// Trace of a receiver of datagrams.
+pub static TRACE: Table = Table {
+    name: "datagram",
+    entity: "flow",
+    about: "when a datagram arrives",
+    columns: &[
+        Column::whole(
+            "number",
+            "1",
+            "number of the datagram in sending order, from 0; missing numbers were lost",
+        ),
+        Column::real("delay", "s", "one-way delay of the datagram"),
+        Column::whole("payload", "bytes", "payload of the datagram"),
+        Column::whole("received", "bytes", "payload received so far, in total"),
+    ],
+};
+
+/// Probes of the traces of one end, for those that are recorded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Probes {
+    /// Probe of the trace [`TRACE`], if it is recorded.
+    pub arrivals: Option<Probe>,
+    /// Probe of the trace [`hosting::TRACE`], if it is recorded.
+    pub transactions: Option<Probe>,
+    /// Rows of the application's own trace.
+    pub measures: Option<Probe>,
+}
+
+/// One end of a flow of datagrams.
+pub struct Endpoint {
+    site: Site,
+    hosted: Hosted,
+    probes: Probes,
+    number: u32,
+    open: bool,
+    source: SourceCounters,
+    destination: DestinationCounters,
+    spoiled: Received,
+}
+
+impl Endpoint {
+    /// Creates one end of a flow; `stream` belongs to this end alone.
+    pub fn new(site: Site, app: Box<dyn App>, stream: Stream, probes: Probes) -> Endpoint {
+        let hosted = Hosted::new(&site, app, stream);
+        Endpoint {
+            destination: DestinationCounters::new(site.details),
+            site,
+            hosted,
+            probes,
+            number: 0,
+            open: false,
+            source: SourceCounters::default(),
+            spoiled: Received::default(),
+        }
+    }
+
+    fn tell(&mut self, now: Time, event: Event, out: &mut Outbox) {
+        let mut event = Some(event);
+        while let Some(told) = event.take() {
+            let actions = self.hosted.on(now, 0, told);
+            event = self.act(now, actions, out);
+        }
+    }
+
+    /// Performs the application's actions, and returns the event that follows from them, if any.
+    fn act(&mut self, now: Time, actions: Actions, out: &mut Outbox) -> Option<Event> {
+        if actions.send > 0 {
+            self.send(now, actions.send.min(LARGEST), out);
+        }
+        if let (Some(over), Some(probe)) = (&actions.over, self.probes.transactions) {
+            out.record(probe, now, &hosting::row(now, over));
+        }
+        if actions.close || actions.stop {
+            self.source.completed = Some(now);
+        }
+        if actions.connect && !self.open {
+            self.open = true;
+            self.source.start = Some(now);
+            return Some(Event::Connected);
+        }
+        None
+    }
+
+    fn send(&mut self, now: Time, payload: u64, out: &mut Outbox) {
+        let written = self.hosted.writes();
+        let body = match written.bytes() {
+            [] => Body::Datagram,
+            _ => Body::layer(written),
+        };
+        let packet = Packet {
+            birth: now,
+            number: self.number,
+            size: payload as u32 + HEADER,
+            flow: self.site.flow,
+            source: self.site.node,
+            destination: self.site.peer,
+            connection: 0,
+            leg: self.site.leg(),
+            dscp: self.site.dscp,
+            ecn: Ecn::NotEct,
+            body,
+        };
+        self.number = self.number.wrapping_add(1);
+        self.source.start.get_or_insert(now);
+        self.source.sent_bytes += payload;
+        self.source.sent_packets += 1;
+        if let Some(interface) = self.site.capture {
+            out.capture(interface, now, &packet);
+        }
+        out.create(Port(0), packet);
+    }
+
+    /// Takes a datagram; whether its payload is as it was sent.
+    fn take(&mut self, now: Time, packet: Packet, intact: bool, out: &mut Outbox) {
+        if let Some(interface) = self.site.capture {
+            out.capture(interface, now, &packet);
+        }
+        let packet = out.consume(packet);
+        let payload = u64::from(packet.size.saturating_sub(HEADER));
+        let delay = packet.age(now);
+        self.destination.delivered_bytes += payload;
+        self.destination.delivered_packets += 1;
+        self.destination.last_delivery = Some(now);
+        self.destination.arrive(now, &packet);
+        if let Some(probe) = self.probes.arrivals {
+            let received = self.destination.delivered_bytes as f64;
+            let row = [f64::from(packet.number), delay.as_secs_f64(), payload as f64, received];
+            out.record(probe, now, &row);
+        }
+        let actions = self.hosted.arrived(now, &Arrival::of(&packet, payload, intact));
+        if let (Some(probe), row @ [_, ..]) = (self.probes.measures, self.hosted.row()) {
+            out.record(probe, now, row);
+        }
+        if let Some(event) = self.act(now, actions, out) {
+            self.tell(now, event, out);
+        }
+    }
+}
+
+impl Stage for Endpoint {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        if packet.body.datagram().is_some() {
+            self.take(now, packet, true, out);
+        } else if let Some(packet) = self.spoiled.open(packet, NOT_UDP, out) {
+            match packet.body.datagram() {
+                Some(_) => self.take(now, packet, false, out),
+                None => out.drop(packet, NOT_UDP),
+            }
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        while let Some(event) = self.hosted.due(now) {
+            self.tell(now, event, out);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        let wake = self.hosted.next_wake();
+        (wake != Time::MAX).then_some(wake)
+    }
+
+    fn report(&self, now: Time, report: &mut Report) {
+        self.site.report(&self.source, &self.destination, report);
+        self.spoiled.report(&self.site.incoming(), report);
+        self.hosted.report(now, &self.site, report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{cbr, Config as AppConfig};
+    use bentpipe_core::{FlowId, NodeId, Span, Streams};
+
+    #[test]
+    fn a_constant_bit_rate_flow_is_sent_on_time_and_its_delay_measured() {
+        let config: cbr::Config =
+            serde_json::from_str(r#"{"rate": "80 kbit/s", "datagram": "1 kB"}"#).unwrap();
+        let app = AppConfig::Cbr(config);
+        let build = |end| {
+            let (node, peer) = if end == End::Source { (0, 1) } else { (1, 0) };
+            let site = Site {
+                flow: FlowId(0),
+                name: "voice".to_owned(),
+                node: NodeId(node),
+                peer: NodeId(peer),
+                end,
+                start: Time::from_nanos(5_000),
+                dscp: 46,
+                details: false,
+                capture: None,
+            };
+            let app = app.build(end, Streams::new(1, 0).stream("plan"));
+            Endpoint::new(site, app, Streams::new(1, 0).stream("test"), Probes::default())
+        };
+        let (mut source, mut destination) = (build(End::Source), build(End::Destination));
+        let mut out = Outbox::default();
+        let mut sent = Vec::new();
+        for _ in 0..5 {
+            let now = source.next_wake().unwrap();
+            source.wake(now, &mut out);
+            sent.extend(std::iter::from_fn(|| out.next_sent()).map(|sent| (now, sent.packet)));
+        }
+        let births: Vec<_> = sent.iter().map(|(now, _)| now.as_nanos() / 1_000_000).collect();
+        assert_eq!(births, [0, 100, 200, 300, 400]);
+        assert!(sent.iter().all(|(_, packet)| packet.size == 1028 && packet.dscp == 46));
+        for (now, packet) in sent {
+            destination.receive(now + Span::from_millis(250), Port(0), packet, &mut out);
+        }
+        let mut report = Report::default();
+        source.report(Time::ZERO, &mut report);
+        destination.report(Time::ZERO, &mut report);
+        assert_eq!(report.value("flow_source", "voice", "sent_bytes"), Some(5000.0));
+        assert_eq!(report.value("flow_destination", "voice", "delivered_bytes"), Some(5000.0));
+        assert_eq!(report.value("flow_destination", "voice", "delay_max"), Some(0.25));
+        assert_eq!((out.totals().created.bytes, out.totals().consumed.packets), (5140, 5));
+        assert!(destination.next_wake().is_none());
+    }
+
+    #[test]
+    fn cbr_counts_what_is_missing_overtaken_and_corrupted() {
+        let config: cbr::Config = serde_json::from_str(r#"{"rate": "80 kbit/s"}"#).unwrap();
+        let mut app = config.build(End::Destination, Streams::new(1, 0).stream("plan"));
+        let mut stream = Streams::new(1, 0).stream("test");
+        for (number, intact) in [(0, true), (3, true), (1, false), (6, true)] {
+            let stamp = Some(crate::app::Stamp { number, sent: Time::ZERO });
+            let arrival = Arrival { bytes: 1000, stamp, intact, content: &[] };
+            app.arrived(Time::ZERO, 0, &arrival, &mut Vec::new(), &mut stream, &mut Actions::default());
+        }
+        let mut report = Report::default();
+        app.report("f", &mut report);
+        let value = |column: &str| report.value("flow_datagrams", "f", column).unwrap();
+        // 2, 4 and 5 are missing; 1 came after 3.
+        assert_eq!(
+            ["missing", "overtaken", "corrupted"].map(|name| value(&format!("datagrams_{name}"))),
+            [3.0, 1.0, 1.0]
+        );
+    }
+}

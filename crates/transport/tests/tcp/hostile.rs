@@ -1,0 +1,393 @@
+//! Any pattern of loss, reordering, duplication, corruption and delay: the byte stream arrives intact in both directions,
+//! or the connection ends with a named reason; no window is exceeded and no timer lies in the past.
+
+use super::reno::Reno;
+use bentpipe_core::{Count, FlowId, NodeId, Size, Span, Stream, Streams, Time};
+use bentpipe_link::channel::effect::WRONG_CHECKSUM;
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+use bentpipe_stage::{Body, Outbox, Packet, Port, Spoiled, Stage};
+use bentpipe_transport::app::{Actions, App, End, Event};
+use bentpipe_transport::hosting::Site;
+use bentpipe_transport::tcp::config::{Config, Profile, Recovery};
+use bentpipe_transport::tcp::connection::{Connection, Phase};
+use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Sends its bytes and closes; the destination at once or when the source has closed.
+pub struct Talker {
+    pub bytes: u64,
+    pub opens: bool,
+    pub waits: bool,
+}
+
+impl App for Talker {
+    fn on(&mut self, _now: Time, _: u16, event: Event, _: &mut Stream, actions: &mut Actions) {
+        match event {
+            Event::Start => actions.connect = self.opens,
+            Event::Connected => {
+                actions.send = self.bytes;
+                actions.close = !self.waits;
+            }
+            Event::PeerClosed => actions.close = true,
+            _ => {}
+        }
+    }
+}
+
+/// What happens to a packet.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    Arrives,
+    Lost,
+    Late(u16),
+    Twice(u16),
+    /// With a bit of the payload wrong, and a checksum that holds or not.
+    Spoiled(bool),
+}
+
+pub fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        4 => Just(Fate::Arrives),
+        2 => Just(Fate::Lost),
+        2 => (1u16..3000).prop_map(Fate::Late),
+        1 => (0u16..3000).prop_map(Fate::Twice),
+        1 => any::<bool>().prop_map(Fate::Spoiled),
+    ]
+}
+
+/// Makes a bit of the payload wrong.
+pub fn spoil(packet: Packet, valid: bool) -> Packet {
+    Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
+}
+
+/// Whether nothing was dropped but for a wrong checksum.
+pub fn drops_are_spoiled(out: &Outbox) -> bool {
+    out.totals().dropped.keys().all(|(_, reason)| *reason == WRONG_CHECKSUM)
+}
+
+pub fn config() -> impl Strategy<Value = Config> {
+    let initial = prop_oneof![Just(0u64), Just(u64::from(u32::MAX) - 3000), Just(1 << 31)];
+    let profile =
+        prop_oneof![2 => Just(Profile::Linux), 1 => Just(Profile::Linux2632), 1 => Just(Profile::Classic)];
+    let recovery = prop_oneof![
+        1 => Just(Recovery::Tahoe),
+        1 => Just(Recovery::Reno),
+        1 => Just(Recovery::Newreno),
+        1 => Just(Recovery::Sack),
+        3 => Just(Recovery::Rack),
+        1 => Just(Recovery::Snack),
+    ];
+    let window = prop_oneof![Just(None), (1000u64..20_000).prop_map(Some)];
+    let tick = prop_oneof![3 => Just(0u64), 1 => Just(500)];
+    (profile, recovery, any::<[bool; 6]>(), 1u64..20, window, initial, tick).prop_map(
+        |(
+            profile,
+            recovery,
+            [delayed_ack, timestamps, modern, pacing, nagle, idle],
+            first,
+            window,
+            initial,
+            tick,
+        )| {
+            let profile = profile.config();
+            Config {
+                segment_size: Count::new(1000),
+                recovery,
+                delayed_ack,
+                timestamps,
+                undo: modern,
+                frto: modern,
+                proportional_reduction: modern && recovery != Recovery::Tahoe,
+                rate_halving: !modern && recovery != Recovery::Tahoe && profile.rate_halving,
+                pacing,
+                nagle,
+                restart_after_idle: idle,
+                window_validation: idle,
+                initial_window: Count::new(first),
+                receive_window: window.map(Size::from_bytes),
+                receive_window_start: (first % 3 == 0).then(|| Size::from_bytes(1000)),
+                send_buffer: (first % 4 == 0).then(|| Size::from_bytes(5000)),
+                send_memory: (first % 4 == 1).then(|| Size::from_bytes(9000)),
+                ecn: modern,
+                initial_sequence: Some(Count::new(initial)),
+                timer_tick: Span::from_millis(tick),
+                ..profile
+            }
+        },
+    )
+}
+
+/// One direction, as seen by an observer who knows all segments.
+#[derive(Default)]
+struct Observed {
+    /// Positions that have arrived, by start.
+    arrived: BTreeMap<u64, u64>,
+    /// Right edge of the window, as far as its sender can know it.
+    edge: u64,
+    end: u64,
+}
+
+impl Observed {
+    fn contiguous(&self) -> u64 {
+        let mut next = 1;
+        for (&start, &end) in &self.arrived {
+            if start > next {
+                break;
+            }
+            next = next.max(end);
+        }
+        next - 1
+    }
+}
+
+struct World {
+    now: Time,
+    ends: [Endpoint; 2],
+    /// By arrival and order: to which end, and what.
+    flying: BTreeMap<(Time, u64), (usize, Packet)>,
+    observed: [Observed; 2],
+    fates: [std::vec::IntoIter<Fate>; 2],
+    sent: u64,
+    out: Outbox,
+    initial: u32,
+}
+
+pub const DELAY: Span = Span::from_millis(100);
+
+/// End 0 is the source, at node 0.
+pub fn site(end: usize) -> Site {
+    Site {
+        flow: FlowId(0),
+        name: "flow".to_owned(),
+        node: NodeId(end as u16),
+        peer: NodeId(1 - end as u16),
+        end: [End::Source, End::Destination][end],
+        start: Time::ZERO,
+        dscp: 0,
+        details: false,
+        capture: None,
+    }
+}
+
+impl World {
+    fn new(config: &Config, bytes: [u64; 2], waits: bool, fates: [Vec<Fate>; 2]) -> World {
+        let build = |end: usize| {
+            let app = Box::new(Talker { bytes: bytes[end], opens: end == 0, waits: end == 1 && waits });
+            let stream = Streams::new(1, end as u64).stream("test");
+            Endpoint::new(
+                site(end),
+                config,
+                app,
+                Box::new(|| Box::<Reno>::default()),
+                stream,
+                Traces::default(),
+            )
+        };
+        World {
+            now: Time::ZERO,
+            ends: [build(0), build(1)],
+            flying: BTreeMap::new(),
+            observed: Default::default(),
+            fates: fates.map(Vec::into_iter),
+            sent: 0,
+            out: Outbox::default(),
+            initial: config.initial_sequence.unwrap().value() as u32,
+        }
+    }
+
+    fn run(&mut self) {
+        for _ in 0..200_000 {
+            let arrival = self.flying.first_key_value().map(|((time, _), _)| *time);
+            let wake = self.ends.iter().filter_map(|end| end.next_wake()).min();
+            let Some(next) = arrival.into_iter().chain(wake).min() else { return };
+            assert!(next >= self.now, "a timer lies in the past");
+            self.now = next;
+            if arrival == Some(next) {
+                let (_, (end, packet)) = self.flying.pop_first().unwrap();
+                self.arrive(end, packet);
+                continue;
+            }
+            for end in 0..2 {
+                if self.ends[end].next_wake() == Some(next) {
+                    self.ends[end].wake(next, &mut self.out);
+                    self.launch(end);
+                }
+            }
+        }
+        panic!("it never ends");
+    }
+
+    fn position(&self, number: u32) -> u64 {
+        // No test sends so much that positions do not follow from numbers.
+        u64::from(number.wrapping_sub(self.initial))
+    }
+
+    fn arrive(&mut self, end: usize, packet: Packet) {
+        let segment = match &packet.body {
+            Body::Segment(segment) => segment,
+            Body::Spoiled(spoiled) => match &spoiled.body {
+                Body::Segment(segment) if spoiled.valid => segment,
+                _ => {
+                    // Nobody hears of it.
+                    self.ends[end].receive(self.now, Port(0), packet, &mut self.out);
+                    return assert!(self.out.next_sent().is_none(), "an answer to a wrong checksum");
+                }
+            },
+            _ => panic!("not a segment"),
+        };
+        let start = self.position(segment.sequence);
+        if segment.payload > 0 {
+            let until = start + u64::from(segment.payload);
+            let known = self.observed[1 - end].arrived.entry(start).or_default();
+            *known = until.max(*known);
+        }
+        if segment.flags.contains(SegmentFlags::ACK) {
+            let edge = self.position(segment.acknowledgment) + u64::from(segment.window);
+            let observed = &mut self.observed[end];
+            observed.edge = observed.edge.max(edge);
+        }
+        if segment.flags.contains(SegmentFlags::SYN) {
+            let observed = &mut self.observed[end];
+            observed.edge = observed.edge.max(1 + u64::from(segment.window));
+        }
+        self.ends[end].receive(self.now, Port(0), packet, &mut self.out);
+        self.launch(end);
+        let delivered = self.ends[end].delivered().delivered_bytes;
+        assert!(delivered <= self.observed[1 - end].contiguous(), "delivered what has not arrived");
+        if self.ends[end].connection().phase() != Phase::Listen {
+            assert!(self.ends[end].next_wake().is_none_or(|wake| wake >= self.now));
+        }
+    }
+
+    fn launch(&mut self, from: usize) {
+        let sent: Vec<Packet> = std::iter::from_fn(|| self.out.next_sent()).map(|sent| sent.packet).collect();
+        let end = self.observed[from].end;
+        let fresh = |packet: &&Packet| match &packet.body {
+            Body::Segment(segment) => segment.payload > 0 && self.position(segment.sequence) >= end,
+            _ => false,
+        };
+        let fresh = sent.iter().filter(fresh).count();
+        for packet in sent {
+            let Body::Segment(segment) = &packet.body else { panic!("not a segment") };
+            let state = &self.ends[from].connection().sender().state;
+            assert!(state.sacked_out + state.lost_out <= state.packets_out);
+            assert!(state.retrans_out <= state.packets_out);
+            if segment.payload > 0 {
+                let until = self.position(segment.sequence) + u64::from(segment.payload);
+                assert!(until <= self.observed[from].edge, "beyond the receive window");
+                let observed = &mut self.observed[from];
+                if until > observed.end {
+                    observed.end = until;
+                    let flight = self.ends[from].connection().sender().in_flight();
+                    // A tail loss probe is one segment, whatever the window (RFC 8985, section 7.3).
+                    assert!(flight <= state.snd_cwnd || fresh == 1, "beyond the congestion window");
+                }
+            }
+            let mut fly = |delay: Span, packet: Packet| {
+                self.sent += 1;
+                self.flying.insert((self.now + delay, self.sent), (1 - from, packet));
+            };
+            let late = |milliseconds: u16| DELAY + Span::from_millis(u64::from(milliseconds));
+            match self.fates[from].next().unwrap_or(Fate::Arrives) {
+                Fate::Arrives => fly(DELAY, packet),
+                Fate::Lost => {}
+                Fate::Late(by) => fly(late(by), packet),
+                Fate::Twice(by) => {
+                    fly(DELAY, packet.clone());
+                    fly(late(by), packet);
+                }
+                Fate::Spoiled(valid) => fly(DELAY, spoil(packet, valid)),
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_stream_arrives_intact_or_the_connection_says_why(
+        config in config(),
+        there in 0u64..60_000,
+        back_again in prop_oneof![Just(0u64), 0u64..20_000],
+        waits in any::<bool>(),
+        out in prop::collection::vec(fate(), 0..120),
+        back in prop::collection::vec(fate(), 0..120),
+    ) {
+        let bytes = [there, back_again];
+        let mut world = World::new(&config, bytes, waits, [out, back]);
+        world.run();
+        let failures = [0, 1].map(|end| world.ends[end].failure());
+        if failures == [None, None] {
+            for end in 0..2 {
+                prop_assert_eq!(world.ends[end].delivered().delivered_bytes, bytes[1 - end]);
+                let phase = world.ends[end].connection().phase();
+                prop_assert!(matches!(phase, Phase::Closed | Phase::TimeWait), "{:?}", phase);
+            }
+        }
+        prop_assert!(drops_are_spoiled(&world.out));
+    }
+
+    /// Whatever comes, nothing panics, sending ends, and no more is acknowledged than has come.
+    #[test]
+    fn any_segments_are_survived(
+        config in config(),
+        opens in any::<bool>(),
+        segments in prop::collection::vec(
+            (any::<u8>(), -3000i64..9000, -3000i64..9000, 0u16..3000, any::<u16>(),
+             prop::collection::vec((-3000i64..9000, -3000i64..9000), 0..4), any::<(bool, u32, u32)>(), 0u64..3000),
+            1..60
+        ),
+    ) {
+        let initial = config.initial_sequence.unwrap().value() as u32;
+        let mut connection = Connection::new(&config, Box::<Reno>::default(), initial, 1);
+        let mut now = Time::ZERO;
+        if opens { connection.open() } else { connection.listen() }
+        connection.send(100_000);
+        let number = |position: i64| initial.wrapping_add(position as u32);
+        // A handshake, so that most cases get past it.
+        let flags = if opens { 0x12 } else { 0x02 };
+        let mut incoming = vec![(Segment {
+            sequence: initial, acknowledgment: number(1), window: 5000, flags: SegmentFlags(flags),
+            options: Some(Box::new(SegmentOptions { sack_permitted: true, ..Default::default() })),
+            ..Segment::default()
+        }, 1)];
+        for (flags, sequence, acknowledgment, payload, window, blocks, (stamped, value, echo), wait) in segments {
+            let mut options = SegmentOptions::default();
+            for (left, right) in blocks {
+                options.sack.push(number(left), number(right));
+            }
+            // Resets and SYNs end most cases at once, so they are rare.
+            let flags = if flags < 8 { flags } else { flags & !0x06 | 0x10 };
+            incoming.push((Segment {
+                sequence: number(sequence), acknowledgment: number(acknowledgment), window: window.into(), payload,
+                flags: SegmentFlags(flags), timestamps: stamped.then_some(Timestamps::new(value, echo)),
+                options: Some(Box::new(options)),
+            }, wait));
+        }
+        for (segment, wait) in incoming {
+            let until = now + Span::from_millis(wait);
+            for _ in 0..1000 {
+                if connection.next_wake() > until {
+                    break;
+                }
+                prop_assert!(connection.next_wake() >= now);
+                now = connection.next_wake();
+                connection.wake(now);
+                while connection.next_event().is_some() {}
+                while connection.next_segment(now).is_some() {}
+            }
+            now = until;
+            connection.receive(now, &segment);
+            while connection.next_event().is_some() {}
+            let mut sent = 0;
+            while connection.next_segment(now).is_some() {
+                sent += 1;
+                prop_assert!(sent < 1000, "sending does not end");
+            }
+            let state = &connection.sender().state;
+            prop_assert!(state.sacked_out + state.lost_out <= state.packets_out);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Connections through one splitting proxy or two, over links with any pattern of loss, reordering, duplication, delay and
+//! outages: every byte arrives once and in order, or whoever lacks something is told why; no proxy holds more than its
+//! buffer, nor invites more.
+
+use super::hostile::{config, drops_are_spoiled, fate, site, spoil, Fate, Talker, DELAY};
+use super::reno::Reno;
+use bentpipe_core::{FlowId, NodeId, Probe, Report, Size, Span, Stream, Streams, Table, Time};
+use bentpipe_models::net::proxy::split::{self, Accept, Split};
+use bentpipe_models::service::{Served, Supply};
+use bentpipe_stage::packet::segment::SegmentFlags;
+use bentpipe_stage::{Body, Outbox, Packet, Port, Stage};
+use bentpipe_transport::tcp::connection::{Failure, Phase};
+use bentpipe_transport::tcp::endpoint::{Endpoint, MakeCongestion, Traces};
+use bentpipe_transport::tcp::Config;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+struct Untraced;
+
+impl bentpipe_stage::Supply for Untraced {
+    fn stream(&mut self, name: &str) -> Stream {
+        Streams::new(1, 0).stream(name)
+    }
+
+    fn probe(&mut self, _: &'static Table, _: &str) -> Option<Probe> {
+        None
+    }
+}
+
+impl Supply for Untraced {
+    fn congestion(&mut self, _: &Config) -> MakeCongestion {
+        Box::new(|| Box::<Reno>::default())
+    }
+}
+
+fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
+    let [left, right] = sides;
+    let sides = [("left".to_owned(), left), ("right".to_owned(), right)];
+    let config = split::Config {
+        accept,
+        buffer: Size::from_bytes(buffer),
+        sides: sides.map(|(side, config)| (side, config.into())).into(),
+        ..Default::default()
+    };
+    let passing = Served {
+        number: 1,
+        flow: FlowId(0),
+        name: "flow".to_owned(),
+        ends: [NodeId(0), NodeId(1)],
+        links: ["left".to_owned(), "right".to_owned()],
+        traced: Vec::new(),
+        dscp: 0,
+        transport: bentpipe_transport::Config::Tcp(Config::default()),
+        calls: None,
+    };
+    Split::new("proxy", &config, vec![passing], &mut Untraced)
+}
+
+/// A link between two neighbours in the line.
+#[derive(Clone, Debug)]
+struct Link {
+    /// What becomes of the first packets, to the right and to the left.
+    fates: [Vec<Fate>; 2],
+    /// From when to when nothing passes, ms.
+    outage: Option<(u64, u64)>,
+}
+
+struct World {
+    now: Time,
+    ends: [Endpoint; 2],
+    proxies: Vec<Split>,
+    links: Vec<Link>,
+    /// By arrival and order: to which place in the line, and what.
+    flying: BTreeMap<(Time, u64), (usize, Packet)>,
+    sent: u64,
+    out: Outbox,
+    buffers: Vec<u64>,
+    initial: [u32; 2],
+    /// Whether a reset to this end was lost.
+    reset_lost: [bool; 2],
+    /// The right edge of the window that was last offered to each end, as a count of bytes.
+    offered: [u64; 2],
+}
+
+impl World {
+    fn new(case: &Case) -> World {
+        let build = |end: usize| {
+            let app =
+                Box::new(Talker { bytes: case.bytes[end], opens: end == 0, waits: case.waits == Some(end) });
+            let stream = Streams::new(1, end as u64).stream("test");
+            let congestion = Box::new(|| Box::<Reno>::default() as _);
+            Endpoint::new(site(end), &case.configs[end], app, congestion, stream, Traces::default())
+        };
+        let proxies = case.proxies.iter().map(|(early, buffer, sides)| {
+            let accept = if *early { Accept::Early } else { Accept::Late };
+            proxy(accept, *buffer, sides.clone())
+        });
+        World {
+            now: Time::ZERO,
+            ends: [build(0), build(1)],
+            proxies: proxies.collect(),
+            links: case.links[..=case.proxies.len()].to_vec(),
+            flying: BTreeMap::new(),
+            sent: 0,
+            out: Outbox::default(),
+            buffers: case.proxies.iter().map(|(_, buffer, _)| *buffer).collect(),
+            initial: [0, 1].map(|end| case.configs[end].initial_sequence.unwrap().value() as u32),
+            reset_lost: [false; 2],
+            offered: [0; 2],
+        }
+    }
+
+    fn stage(&mut self, place: usize) -> &mut dyn Stage {
+        match place {
+            0 => &mut self.ends[0],
+            place if place <= self.proxies.len() => &mut self.proxies[place - 1],
+            _ => &mut self.ends[1],
+        }
+    }
+
+    fn run(&mut self) {
+        for _ in 0..400_000 {
+            let arrival = self.flying.first_key_value().map(|((time, _), _)| *time);
+            let places = self.proxies.len() + 2;
+            let wakes: Vec<Option<Time>> = (0..places).map(|place| self.stage(place).next_wake()).collect();
+            let Some(next) = arrival.into_iter().chain(wakes.iter().copied().flatten()).min() else { return };
+            assert!(next >= self.now, "a timer lies in the past");
+            self.now = next;
+            let mut out = std::mem::take(&mut self.out);
+            if arrival == Some(next) {
+                let (_, (place, packet)) = self.flying.pop_first().unwrap();
+                self.stage(place).receive(next, Port(0), packet, &mut out);
+                self.out = out;
+                self.launch(place);
+                continue;
+            }
+            let place = wakes.iter().position(|wake| *wake == Some(next)).unwrap();
+            self.stage(place).wake(next, &mut out);
+            self.out = out;
+            self.launch(place);
+        }
+        panic!("it never ends");
+    }
+
+    /// Sends on what a stage has sent.
+    fn launch(&mut self, from: usize) {
+        let sent: Vec<Packet> = std::iter::from_fn(|| self.out.next_sent()).map(|sent| sent.packet).collect();
+        for packet in sent {
+            let to_right = packet.destination == NodeId(1);
+            let (place, link) = if to_right { (from + 1, from) } else { (from - 1, from - 1) };
+            let end = usize::from(to_right);
+            let Body::Segment(segment) = &packet.body else { panic!("not a segment") };
+            let last = place == if to_right { self.proxies.len() + 1 } else { 0 };
+            if last && segment.flags.contains(SegmentFlags::ACK) && !segment.flags.contains(SegmentFlags::RST)
+            {
+                let acknowledged = segment.acknowledgment.wrapping_sub(self.initial[end]);
+                let edge = (u64::from(acknowledged) + u64::from(segment.window)).saturating_sub(1);
+                self.offered[end] = self.offered[end].max(edge);
+            }
+            let reset = segment.flags.contains(SegmentFlags::RST);
+            let link = &mut self.links[link];
+            let fates = &mut link.fates[1 - end];
+            let mut fate = if fates.is_empty() { Fate::Arrives } else { fates.remove(0) };
+            let out = link
+                .outage
+                .is_some_and(|(begin, end)| (begin..end).contains(&(self.now.as_nanos() / 1_000_000)));
+            if out {
+                fate = Fate::Lost;
+            }
+            let mut fly = |delay: Span, packet: Packet| {
+                self.sent += 1;
+                self.flying.insert((self.now + delay, self.sent), (place, packet));
+            };
+            let late = |milliseconds: u16| DELAY + Span::from_millis(u64::from(milliseconds));
+            match fate {
+                Fate::Arrives => fly(DELAY, packet),
+                Fate::Lost => self.reset_lost[end] |= reset,
+                Fate::Late(by) => fly(late(by), packet),
+                Fate::Twice(by) => {
+                    fly(DELAY, packet.clone());
+                    fly(late(by), packet);
+                }
+                Fate::Spoiled(valid) => {
+                    self.reset_lost[end] |= reset && !valid;
+                    fly(DELAY, spoil(packet, valid));
+                }
+            }
+        }
+        for end in 0..2 {
+            // What the other end has taken and what the proxies may hold on the way is all that is invited, and a FIN, which
+            // has a number too.
+            let room = self.ends[1 - end].delivered().delivered_bytes + self.buffers.iter().sum::<u64>() + 1;
+            assert!(self.offered[end] <= room, "end {end} is offered {} of {room} bytes", self.offered[end]);
+        }
+    }
+
+    fn report(&self) -> Report {
+        let mut report = Report::default();
+        self.proxies.iter().for_each(|proxy| proxy.report(self.now, &mut report));
+        report
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    configs: [Config; 2],
+    /// Early, buffer, and TCP of both sides.
+    proxies: Vec<(bool, u64, [Config; 2])>,
+    bytes: [u64; 2],
+    /// The end that closes only when the other has.
+    waits: Option<usize>,
+    links: Vec<Link>,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let fates = || [(); 2].map(|()| prop::collection::vec(fate(), 0..60));
+    let outage =
+        prop::option::weighted(0.3, (0u64..20_000, prop_oneof![4 => 100u64..30_000, 1 => Just(10_000_000)]));
+    let link = (fates(), outage).prop_map(|(fates, outage)| Link {
+        fates,
+        outage: outage.map(|(begin, length)| (begin, begin + length)),
+    });
+    let proxy = (any::<bool>(), 1000u64..30_000, [config(), config()]);
+    (
+        [config(), config()],
+        prop::collection::vec(proxy, 1..3),
+        [0u64..60_000, 0u64..20_000],
+        prop::option::of(0usize..2),
+        prop::collection::vec(link, 3),
+    )
+        .prop_map(|(configs, proxies, bytes, waits, links)| Case {
+            configs,
+            proxies,
+            bytes,
+            waits,
+            links,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_or_whoever_lacks_something_knows_why(case in case()) {
+        let mut world = World::new(&case);
+        world.run();
+        let failures = [0, 1].map(|end| world.ends[end].failure());
+        let report = world.report();
+        let rows = || report.rows().iter().filter(|(table, ..)| table.name == "split");
+        let column = |name| split::REPORT.columns.iter().position(|column| column.name == name).unwrap();
+        let broken = rows().map(|(_, _, values)| values[column("broken")]).sum::<f64>();
+        let mut all_over = true;
+        for end in 0..2 {
+            let delivered = world.ends[end].delivered().delivered_bytes;
+            prop_assert!(delivered <= case.bytes[1 - end], "end {} has {} bytes too many", end, delivered);
+            let connection = world.ends[end].connection();
+            let over = matches!(connection.phase(), Phase::Closed | Phase::TimeWait);
+            match failures[end] {
+                Some(_) => {}
+                None if over => prop_assert_eq!(delivered, case.bytes[1 - end]),
+                // Who only waits learns nothing of an end that has vanished, nor from a reset that is lost; with a proxy as
+                // without one.
+                None => {
+                    let waits = !connection.sender().is_waiting();
+                    let vanished = failures[1 - end].is_some() || world.reset_lost[end] || broken > 0.0;
+                    prop_assert!(waits && vanished, "end {} waits in {:?}", end, connection.phase());
+                    all_over = false;
+                }
+            }
+        }
+        // Half of a connection whose other half has vanished waits for ever, as anywhere, or gives up.
+        let quiet = failures == [None, None] && case.links.iter().all(|link| link.outage.is_none());
+        for ((_, _, values), buffer) in rows().zip(&world.buffers) {
+            prop_assert!(values[column("most_buffered")] <= *buffer as f64);
+            let settled = ["open", "broken"].map(|name| values[column(name)]) == [0.0, 0.0];
+            prop_assert!(settled || !(all_over && quiet));
+        }
+        prop_assert!(world.proxies.iter().all(|proxy| proxy.buffered() == 0));
+        prop_assert!(drops_are_spoiled(&world.out));
+    }
+}
+
+/// Two ends and one proxy between links without faults, but for what `change` does to the case.
+fn plain(early: bool, change: impl FnOnce(&mut Case)) -> World {
+    let config = Config { initial_sequence: Some(bentpipe_core::Count::new(7)), ..Config::default() };
+    let link = Link { fates: Default::default(), outage: None };
+    let mut case = Case {
+        configs: [config.clone(), config.clone()],
+        proxies: vec![(early, 100_000, [config.clone(), config])],
+        bytes: [50_000, 20_000],
+        waits: Some(1),
+        links: vec![link; 3],
+    };
+    change(&mut case);
+    let mut world = World::new(&case);
+    world.run();
+    world
+}
+
+#[test]
+fn early_accept_saves_a_round_trip_of_the_other_side() {
+    let completed = |early| {
+        let world = plain(early, |case| case.bytes = [50_000, 0]);
+        world.ends[1].delivered().last_delivery.unwrap()
+    };
+    // Both sides have a round trip of 200 ms. Late: the source's handshake waits for the other one.
+    let saved = completed(false).since(completed(true));
+    assert_eq!(saved, Span::from_millis(200));
+}
+
+#[test]
+fn who_is_silent_or_refuses_is_passed_on_as_it_is() {
+    // The destination cannot be reached: late accept leaves the source without an answer, early accept resets it.
+    let cut = |case: &mut Case| case.links[1].outage = Some((0, u64::MAX));
+    assert_eq!(plain(false, cut).ends[0].failure(), Some(Failure::Handshake));
+    assert_eq!(plain(true, cut).ends[0].failure(), Some(Failure::Reset));
+    // It vanishes while data is on its way: the source is reset when the proxy has given up.
+    let vanish = |case: &mut Case| {
+        case.bytes = [5_000_000, 0];
+        case.links[1].outage = Some((700, u64::MAX));
+    };
+    for early in [false, true] {
+        let world = plain(early, vanish);
+        assert_eq!(world.ends[0].failure(), Some(Failure::Reset));
+        let (report, held) = (world.report(), world.proxies[0].buffered());
+        assert_eq!((report.value("split", "proxy", "broken"), held), (Some(1.0), 0));
+    }
+}
