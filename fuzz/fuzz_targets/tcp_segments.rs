@@ -5,7 +5,7 @@
 //! past, sending ends, and the counters of the scoreboard agree.
 #![no_main]
 
-#[path = "../../crates/models/tests/tcp/reno.rs"]
+#[path = "../../crates/transport/tests/tcp/reno.rs"]
 mod reno;
 
 use bentpipe_core::{Count, Rate, Size, Span, Time};

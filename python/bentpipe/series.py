@@ -35,7 +35,7 @@ LONGEST_MS: Final = 86_400_000
 #: Most packets of a trace of mahimahi that is written.
 MOST_PACKETS: Final = 10_000_000
 
-#: The columns and their greatest values; the least is 0. A scenario takes the same (crates/models/src/link/series.rs).
+#: The columns and their greatest values; the least is 0. A scenario takes the same (crates/link/src/series.rs).
 GREATEST: Final = {"time": 3.2e9, "rate": 1e14, "delay": 1e6, "loss": 1.0}
 
 

@@ -1,7 +1,7 @@
 """Why packets waited at a terminal, from the trace ``access``.
 
 The wait of a packet lasts from its arrival at the terminal to the end of the slot with its last byte. Its parts add up
-to the nanosecond; ``crates/models/src/mac/dama/waits.rs`` defines each part.
+to the nanosecond; ``crates/networks/src/dama/waits.rs`` defines each part.
 """
 
 from __future__ import annotations

@@ -7,12 +7,12 @@
 //! ```
 
 use super::Links;
-use crate::net::constellation::carrier::Kind;
-use crate::orbit::crossing::Bound;
-use crate::orbit::satellite::Satellite;
-use crate::orbit::shell::{Neighbourhood, Neighbours};
-use crate::{channel, queue};
+use crate::constellation::carrier::Kind;
 use bentpipe_core::{Rate, Sample};
+use bentpipe_link::{channel, queue};
+use bentpipe_orbit::crossing::Bound;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::shell::{Neighbourhood, Neighbours};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

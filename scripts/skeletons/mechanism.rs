@@ -7,9 +7,9 @@
 //! ```
 
 use super::Enhancement;
-use crate::service::{Served, Supply};
-use crate::{Outbox, Packet, Port, Stage};
+use crate::node::service::{Served, Supply};
 use bentpipe_core::{Sample, Time};
+use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

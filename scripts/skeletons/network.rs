@@ -11,10 +11,11 @@
 //! stations = ["desk", "printer", "door"]
 //! ```
 
-use crate::facts::{self, Course, Crossing, Hop};
-use crate::network::{AccessNetwork, Beyond, Construction, Part};
-use crate::{queue, DropReason, Held, Outbox, Packet, Port, Stage, Supply};
+use crate::{AccessNetwork, Beyond, Construction, Part};
 use bentpipe_core::{NodeId, Problems, Rate, Sample, Span, Time};
+use bentpipe_link::queue;
+use bentpipe_stage::facts::{self, Course, Crossing, Hop};
+use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage, Supply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};

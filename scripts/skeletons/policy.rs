@@ -7,7 +7,7 @@
 //! ```
 
 use super::{Choice, Order, Policy, View};
-use crate::net::access::{Direction, Handover};
+use crate::multilink::{Direction, Handover};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,8 +7,8 @@
 //! ```
 
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use crate::{facts, DropReason, Packet};
 use bentpipe_core::{Count, Dscp, Rate, Sample, Stream, Time};
+use bentpipe_stage::{facts, DropReason, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -10,9 +10,9 @@
 //! ```
 
 use super::{Served, Service, Supply, Takes};
-use crate::transport::Config as Transport;
-use crate::{Outbox, Packet, Port, Stage};
 use bentpipe_core::{Sample, Time};
+use bentpipe_stage::{Outbox, Packet, Port, Stage};
+use bentpipe_transport::Config as Transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

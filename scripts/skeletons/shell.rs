@@ -7,11 +7,11 @@
 //! ```
 
 use super::{Neighbours, Shell};
-use crate::orbit::circular::Circular;
-use crate::orbit::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS};
-use crate::orbit::epoch::Epoch;
-use crate::orbit::look::Turning;
-use crate::orbit::satellite::{Motion, Satellite};
+use crate::circular::Circular;
+use crate::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS};
+use crate::epoch::Epoch;
+use crate::look::Turning;
+use crate::satellite::{Motion, Satellite};
 use bentpipe_core::{Angle, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -11,9 +11,9 @@ use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
 use super::{udp, Packets, Seat, Supply, Transport};
 use crate::app::{Actions, Arrival, Event, Workload};
-use crate::channel::effect::Received;
-use crate::{Body, Content, DropReason, Outbox, Packet, Payload, Port, Stage};
 use bentpipe_core::{Probe, Report, Sample, Tables, Time};
+use bentpipe_link::channel::effect::Received;
+use bentpipe_stage::{Body, Content, DropReason, Outbox, Packet, Payload, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -181,7 +181,7 @@ impl Stage for Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Damage;
+    use bentpipe_stage::Damage;
 
     #[test]
     fn a_packet_has_a_header_of_its_own_and_a_wrong_bit_is_noticed() {

@@ -110,9 +110,13 @@ def test_skeletons_compile_and_their_tests_pass(tree: Path) -> None:
         f"profile.release.package.{name}.opt-level=0"
         for name in (
             "bentpipe-core",
-            "bentpipe-models",
-            "bentpipe-scenario",
             "bentpipe-congestion",
+            "bentpipe-link",
+            "bentpipe-networks",
+            "bentpipe-orbit",
+            "bentpipe-scenario",
+            "bentpipe-stage",
+            "bentpipe-transport",
             "bentpipe-engine",
             "bentpipe-results",
             "bentpipe-runs",
@@ -123,7 +127,13 @@ def test_skeletons_compile_and_their_tests_pass(tree: Path) -> None:
     command += [word for setting in quick for word in ("--config", setting)]
     command += [
         "-p",
-        "bentpipe-models",
+        "bentpipe-link",
+        "-p",
+        "bentpipe-networks",
+        "-p",
+        "bentpipe-orbit",
+        "-p",
+        "bentpipe-transport",
         "-p",
         "bentpipe-engine",
         "-p",

@@ -1,4 +1,4 @@
-//! Rows of the simulation's trace `tcp` (crates/models, transport/tcp/endpoint.rs) from the kernel's events.
+//! Rows of the simulation's trace `tcp` (crates/transport, tcp/endpoint.rs) from the kernel's events.
 //!
 //! The simulation writes a row after an acknowledgment that found something unacknowledged, and after a time-out, once
 //! the sender has answered it. The kernel's trace points come before: an event shows what the events before it led to.

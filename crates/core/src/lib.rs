@@ -1,7 +1,7 @@
 //! The foundation of all bentpipe models.
 //!
 //! Models are sans-I/O and told the time: see [`Stage`]. Nothing here reads a clock, starts a thread or keeps
-//! global state; that the crate and `bentpipe-models` build for wasm proves it in CI.
+//! global state; `scripts/wasm` proves in CI that the crate and the models build for wasm.
 
 pub mod address;
 mod calendar;

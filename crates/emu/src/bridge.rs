@@ -15,7 +15,7 @@ use bentpipe_core::address::Plan;
 use bentpipe_core::{Span, Time};
 use bentpipe_engine::{Host, Network};
 use bentpipe_link::queue::drop_tail::FULL;
-use bentpipe_models::net::gate;
+use bentpipe_networks::node::gate;
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Body, Packet};
 use bentpipe_voice::recognised::Recogniser;

@@ -15,7 +15,7 @@ use bentpipe_bpf::Skipped;
 use bentpipe_core::{Report, Seen, Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::Wanted;
-use bentpipe_models::mac::wifi::counters as wifi;
+use bentpipe_networks::wifi::counters as wifi;
 use bentpipe_results::{Cost, ResultsError};
 use bentpipe_runs::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
 use bentpipe_stage::{Capture, Packet, Totals};

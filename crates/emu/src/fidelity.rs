@@ -11,7 +11,7 @@ use crate::tcp_memory::TcpMemory;
 use bentpipe_core::{Report, Span, Time};
 use bentpipe_engine::scenario::{self, Scenario};
 use bentpipe_engine::Host;
-use bentpipe_models::network::RatedLink;
+use bentpipe_networks::RatedLink;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use bentpipe_engine::scenario::{LinkPair, Scenario};
-use bentpipe_models::network::RatedLink;
+use bentpipe_networks::RatedLink;
 use serde::Serialize;
 use std::fs::read_to_string;
 use std::io;

@@ -3,7 +3,7 @@
 
 use bentpipe_core::{FlowId, NodeId, Probe, Span, Stream, Streams, Table, Time};
 use bentpipe_engine::{Graph, Network};
-use bentpipe_models::mac::dama::{build, Config, Star};
+use bentpipe_networks::dama::{build, Config, Star};
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::Supply;
 use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port, Stage};

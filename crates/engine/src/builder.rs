@@ -4,13 +4,11 @@
 use crate::network::{Graph, Network};
 use crate::routes::{Edge, Routes};
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
-use bentpipe_models::net::edge;
-use bentpipe_models::net::gate::Gate;
-use bentpipe_models::net::router::{beyond_name, Router};
-use bentpipe_models::network::{
-    AccessNetwork, Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId,
-};
-use bentpipe_models::service::Takes;
+use bentpipe_networks::node::edge;
+use bentpipe_networks::node::gate::Gate;
+use bentpipe_networks::node::router::{beyond_name, Router};
+use bentpipe_networks::node::service::Takes;
+use bentpipe_networks::{AccessNetwork, Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
 use bentpipe_stage::Supply;
 use bentpipe_stage::{Outbox, Port, Stage};
 use std::cell::OnceCell;

@@ -4,10 +4,10 @@ use crate::builder::Builder;
 use crate::scenario::{Flow, LinkPair, Scenario};
 use bentpipe_core::{NodeId, Rate, Span, Time};
 use bentpipe_link as link;
-use bentpipe_models::net::access;
-use bentpipe_models::net::access::policy::Order;
-use bentpipe_models::net::fate::Fate;
-use bentpipe_models::network::Construction;
+use bentpipe_networks::fate::Fate;
+use bentpipe_networks::multilink;
+use bentpipe_networks::multilink::policy::Order;
+use bentpipe_networks::Construction;
 use bentpipe_transport::app::End;
 use bentpipe_transport::tcp;
 use bentpipe_transport::tcp::handover::{Adapt, Freeze, OnHandover};
@@ -34,7 +34,7 @@ pub fn told(
     for (at, place, order) in path.orders() {
         let before = ahead(&path);
         let changes = path.follow(place, &order);
-        let access::Handover { interruption, overlap, packets } = order.handover;
+        let multilink::Handover { interruption, overlap, packets } = order.handover;
         let breaks = interruption > Span::ZERO || (packets == Fate::Lose && overlap == Span::ZERO);
         if breaks && config.on_handover.contains(&OnHandover::Freeze) {
             let free = config.freeze.last().map_or(Span::ZERO, |one| one.until);
@@ -64,7 +64,7 @@ struct Path<'a> {
     scenario: &'a Scenario,
     hops: [Vec<Hop<'a>>; 2],
     /// The accesses on it, and the index of the serving link in each direction.
-    serving: Vec<(&'a access::Config, [usize; 2])>,
+    serving: Vec<(&'a multilink::Config, [usize; 2])>,
 }
 
 enum Hop<'a> {
@@ -116,7 +116,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn link(&self, access: &access::Config, place: usize) -> &'a LinkPair {
+    fn link(&self, access: &multilink::Config, place: usize) -> &'a LinkPair {
         let name = &access.links[place];
         self.scenario.link.iter().find(|link| link.name == *name).expect("the names are checked")
     }

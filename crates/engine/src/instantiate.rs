@@ -9,11 +9,11 @@ use crate::serving::served;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Stream, Streams, Table, Time};
 use bentpipe_link::arq::{self, Arq};
 use bentpipe_link::{self as link, Link};
-use bentpipe_models::net::access::{self, Access};
-use bentpipe_models::net::edge::classify::{Known, Pattern};
-use bentpipe_models::net::edge::{self, Edge};
-use bentpipe_models::net::gate::{self, Gate};
-use bentpipe_models::network::{Construction, RadioLink, StageId};
+use bentpipe_networks::multilink::{self, Access};
+use bentpipe_networks::node::edge::classify::{Known, Pattern};
+use bentpipe_networks::node::edge::{self, Edge};
+use bentpipe_networks::node::gate::{self, Gate};
+use bentpipe_networks::{Construction, RadioLink, StageId};
 use bentpipe_stage::Port;
 use bentpipe_stage::Supply;
 use bentpipe_transport::app::End;
@@ -275,17 +275,17 @@ fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
 }
 
 /// Adds the links of an access as one stage; routing uses the delay of those that carry traffic at the start.
-fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a access::Config) {
+fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a multilink::Config) {
     builder.begin(&config.name);
     let members = config.links.iter().filter_map(|name| scenario.link.iter().find(|link| link.name == *name));
     let members: Vec<&LinkPair> = members.collect();
     let (a, b) = (builder.node(&members[0].from), builder.node(&members[0].to));
-    let mut parts = access::Parts {
+    let mut parts = multilink::Parts {
         links: Vec::new(),
         rates: Vec::new(),
         schedule: scenario.schedule_of(config),
         stream: builder.stream(&config.name),
-        probe: builder.probe(&access::SELECTION, &config.name),
+        probe: builder.probe(&multilink::SELECTION, &config.name),
     };
     let delay = members[0].delay;
     for member in members {

@@ -13,7 +13,7 @@ pub mod schema;
 mod serving;
 pub mod tables;
 
-pub use bentpipe_models::network::StageId;
+pub use bentpipe_networks::StageId;
 pub use builder::{Builder, Wanted};
 pub use change::changeable;
 pub use instantiate::{instantiate, instantiate_emulated, instantiate_ends, instantiate_with_radios, Host};

@@ -3,8 +3,8 @@
 
 use crate::change::{Changes, Orders};
 use bentpipe_core::{Report, Span, Time, Wakes};
-use bentpipe_models::net::router::Router;
-use bentpipe_models::network::StageId;
+use bentpipe_networks::node::router::Router;
+use bentpipe_networks::StageId;
 use bentpipe_scenario::{ScenarioError, Set};
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 

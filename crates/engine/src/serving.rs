@@ -4,9 +4,9 @@ use crate::builder::Builder;
 use crate::instantiate::lay;
 use crate::scenario::{Flow, Scenario};
 use bentpipe_core::{FlowId, NodeId, Recorder, Streams};
-use bentpipe_models::net::proxy::Mechanism;
-use bentpipe_models::network::Construction;
-use bentpipe_models::service::{Served, Service, Takes};
+use bentpipe_networks::node::proxy::Mechanism;
+use bentpipe_networks::node::service::{Served, Service, Takes};
+use bentpipe_networks::Construction;
 use bentpipe_transport::app::End;
 use bentpipe_transport::names;
 

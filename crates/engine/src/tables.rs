@@ -4,10 +4,11 @@
 use bentpipe_core::Table;
 use bentpipe_link as link;
 use bentpipe_link::channel::effect;
-use bentpipe_models::mac::dama::{ncc, terminal, waits};
-use bentpipe_models::mac::wifi;
-use bentpipe_models::net::{access, atm, bundles, constellation, edge, proxy};
-use bentpipe_models::service::{bridge, relay};
+use bentpipe_networks::dama::{ncc, terminal, waits};
+use bentpipe_networks::node::service::{bridge, relay};
+use bentpipe_networks::node::{edge, proxy};
+use bentpipe_networks::wifi;
+use bentpipe_networks::{atm, bundles, constellation, multilink};
 use bentpipe_transport::{self as transport, app};
 use bentpipe_transport::{details, flow, hosting};
 use bentpipe_voice::recognised;
@@ -24,7 +25,7 @@ pub static TRACES: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
         &ncc::TRACE,
         &constellation::HANDOVER,
         &constellation::PATH,
-        &access::SELECTION,
+        &multilink::SELECTION,
         &wifi::counters::TRACE,
     ];
     distinct(transport::Config::traces().chain(app::Config::traces()).chain(others))

@@ -3,8 +3,8 @@
 use crate::error;
 use bentpipe_core::{Angle, Distance, Problems, Span, Time};
 use bentpipe_engine::scenario::{NetworkKind, Scenario};
-use bentpipe_models::net::constellation::view::View;
-use bentpipe_models::net::constellation::Config;
+use bentpipe_networks::constellation::view::View;
+use bentpipe_networks::constellation::Config;
 use bentpipe_orbit::elements::ElementSets;
 use bentpipe_orbit::epoch::Epoch;
 use bentpipe_orbit::look::{Observer, Turning};

@@ -6,7 +6,7 @@
 use bentpipe_core::{Span, Time};
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::{NetworkKind, Scenario};
-use bentpipe_models::net::constellation::routes::Exit;
+use bentpipe_networks::constellation::routes::Exit;
 use bentpipe_scenario::{load, Source};
 use cpu_time::ThreadTime;
 use std::path::Path;

@@ -11,7 +11,7 @@ process               scenario                                                  
 ====================  ========================================================================  ==========
 
 The first two have closed forms. For the others the likelihood and its slope come from the engine's forward and backward
-recursion over the runs of frames of the same outcome (``crates/models/src/channel/hidden.rs``; by Fisher's identity the
+recursion over the runs of frames of the same outcome (``crates/link/src/channel/hidden.rs``; by Fisher's identity the
 slope follows from expected counts), and scipy's L-BFGS-B climbs from several starts, first over the first :data:`FEW`
 frames and then, from the best, over :data:`MANY`. Of the shapes of a Markov process the one with the lowest Bayesian
 information criterion (BIC) is returned.

@@ -6,7 +6,7 @@
 
 use super::genetlink::Message;
 use super::radio::{hwsim, station_of};
-use bentpipe_models::mac::wifi::phy::Phy;
+use bentpipe_networks::wifi::phy::Phy;
 
 /// Rates of a frame at most.
 pub const RATES: usize = 4;

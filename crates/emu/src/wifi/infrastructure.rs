@@ -9,7 +9,7 @@ use super::management::{self, Frames};
 use super::nl80211;
 use super::radio::{address, bring_up, channel, choose_rates, interface, width, Radio, SSID};
 use crate::netlink::Attributes;
-use bentpipe_models::mac::wifi::config::Config;
+use bentpipe_networks::wifi::config::Config;
 use nix::errno::Errno;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use std::collections::BTreeMap;

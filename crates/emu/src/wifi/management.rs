@@ -1,8 +1,8 @@
 //! Management frames of an access point: its beacon, and its answers to stations that look for it and join it. Source: IEEE 802.11-2016,
 //! 9.3.3 (frames), 9.4.1 (fields) and 9.4.2 (elements).
 
-use bentpipe_models::mac::wifi::config::{Config, Standard};
-use bentpipe_models::mac::wifi::phy::{self, Phy};
+use bentpipe_networks::wifi::config::{Config, Standard};
+use bentpipe_networks::wifi::phy::{self, Phy};
 
 /// First bytes of management frames, type and subtype (9.2.4.1.3).
 pub const ASSOCIATION_REQUEST: u8 = 0x00;

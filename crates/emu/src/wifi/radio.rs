@@ -7,7 +7,7 @@ use crate::error::{Doing, Error};
 use crate::namespace::{control_socket, Namespace};
 use crate::netlink::Attributes;
 use crate::sys;
-use bentpipe_models::mac::wifi::config::{speeds, Config, Standard};
+use bentpipe_networks::wifi::config::{speeds, Config, Standard};
 use nix::net::if_::if_nameindex;
 use nix::sys::socket::AddressFamily;
 use std::io;

@@ -4,9 +4,9 @@ use super::genetlink::Socket;
 use super::radio::{hwsim, LARGEST};
 use crate::clock::Timing;
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_models::mac::wifi::adaptation;
-use bentpipe_models::mac::wifi::config::{Band, Config, Length, Stack, Standard, Width};
-use bentpipe_models::network::NetworkKind;
+use bentpipe_networks::wifi::adaptation;
+use bentpipe_networks::wifi::config::{Band, Config, Length, Stack, Standard, Width};
+use bentpipe_networks::NetworkKind;
 
 /// Spatial streams of a simulated radio at most.
 const STREAMS: u64 = 2;

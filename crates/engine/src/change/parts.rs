@@ -4,8 +4,8 @@ use super::keys;
 use crate::scenario::{LinkPair, NetworkKind, Scenario};
 use bentpipe_core::{Problem, Problems};
 use bentpipe_link as link;
-use bentpipe_models::net::access;
-use bentpipe_models::network::{AccessNetwork, Changing};
+use bentpipe_networks::multilink;
+use bentpipe_networks::{AccessNetwork, Changing};
 use bentpipe_scenario::{changed, Check, Set};
 use bentpipe_stage::Change;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ impl Check for Checked {
 #[derive(Clone)]
 pub(crate) enum Told {
     Link(Arc<(link::Config, link::Config)>),
-    Access(Arc<(access::Links, access::Links)>),
+    Access(Arc<(multilink::Links, multilink::Links)>),
     Network(Changing, Changing),
 }
 
@@ -123,7 +123,7 @@ impl Parts {
         Ok(orders)
     }
 
-    fn directions(&self, links: &[String]) -> access::Links {
+    fn directions(&self, links: &[String]) -> multilink::Links {
         links.iter().map(|name| &self.links[name]).map(|link| [link.forward(), link.back()]).collect()
     }
 }

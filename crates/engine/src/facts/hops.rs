@@ -4,7 +4,7 @@ use super::{Change, Flow, Hop};
 use crate::builder::Builder;
 use crate::scenario::{LinkPair, Scenario};
 use bentpipe_core::NodeId;
-use bentpipe_models::net::access;
+use bentpipe_networks::multilink;
 use bentpipe_stage::facts::{Course, Crossing, Hop as Medium, Queue, Traffic};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -148,11 +148,11 @@ pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Mediu
 fn over(
     scenario: &Scenario,
     links_by_name: &Links<'_>,
-    access: &access::Config,
+    access: &multilink::Config,
     forward: bool,
     traffic: Traffic,
 ) -> Described {
-    let access::Config { name: _, links, back, handover: _, policy } = access;
+    let multilink::Config { name: _, links, back, handover: _, policy } = access;
     let first = if forward { &links[0] } else { back.as_ref().unwrap_or(&links[0]) };
     let mut medium = of_link(links_by_name[first.as_str()], forward, traffic);
     if policy.kind() != "schedule" {

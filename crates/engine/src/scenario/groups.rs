@@ -44,7 +44,7 @@ pub(super) fn expanded(scenario: &Scenario, problems: &mut Problems) -> Option<(
 
 fn any(scenario: &Scenario) -> bool {
     let Scenario { link, flow, network, edge, service, proxy, record, .. } = scenario;
-    let ends = |rule: &bentpipe_models::net::edge::Rule| {
+    let ends = |rule: &bentpipe_networks::node::edge::Rule| {
         [&rule.flow, &rule.from, &rule.to].iter().any(|names| patterned(names))
     };
     link.iter().any(|link| link.count.is_some())

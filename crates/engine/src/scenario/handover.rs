@@ -4,9 +4,9 @@ use super::{LinkPair, Scenario};
 use crate::handovers;
 use crate::instantiate::lay;
 use bentpipe_core::{Problems, Recorder, Span, Streams, Time};
-use bentpipe_models::net::access::policy::{self, Order};
-use bentpipe_models::net::access::{self, Direction};
-use bentpipe_models::net::fate::Fate;
+use bentpipe_networks::fate::Fate;
+use bentpipe_networks::multilink::policy::{self, Order};
+use bentpipe_networks::multilink::{self, Direction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,9 +48,9 @@ pub struct Handover {
 }
 
 impl Handover {
-    fn how(&self, access: &access::Config) -> access::Handover {
+    fn how(&self, access: &multilink::Config) -> multilink::Handover {
         let default = access.handover;
-        access::Handover {
+        multilink::Handover {
             interruption: self.interruption.unwrap_or(default.interruption),
             overlap: self.overlap.unwrap_or(default.overlap),
             packets: self.packets.unwrap_or(default.packets),
@@ -60,7 +60,7 @@ impl Handover {
 
 impl Scenario {
     /// The handovers planned for an access, in order of time.
-    pub(crate) fn schedule_of(&self, access: &access::Config) -> Vec<(Time, Order)> {
+    pub(crate) fn schedule_of(&self, access: &multilink::Config) -> Vec<(Time, Order)> {
         let planned = self.planned(access).into_iter();
         let orders = planned.filter_map(|(_, handover)| {
             let to = access.links.iter().position(|link| *link == handover.to)?;
@@ -71,7 +71,7 @@ impl Scenario {
     }
 
     /// The handovers of an access in order of time, with their indices in the file.
-    fn planned(&self, access: &access::Config) -> Vec<(usize, &Handover)> {
+    fn planned(&self, access: &multilink::Config) -> Vec<(usize, &Handover)> {
         let only = self.access.len() == 1;
         let mine = |handover: &Handover| match &handover.access {
             Some(name) => *name == access.name,
@@ -84,7 +84,7 @@ impl Scenario {
     }
 
     /// The access to which a link belongs, and the link's index there.
-    pub(crate) fn access_of(&self, link: &str) -> Option<(&access::Config, usize)> {
+    pub(crate) fn access_of(&self, link: &str) -> Option<(&multilink::Config, usize)> {
         self.access
             .iter()
             .find_map(|access| access.links.iter().position(|name| name == link).map(|place| (access, place)))
@@ -151,7 +151,7 @@ impl Scenario {
         }
     }
 
-    fn check_links(&self, access: &access::Config, problems: &mut Problems) {
+    fn check_links(&self, access: &multilink::Config, problems: &mut Problems) {
         let ends = |name: &String| {
             let link = self.link.iter().find(|link| link.name == *name)?;
             Some((&link.from, &link.to))
@@ -212,7 +212,7 @@ impl Scenario {
     }
 
     /// Handovers do not overlap: each is over before the next starts, and before the run ends.
-    fn check_plan(&self, access: &access::Config, problems: &mut Problems) {
+    fn check_plan(&self, access: &multilink::Config, problems: &mut Problems) {
         let first = access.links.first();
         // A problem of a handover of both directions is reported once.
         let mut wrong = BTreeSet::new();

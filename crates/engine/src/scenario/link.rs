@@ -3,7 +3,7 @@
 use bentpipe_core::{ChannelRate, Count, Fraction, Problems, Span};
 use bentpipe_link::acm::budget::Sheet;
 use bentpipe_link::{self as link, channel, queue};
-use bentpipe_models::network::RatedLink;
+use bentpipe_networks::RatedLink;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

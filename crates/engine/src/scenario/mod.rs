@@ -20,12 +20,13 @@ pub use link::LinkPair;
 pub use record::Record;
 pub use starts::Starts;
 
-pub use bentpipe_models::network::NetworkKind;
+pub use bentpipe_networks::NetworkKind;
 
 use bentpipe_core::{Count, Dscp, Span};
-use bentpipe_models::net::edge::Rule;
-use bentpipe_models::net::{access, proxy as proxies};
-use bentpipe_models::service as services;
+use bentpipe_networks::multilink;
+use bentpipe_networks::node::edge::Rule;
+use bentpipe_networks::node::proxy as proxies;
+use bentpipe_networks::node::service as services;
 use bentpipe_transport as transport;
 use bentpipe_transport::app;
 use schemars::JsonSchema;
@@ -58,7 +59,7 @@ pub struct Scenario {
     /// Accesses: several links between the same two nodes, one of which at a time carries the packets of each
     /// direction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub access: Vec<access::Config>,
+    pub access: Vec<multilink::Config>,
     /// Handovers between the links of accesses, at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handover: Vec<Handover>,

@@ -3,7 +3,7 @@
 use super::check::{check_congestion, check_congestion_simulated};
 use super::Scenario;
 use bentpipe_core::Problems;
-use bentpipe_models::net::proxy;
+use bentpipe_networks::node::proxy;
 use bentpipe_transport::tcp;
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@ use super::{Flow, Scenario};
 use crate::instantiate::lay;
 use crate::serving::{served, Obstacle, Standing};
 use bentpipe_core::{Problems, Recorder, Streams};
-use bentpipe_models::service::Takes;
+use bentpipe_networks::node::service::Takes;
 use std::collections::BTreeMap;
 
 impl Scenario {

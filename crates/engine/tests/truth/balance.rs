@@ -5,7 +5,7 @@ use bentpipe_core::{FlowId, Report};
 use bentpipe_engine::facts::facts;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::splits;
-use bentpipe_models::net::proxy::{self, Mechanism};
+use bentpipe_networks::node::proxy::{self, Mechanism};
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Held, Totals};
 use bentpipe_transport::names;

@@ -5,7 +5,7 @@ use crate::run::{scenario, Run, TraceRow, Traces};
 use bentpipe_core::{Rate, Report, Time};
 use bentpipe_engine::scenario::{LinkPair, NetworkKind, Scenario};
 use bentpipe_engine::Network;
-use bentpipe_models::mac::dama;
+use bentpipe_networks::dama;
 use bentpipe_stage::Held;
 use bentpipe_transport::names::traced_as;
 use bentpipe_transport::{self as transport, app};

@@ -5,8 +5,8 @@
 use super::hostile::{config, drops_are_spoiled, fate, site, spoil, Fate, Talker, DELAY};
 use super::reno::Reno;
 use bentpipe_core::{FlowId, NodeId, Probe, Report, Size, Span, Stream, Streams, Table, Time};
-use bentpipe_models::net::proxy::split::{self, Accept, Split};
-use bentpipe_models::service::{Served, Supply};
+use bentpipe_networks::node::proxy::split::{self, Accept, Split};
+use bentpipe_networks::node::service::{Served, Supply};
 use bentpipe_stage::packet::segment::SegmentFlags;
 use bentpipe_stage::{Body, Outbox, Packet, Port, Stage};
 use bentpipe_transport::tcp::connection::{Failure, Phase};

@@ -1,0 +1,169 @@
+//! An ATM network's place in a scenario: its nodes, checks, stages, changes, and its paths in numbers.
+
+use super::config::{slowest, Config, Frames};
+use super::stage::Direction;
+use crate::{AccessNetwork, Changing, Construction, Part};
+use bentpipe_core::{Problems, Rate, Span};
+use bentpipe_link::framing::atm::CELL;
+use bentpipe_link::queue;
+use bentpipe_stage::facts::{self, Course, Crossing, Hop};
+use bentpipe_stage::Port;
+use std::sync::Arc;
+
+/// Names of the stages of network `name`, in the direction of the first node and back.
+fn directions(name: &str) -> [String; 2] {
+    ["forward", "back"].map(|direction| format!("{name}.{direction}"))
+}
+
+impl AccessNetwork for Config {
+    fn nodes(&self) -> Vec<String> {
+        let mut nodes: Vec<String> = Vec::new();
+        for node in self.pairs().flatten() {
+            if !nodes.contains(node) {
+                nodes.push(node.clone());
+            }
+        }
+        nodes
+    }
+
+    fn parts(&self, name: &str) -> Vec<Part> {
+        directions(name).map(Part::of_network).to_vec()
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        let same = |ends: &[String; 2], problems: &mut Problems| {
+            if ends[0] == ends[1] {
+                problems.add("ends", format!("both are \"{}\"; allowed: two different nodes", ends[0]));
+            }
+        };
+        same(&self.ends, problems);
+        if self.legs.is_empty() {
+            problems.add("legs", "there is none; allowed: one or more, such as [{ rate = \"2 Mbit/s\" }]");
+        }
+        for (place, leg) in self.legs.iter().enumerate() {
+            problems.within("legs", |problems| {
+                problems.within(place.to_string(), |problems| leg.check(problems));
+            });
+        }
+        if let Some(access) = &self.access {
+            problems.within("access", |problems| access.check(problems));
+        } else if !self.others.is_empty() {
+            problems.add("access", "others need it: the line between each node and its switch, such as { rate = \"149.76 Mbit/s\" }");
+        }
+        problems.within("contract", |problems| self.contract.check(problems));
+        for (place, other) in self.others.iter().enumerate() {
+            let [one, two] = &other.ends;
+            let joined = |ends: &&[String; 2]| ends.contains(one) && ends.contains(two);
+            let known = self.pairs().take(1 + place).any(|ends| joined(&ends));
+            let own = |problems: &mut Problems| {
+                same(&other.ends, problems);
+                if known && one != two {
+                    let text = format!(
+                        "\"{one}\" and \"{two}\" have a connection already; allowed: another pair of nodes"
+                    );
+                    problems.add("ends", text);
+                }
+                problems.within("contract", |problems| other.contract.check(problems));
+            };
+            problems.within("others", |problems| problems.within(place.to_string(), own));
+        }
+    }
+
+    fn changing(&self, name: &str) -> Option<Changing> {
+        Some(Changing { stages: directions(name).to_vec(), config: Arc::new(self.clone()) })
+    }
+
+    fn check_change(&self, start: &Changing, problems: &mut Problems) {
+        let start: &Config = start.config.downcast_ref().expect("a network stays of its kind");
+        if self.legs.len() != start.legs.len() {
+            let text = format!("the number of legs cannot change; allowed: {}", start.legs.len());
+            problems.add("legs", text);
+        }
+        if self.access.is_some() != start.access.is_some() {
+            problems.add("access", "cannot be added or removed while the network runs");
+        }
+        if !self.pairs().eq(start.pairs()) {
+            problems
+                .add("others", "connections cannot change while the network runs; allowed: their contracts");
+        }
+        for (place, (leg, before)) in self.legs.iter().zip(&start.legs).enumerate() {
+            let refuse = |problems: &mut Problems| leg.check_change(before, problems);
+            problems.within("legs", |problems| problems.within(place.to_string(), refuse));
+        }
+        if let (Some(leg), Some(before)) = (&self.access, &start.access) {
+            problems.within("access", |problems| leg.check_change(before, problems));
+        }
+    }
+
+    fn remark(&self, _duration: Span, remarks: &mut Problems) {
+        let slowest = self.slowest().1;
+        if let Some(peak) = self.contract.peak.filter(|peak| peak.bits_per_second() as f64 > slowest) {
+            let text = format!("{peak} is more than the slowest leg carries, so that it limits nothing");
+            remarks.within("contract", |remarks| remarks.add("peak", text));
+        }
+        for (place, leg) in self.legs.iter().enumerate() {
+            if leg.error.expected_loss(0, f64::from(CELL)) >= 1.0 {
+                let at = |remarks: &mut Problems| {
+                    remarks.add("error", "every cell is lost, so that nothing arrives")
+                };
+                remarks.within("legs", |remarks| remarks.within(place.to_string(), at));
+            }
+        }
+    }
+
+    fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
+        let pairs: Vec<_> = self.pairs().map(|[one, two]| [site.node(one), site.node(two)]).collect();
+        let delay = self.lines().fold(Span::ZERO, |sum, leg| sum + leg.delay);
+        for (back, stage_name) in directions(name).into_iter().enumerate() {
+            let stream = site.streams().stream(&stage_name);
+            let stage = Direction::new(&stage_name, self, back == 1, stream);
+            let stage = site.stage(&stage_name, Box::new(stage));
+            for (port, nodes) in (0..).map(Port).zip(&pairs) {
+                site.towards_node((stage, port), nodes[1 - back]);
+                site.edge(nodes[back], nodes[1 - back], (stage, port), delay);
+            }
+        }
+    }
+
+    fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
+        let [forward, back] = directions(name);
+        let hop = |crossing: &Crossing<'_>| {
+            let bytes = crossing.traffic.bytes;
+            let Frames { cells, efficiency } = self.frames(bytes);
+            let (leg, mut rate) = self.slowest();
+            let joins = |ends: &&[String; 2]| {
+                ends.iter().any(|end| end == crossing.from) && ends.iter().any(|end| end == crossing.to)
+            };
+            let (index, ends) =
+                self.pairs().enumerate().find(|(_, ends)| joins(ends)).expect("an edge joins them");
+            let contract = self.contract_of(index);
+            if let Some(peak) = contract.peak.filter(|_| contract.shaping) {
+                rate = rate.min(contract.sustainable.unwrap_or(peak).bits_per_second() as f64);
+            }
+            let part = if crossing.from == ends[0] { forward.clone() } else { back.clone() };
+            let packets = (leg.buffer.value() as f64 / cells) as u64;
+            // What all connections share; the access line and the shaper are each one's own.
+            let common = match self.others.is_empty() {
+                true => rate,
+                false => slowest(self.legs.iter()).map_or(rate, |(_, rate)| rate),
+            };
+            Hop {
+                shared: vec![(part.clone(), common)],
+                part,
+                rate_bit_s: Course::constant(rate),
+                delay_s: Course::constant(self.passing(bytes)),
+                loss: self.loss(bytes),
+                queue: facts::Queue::fifo("cells", Some(packets), None),
+                dama: None,
+                acm: None,
+                notes: self.notes(contract),
+            }
+            .within(efficiency)
+        };
+        crossings.iter().map(hop).collect()
+    }
+
+    fn queues(&self) -> Vec<(String, Rate, queue::Config)> {
+        Vec::new()
+    }
+}

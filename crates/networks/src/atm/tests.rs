@@ -1,0 +1,124 @@
+//! A connection as a whole, against times worked out by hand and against a cell-by-cell account.
+
+use super::connection::{CELLS_FULL, EXCESS, MERGED};
+use super::stage::Direction;
+use super::Config;
+use crate::AccessNetwork;
+use bentpipe_core::{Problems, Span, Streams, Time};
+use bentpipe_link::channel::SPOILED;
+use bentpipe_stage::{DropReason, Outbox, Packet, Port, Stage};
+
+fn config(keys: &str) -> Config {
+    let text = format!(r#"{{"ends": ["a", "b"], {keys}}}"#);
+    serde_json::from_str(&text).unwrap()
+}
+
+fn direction(config: &Config) -> Direction {
+    Direction::new("wan.forward", config, false, Streams::new(1, 0).stream("wan"))
+}
+
+/// Sends packets of these sizes, each at its time in microseconds; when each arrives in nanoseconds, or why it does not.
+fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> {
+    let (mut stage, mut out) = (direction(config), Outbox::default());
+    let mut fates = Vec::new();
+    for (time, size) in packets {
+        stage.receive(
+            Time::ZERO + Span::from_micros(*time),
+            Port(0),
+            Packet { size: *size, ..Packet::default() },
+            &mut out,
+        );
+    }
+    while let Some(now) = stage.next_wake() {
+        let before: u64 = out.totals().dropped.values().map(|held| held.packets).sum();
+        let known = out.totals().dropped.clone();
+        stage.wake(now, &mut out);
+        let arrived = std::iter::from_fn(|| out.next_sent()).count();
+        let after: u64 = out.totals().dropped.values().map(|held| held.packets).sum();
+        fates.extend((0..arrived).map(|_| Ok(now.as_nanos())));
+        let fresh = out.totals().dropped.iter().find(|(key, held)| known.get(key) != Some(held));
+        fates.extend((before..after).map(|_| Err(fresh.expect("one is new").0 .1)));
+    }
+    assert_eq!(stage.held().packets, 0);
+    fates
+}
+
+#[test]
+fn cells_pass_switches_one_by_one_and_frames_pass_ethernet_as_a_whole() {
+    // 1500 bytes in LANE: 1516 + 8 bytes, 32 cells. One cell in 1 us on the fast legs, in 4 us on the slow one.
+    let keys = r#""lan": "10 Mbit/s", "encapsulation": "lane", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s", "delay": "1 ms"}, {"rate": "424 Mbit/s"}]"#;
+    let ethernet = 1538 * 800;
+    let first = ethernet + 1000 + 32 * 4000 + 1_000_000 + 1000 + ethernet;
+    // The second waits for the first on the Ethernet alone, which is the slowest.
+    assert_eq!(run(&config(keys), &[(0, 1500), (0, 1500)]), [Ok(first), Ok(first + ethernet)]);
+    // Without Ethernet two frames follow each other on the slow leg.
+    let keys = r#""encapsulation": "vc", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s"}]"#;
+    assert_eq!(run(&config(keys), &[(0, 40), (0, 40)]), [Ok(5000), Ok(9000)]);
+}
+
+#[test]
+fn a_lost_last_cell_loses_the_next_frame_too_and_a_frame_of_one_cell_loses_nothing_else() {
+    // Frames of two cells: 41 bytes without a header, and 8 of trailer.
+    let lose = |cells: &str| {
+        let error = format!(r#""error": {{"list": {{"packets": [{cells}]}}}}"#);
+        config(&format!(r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s", {error}}}]"#))
+    };
+    let fates = |config: &Config, size| -> Vec<Option<DropReason>> {
+        run(config, &[(0, size), (100, size), (200, size)]).into_iter().map(Result::err).collect()
+    };
+    assert_eq!(fates(&lose("1"), 41), [Some(SPOILED), None, None]);
+    assert_eq!(fates(&lose("2"), 41), [Some(SPOILED), Some(MERGED), None]);
+    assert_eq!(fates(&lose("1, 2"), 41), [Some(SPOILED), None, None]);
+    assert_eq!(fates(&lose("1"), 40), [Some(SPOILED), None, None]);
+}
+
+#[test]
+fn a_buffer_that_is_too_small_for_a_burst_loses_its_end() {
+    // BB = (transmission - link) / transmission x burst, in cells: a burst of 10 x 32 cells from a leg four times as fast needs 240.
+    let small = |cells: u32| {
+        config(&format!(
+            r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s", "buffer": 1000}}, {{"rate": "106 Mbit/s", "buffer": {cells}}}]"#
+        ))
+    };
+    let lost =
+        |cells| run(&small(cells), &[(0, 1500); 10]).iter().filter(|fate| **fate == Err(CELLS_FULL)).count();
+    assert_eq!([lost(238), lost(239), lost(240)], [1, 1, 0]);
+}
+
+#[test]
+fn a_policer_discards_what_exceeds_the_contract_and_a_shaper_keeps_to_it() {
+    let contract = |shaping: bool| {
+        config(&format!(
+            r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s"}}], "contract": {{"category": "cbr", "peak": "42400 kbit/s", "shaping": {shaping}}}"#
+        ))
+    };
+    // Two cells back to back where one in 10 us is allowed.
+    assert_eq!(run(&contract(false), &[(0, 41)]), [Err(EXCESS)]);
+    assert_eq!(run(&contract(true), &[(0, 41), (0, 41)]), [Ok(11_000), Ok(31_000)]);
+}
+
+#[test]
+fn every_cell_lost_is_a_remark_and_nothing_arrives() {
+    let config = config(r#""legs": [{"rate": "2 Mbit/s", "error": {"packet": {"probability": 1.0}}}]"#);
+    let mut remarks = Problems::default();
+    config.remark(Span::from_secs(10), &mut remarks);
+    let remarks: Vec<String> = remarks.into_vec().into_iter().map(|remark| remark.path.join(".")).collect();
+    assert_eq!(remarks, ["legs.0.error"]);
+    assert_eq!(run(&config, &[(0, 1500), (5, 40)]), [Err(SPOILED), Err(SPOILED)]);
+}
+
+#[test]
+fn what_no_network_can_be_is_refused() {
+    let problems = |keys: &str| -> Vec<String> {
+        let mut problems = Problems::default();
+        config(keys).check(&mut problems);
+        problems.into_vec().into_iter().map(|problem| problem.path.join(".")).collect()
+    };
+    assert_eq!(problems(r#""legs": []"#), ["legs"]);
+    let tdma = |tdma: &str| problems(&format!(r#""legs": [{{"rate": "2 Mbit/s", "tdma": {tdma}}}]"#));
+    assert_eq!(tdma(r#"{"frame": "20 ms", "carrier": "1 Mbit/s"}"#), ["legs.0.tdma.carrier"]);
+    assert_eq!(tdma(r#"{"frame": "100 us", "carrier": "2 Mbit/s"}"#), ["legs.0.tdma.frame"]);
+    assert_eq!(tdma(r#"{"frame": "20 ms", "carrier": "2 Mbit/s"}"#), Vec::<String>::new());
+    let buffer = |keys: &str| problems(&format!(r#""legs": [{{"rate": "2 Mbit/s", "buffer": 10, {keys}}}]"#));
+    assert_eq!(buffer(r#""early": 11, "low_priority": 12"#), ["legs.0.low_priority", "legs.0.early"]);
+}

@@ -1,0 +1,349 @@
+//! The agents of a delay-tolerant network as one stage. In port and out port i belong to node i of the plan.
+
+use super::Config;
+use crate::{Beyond, FlowEnds};
+use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
+use bentpipe_dtn::contacts::Node;
+use bentpipe_dtn::network::{Bundle, Network, Outcome, Reason};
+use bentpipe_link::channel::SPOILED;
+use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
+use bentpipe_transport::statistics::SpanStatistics;
+use std::collections::BTreeMap;
+
+/// The bundle's lifetime was over.
+pub const EXPIRED: DropReason = DropReason::new("bundle expired");
+/// An agent had no room for the bundle.
+pub const FULL: DropReason = DropReason::new("bundle storage full");
+/// A contact ended, unannounced, while the bundle was transmitted.
+pub const CUT_OFF: DropReason = DropReason::new("contact ended during the bundle's transmission");
+/// The packet's destination does not lie behind a node of the network.
+pub const UNREACHABLE: DropReason = DropReason::new("not behind a node of the bundle network");
+
+/// What each agent sent to which other.
+pub static HOPS: Table = Table {
+    name: "bundle_hops",
+    entity: "hop",
+    about: "at the end of the run, from each node of a network of bundle agents to another (NETWORK.FROM.TO), if it sent something",
+    columns: &[
+        Column::whole("hop_bytes", "bytes", "bytes that were sent, headers, retransmissions and reports included"),
+        Column::real("hop_transmitting", "s", "time for which they were transmitted"),
+    ],
+};
+
+/// What a delay-tolerant network did in a run.
+pub static REPORT: Table = Table {
+    name: "bundles",
+    entity: "network",
+    about: "at the end of the run",
+    columns: &[
+        Column::whole("created", "1", "bundles that were made of packets"),
+        Column::whole("delivered", "1", "bundles that arrived"),
+        Column::whole("expired", "1", "bundles whose lifetime was over"),
+        Column::whole(
+            "dropped",
+            "1",
+            "bundles dropped for other reasons: no room, errors, a contact that ended",
+        ),
+        Column::whole("stored", "1", "bundles that were in the network at the end"),
+        Column::real("delivery_ratio", "1", "delivered bundles divided by created ones"),
+        Column::real("delay_mean", "s", "mean time from a bundle's creation to its arrival"),
+        Column::real("delay_max", "s", "longest time from a bundle's creation to its arrival"),
+        Column::real("hops_mean", "1", "mean number of contacts that delivered bundles passed"),
+        Column::whole(
+            "sent_bytes",
+            "bytes",
+            "bytes that contacts sent: headers, retransmissions and reports included",
+        ),
+        Column::real("overhead", "1", "sent bytes divided by delivered payload"),
+        Column::whole("stored_max", "bytes", "the most that a node stored at once"),
+        Column::whole("searches", "1", "searches for routes"),
+    ],
+};
+
+/// What became of the bundles of a flow, from its source to its destination.
+pub static FLOW: Table = Table {
+    name: "flow_carried",
+    entity: "flow",
+    about: "at the end of the run, of the packets of a flow that crossed a network of bundle agents from its source to its destination",
+    columns: &[
+        Column::whole("bundles_created", "1", "bundles that were made of the flow's packets"),
+        Column::whole("bundles_delivered", "1", "bundles that arrived"),
+        Column::whole("bundles_expired", "1", "bundles whose lifetime was over"),
+        Column::whole("bundles_dropped", "1", "bundles dropped for other reasons: no room, errors, a contact that ended"),
+        Column::real("delivery_ratio", "1", "delivered bundles divided by created ones, those still stored included"),
+        Column::real("bundle_delay_mean", "s", "mean time from a bundle's creation to its arrival"),
+        Column::real("bundle_delay_p50", "s", "median of that time"),
+        Column::real("bundle_delay_p95", "s", "95th percentile of that time"),
+        Column::real("bundle_delay_max", "s", "longest such time"),
+    ],
+};
+
+/// Counts of the bundles of a flow.
+struct OfFlow {
+    name: String,
+    from: NodeId,
+    created: u64,
+    expired: u64,
+    dropped: u64,
+    delay: SpanStatistics,
+}
+
+impl OfFlow {
+    fn report(&self, report: &mut Report) {
+        if self.created == 0 {
+            return;
+        }
+        let values = [
+            self.created as f64,
+            self.delay.count() as f64,
+            self.expired as f64,
+            self.dropped as f64,
+            self.delay.count() as f64 / self.created as f64,
+            self.delay.mean(),
+            self.delay.percentile(50.0),
+            self.delay.percentile(95.0),
+            self.delay.max(),
+        ];
+        report.row(&FLOW, &self.name, &values);
+    }
+}
+
+/// A packet in the network.
+struct Carried {
+    packet: Whole<Packet>,
+    since: Time,
+}
+
+/// The agents of a network as a stage.
+pub struct Agents {
+    name: String,
+    network: Network,
+    lifetime: Span,
+    /// For each destination the node of the plan behind which it lies, by the port of entry: the nearest one that is not the entry itself.
+    exits: BTreeMap<NodeId, Vec<Option<u32>>>,
+    carried: BTreeMap<u64, Carried>,
+    flows: Vec<OfFlow>,
+    delay: SpanStatistics,
+    hops: u64,
+}
+
+impl Agents {
+    /// The agents of network `name` at `nodes`, in the order of the plan.
+    pub fn new(name: &str, config: &Config, nodes: &[NodeId], beyond: Beyond, mut stream: Stream) -> Agents {
+        let [real, known] = config.plans();
+        let mut errors = config.error.errors();
+        let spoiled = move |now: Time, bytes: u64| {
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            errors.as_mut().is_some_and(|errors| errors.loses_unit(now, bytes, &mut stream))
+        };
+        let exits = beyond.destinations.into_iter().map(|(destination, delays)| {
+            let by_entry = (0..nodes.len()).map(|entry| {
+                let others = (0..).zip(&delays).filter(|(node, _)| *node != entry as u32);
+                others.filter_map(|(node, delay)| Some((delay.as_ref()?, node))).min().map(|(_, node)| node)
+            });
+            (destination, by_entry.collect())
+        });
+        let of_flow = |FlowEnds { name, from, .. }| OfFlow {
+            name,
+            from,
+            created: 0,
+            expired: 0,
+            dropped: 0,
+            delay: SpanStatistics::default(),
+        };
+        Agents {
+            name: name.to_owned(),
+            network: Network::new(real, known, config.agents(), Box::new(spoiled)),
+            lifetime: config.lifetime,
+            exits: exits.collect(),
+            carried: BTreeMap::new(),
+            flows: beyond.flows.into_iter().map(of_flow).collect(),
+            delay: SpanStatistics::default(),
+            hops: 0,
+        }
+    }
+
+    /// Sends what has arrived and drops what is lost.
+    fn settle(&mut self, now: Time, out: &mut Outbox) {
+        while let Some(outcome) = self.network.next_outcome() {
+            let (Outcome::Delivered { bundle, .. } | Outcome::Dropped { bundle, .. }) = outcome;
+            let Some(Carried { packet, since }) = self.carried.remove(&bundle) else { continue };
+            let packet = packet.into_inner();
+            let mut flow = flow_of(&mut self.flows, &packet);
+            match outcome {
+                Outcome::Delivered { to, hops, .. } => {
+                    let delay = now.since(since);
+                    self.delay.add(delay);
+                    self.hops += u64::from(hops);
+                    flow.iter_mut().for_each(|flow| flow.delay.add(delay));
+                    out.send(Port(to.0 as u16), packet);
+                }
+                Outcome::Dropped { reason, .. } => {
+                    let expired = reason == Reason::Expired;
+                    flow.iter_mut().for_each(|flow| {
+                        flow.expired += u64::from(expired);
+                        flow.dropped += u64::from(!expired);
+                    });
+                    let reason = match reason {
+                        Reason::Expired => EXPIRED,
+                        Reason::StorageFull => FULL,
+                        Reason::Errors => SPOILED,
+                        Reason::CutOff => CUT_OFF,
+                    };
+                    out.drop(packet, reason);
+                }
+            }
+        }
+    }
+}
+
+/// The flow of a packet that goes from the flow's source to its destination.
+fn flow_of<'a>(flows: &'a mut [OfFlow], packet: &Packet) -> Option<&'a mut OfFlow> {
+    flows.get_mut(packet.flow.0 as usize).filter(|flow| flow.from == packet.source)
+}
+
+impl Stage for Agents {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        let exits = self.exits.get(&packet.destination);
+        let Some(to) = exits.and_then(|exits| exits[usize::from(port.0)]) else {
+            return out.drop(packet, UNREACHABLE);
+        };
+        let priority = match packet.dscp {
+            0 => 0,
+            1..32 => 1,
+            _ => 2,
+        };
+        let bundle = Bundle {
+            from: Node(u32::from(port.0)),
+            to: Node(to),
+            payload: u64::from(packet.size),
+            lifetime: self.lifetime,
+            priority,
+        };
+        if let Some(flow) = flow_of(&mut self.flows, &packet) {
+            flow.created += 1;
+        }
+        let number = self.network.insert(now, bundle);
+        self.carried.insert(number, Carried { packet: Whole::new(packet), since: now });
+        self.settle(now, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        self.network.advance(now);
+        self.settle(now, out);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.network.next_wake()
+    }
+
+    fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.carried.values().for_each(|carried| carried.packet.read(|packet| held.add(packet)));
+        held
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        let counters = self.network.counters();
+        let per = |sum: f64, count: u64| if count == 0 { f64::NAN } else { sum / count as f64 };
+        let values = [
+            counters.created as f64,
+            counters.delivered as f64,
+            counters.expired as f64,
+            counters.dropped as f64,
+            self.network.stored() as f64,
+            per(counters.delivered as f64, counters.created),
+            self.delay.mean(),
+            self.delay.max(),
+            per(self.hops as f64, self.delay.count()),
+            counters.sent_bytes as f64,
+            per(counters.sent_bytes as f64, counters.delivered_bytes),
+            counters.stored_max as f64,
+            counters.searches as f64,
+        ];
+        report.row(&REPORT, &self.name, &values);
+        let plan = self.network.plan();
+        for (ends, sent) in self.network.sent() {
+            let [from, to] = ends.map(|node| plan.name(node));
+            let hop = format!("{}.{from}.{to}", self.name);
+            report.row(&HOPS, &hop, &[sent.bytes as f64, sent.time.as_secs_f64()]);
+        }
+        self.flows.iter().for_each(|flow| flow.report(report));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::{FlowId, Streams};
+
+    const PLAN: &str = "src,dst,start,end,rate_bps,owlt_s\\na,b,1,9,8000,0.5\\nb,c,10,19,8000,2\\n";
+
+    fn agents(more: &str) -> Agents {
+        let config: Config = serde_json::from_str(&format!("{{\"plan\": \"{PLAN}\"{more}}}")).unwrap();
+        // Node a is 0, b is 1 and c is 2, and node 7 lies behind c.
+        let nodes: Vec<NodeId> = (0..3).map(NodeId).collect();
+        let behind =
+            |node: usize| (0..3).map(|place| (place == node).then_some(Span::ZERO)).collect::<Vec<_>>();
+        let beyond = (0..3).map(|node| (NodeId(node as u16), behind(node))).chain([(NodeId(7), behind(2))]);
+        let flows = vec![FlowEnds { name: "f".to_owned(), from: NodeId(0), to: NodeId(7) }];
+        let beyond = Beyond { destinations: beyond.collect(), flows };
+        Agents::new("space", &config, &nodes, beyond, Streams::new(1, 0).stream("space"))
+    }
+
+    /// The packets that leave: number, port and time in milliseconds.
+    fn run(agents: &mut Agents, out: &mut Outbox) -> Vec<(u32, u16, u64)> {
+        let mut left = Vec::new();
+        for _ in 0..10_000 {
+            let Some(wake) = agents.next_wake() else { break };
+            agents.wake(wake, out);
+            while let Some(sent) = out.next_sent() {
+                left.push((sent.packet.number, sent.port.0, wake.as_nanos() / 1_000_000));
+            }
+        }
+        left
+    }
+
+    fn packet(number: u32, destination: u16) -> Packet {
+        Packet { number, size: 1000, flow: FlowId(0), destination: NodeId(destination), ..Packet::default() }
+    }
+
+    #[test]
+    fn packets_cross_as_bundles_and_leave_where_their_destination_lies() {
+        let (mut agents, mut out) = (agents(""), Outbox::default());
+        agents.receive(Time::ZERO, Port(0), packet(0, 7), &mut out);
+        agents.receive(Time::ZERO, Port(0), packet(1, 1), &mut out);
+        agents.receive(Time::ZERO, Port(0), packet(2, 5), &mut out);
+        assert_eq!(agents.held().packets, 2);
+        let left = run(&mut agents, &mut out);
+        // 1000 bytes and 83 of headers take 1.083 s: the second is at b at 1 + 2 x 1.083 + 0.5, the first at c at 10 + 1.083 + 2.
+        assert_eq!(left, [(1, 1, 3_666), (0, 2, 13_083)]);
+        let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| *reason).collect();
+        assert_eq!(dropped, [UNREACHABLE]);
+        let mut report = Report::default();
+        agents.report(Time::ZERO, &mut report);
+        let value = |column: &str| report.value("bundles", "space", column).unwrap();
+        assert_eq!(
+            [value("created"), value("delivered"), value("delivery_ratio"), value("hops_mean")],
+            [2.0, 2.0, 1.0, 1.5]
+        );
+        assert_eq!(report.value("flow_carried", "f", "bundle_delay_max"), Some(13.083));
+        assert_eq!(agents.held(), Held::default());
+    }
+
+    #[test]
+    fn bundles_expire_and_find_no_room_for_named_reasons() {
+        let (mut agents, mut out) =
+            (agents(", \"lifetime\": \"5 s\", \"storage\": \"2200 B\""), Outbox::default());
+        for number in 0..3 {
+            agents.receive(Time::ZERO, Port(0), packet(number, 7), &mut out);
+        }
+        assert!(run(&mut agents, &mut out).is_empty());
+        let dropped: Vec<_> =
+            out.totals().dropped.iter().map(|((_, reason), held)| (*reason, held.packets)).collect();
+        assert_eq!(
+            dropped,
+            [(FULL, 1), (EXPIRED, 2)].into_iter().collect::<BTreeMap<_, _>>().into_iter().collect::<Vec<_>>()
+        );
+    }
+}

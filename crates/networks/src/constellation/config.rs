@@ -1,0 +1,287 @@
+//! The configuration of a constellation.
+
+use super::carrier::Kind;
+use super::forwarding::Forwarding;
+use super::routes::{light_time, Metric};
+use super::{balance, choice, isl};
+use crate::fate::Fate;
+use bentpipe_core::{Angle, Count, Distance, Problems, Rate, Sample, Span};
+use bentpipe_link::{channel, queue};
+use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
+use bentpipe_orbit::epoch::Epoch;
+use bentpipe_orbit::look::Turning;
+use bentpipe_orbit::satellite::Satellite;
+use bentpipe_orbit::shell::{self, Neighbours};
+use bentpipe_orbit::site::Site;
+use bentpipe_orbit::vector::{dot, Vector};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A constellation of moving satellites that serve sites on the ground, with or without inter-satellite
+/// links.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the Earth's
+    /// rotation is off by less than 0.9 s, which is 420 m at the equator.
+    #[serde(default = "noon")]
+    pub epoch: Epoch,
+    /// The satellites, as one or more shells: sets of circular orbits or element sets.
+    pub shell: Vec<shell::Config>,
+    /// Links between satellites. There are none by default, so that packets go from site to satellite to site.
+    #[serde(default)]
+    pub isl: isl::Config,
+    /// Links between satellites and sites: their rates, queues, errors and lowest elevation.
+    pub gsl: Gsl,
+    /// Sites on the ground, by the names of their nodes; at least two.
+    pub sites: BTreeMap<String, GroundSite>,
+    /// What happens when another satellite takes over a site.
+    #[serde(default)]
+    pub handover: Handover,
+    /// How paths are chosen and how often; by default those of the shortest delay, computed every second.
+    #[serde(default)]
+    pub routing: Routing,
+}
+
+fn noon() -> Epoch {
+    Epoch::J2000
+}
+
+/// Links between satellites and sites. In both directions each site has its own queue and rate to the
+/// satellite that serves it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gsl {
+    /// Rate from a site to its satellite.
+    pub up: Rate,
+    /// Rate from a satellite to a site.
+    pub down: Rate,
+    /// Minimum elevation at which a site sees a satellite, 10 deg by default; -5 deg to below 90 deg.
+    #[serde(default = "ten_degrees")]
+    pub mask: Angle,
+    /// Queue discipline in front of each of these links.
+    #[serde(default)]
+    pub queue: queue::Config,
+    /// Error process of each link and direction; no errors by default.
+    #[serde(default)]
+    pub error: channel::Config,
+    /// Which satellites serve a site; those at the highest elevation by default.
+    #[serde(default)]
+    pub choice: choice::Config,
+    /// Number of satellites that serve a site at once, each over its own antenna; 1 by default. Without
+    /// inter-satellite links a gateway needs several to share satellites with the other sites.
+    #[serde(default = "one")]
+    pub antennas: Count<1, 16>,
+}
+
+fn ten_degrees() -> Angle {
+    Angle::from_degrees(10.0)
+}
+
+fn one() -> Count<1, 16> {
+    Count::new(1)
+}
+
+/// A site of a constellation, in geodetic coordinates on the WGS84 ellipsoid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroundSite {
+    /// Geodetic latitude, north positive; -90 deg to 90 deg.
+    pub latitude: Angle,
+    /// Longitude of the site, positive to the east and negative to the west.
+    pub longitude: Angle,
+    /// Height above the ellipsoid; 0 m by default.
+    #[serde(default = "sea_level")]
+    pub altitude: Distance,
+    /// Minimum elevation at which this site sees a satellite; that of `gsl` if unset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mask: Option<Angle>,
+    /// Number of antennas of this site; that of `gsl` if unset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub antennas: Option<Count<1, 16>>,
+    /// Number of sites like this one. If unset, there is one, and its name is the key as it stands; otherwise the
+    /// numbers from 1 stand at `{}` in the key, or follow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count<1, 10_000>>,
+    /// Radius of the circle around the position over which `count` sites are spread evenly, up to 5000 km. If
+    /// unset, all are at the position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Distance>,
+}
+
+fn sea_level() -> Distance {
+    Distance::from_metres(0.0)
+}
+
+impl GroundSite {
+    /// Position of the site.
+    pub fn site(&self) -> Site {
+        Site { latitude: self.latitude, longitude: self.longitude, altitude: self.altitude }
+    }
+}
+
+/// What happens when another satellite, or none, takes over a site.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "SatelliteHandover")]
+pub struct Handover {
+    /// Time for which nothing is sent between the site and the new satellite; 0 s by default.
+    pub interruption: Span,
+    /// Time for which the old satellite continues to send what waits there for the site (make before break);
+    /// 0 s by default.
+    pub overlap: Span,
+    /// What happens to packets on their way over the old satellite; forwarded by default. Packets that wait
+    /// at the site itself are always moved to the new satellite.
+    pub packets: Fate,
+}
+
+/// How the paths of packets through the constellation are computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Routing {
+    /// The cost that paths minimise; propagation delay by default.
+    pub metric: Metric,
+    /// Period after which paths are recomputed for the distances that have changed, 1 s by default; 0 s for
+    /// never. They are always recomputed when links come up or go down.
+    pub refresh: Span,
+    /// What happens to packets on an inter-satellite link that goes down; forwarded by default.
+    pub vanished: Fate,
+    /// Several paths at once, over which connections are spread. If unset, there is a single path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<balance::Config>,
+    /// Forwarding state to use instead of computed paths, or the file that holds it. If unset, paths are
+    /// computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forwarding: Option<Forwarding>,
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"gsl = { up = "2 Mbit/s", down = "4 Mbit/s" }, shell = [{ kind = "geo", longitudes = ["0 deg"] }], sites.a = { latitude = "51.5 deg", longitude = "0 deg" }, sites.b = { latitude = "41.9 deg", longitude = "12.5 deg" }"#;
+}
+
+impl Default for Routing {
+    fn default() -> Routing {
+        Routing {
+            metric: Metric::Delay,
+            refresh: Span::from_secs(1),
+            vanished: Fate::Forward,
+            balance: None,
+            forwarding: None,
+        }
+    }
+}
+
+/// Maximum number of satellites in a constellation.
+const SATELLITES: usize = 20_000;
+
+impl Config {
+    /// The Earth's rotation during the run.
+    pub fn turning(&self) -> Turning {
+        Turning::new(self.epoch, 0.0)
+    }
+
+    /// All satellites, shell by shell, and the pairs of them that may be linked. If there are several shells,
+    /// names start with the number of the shell.
+    pub fn fleet(&self) -> (Vec<Satellite>, Vec<Neighbours>) {
+        let (mut satellites, mut neighbours) = (Vec::new(), Vec::new());
+        for (index, shell) in self.shell.iter().enumerate() {
+            let first = satellites.len() as u32;
+            let mut own = shell.satellites(self.epoch, self.turning());
+            neighbours.extend(
+                shell.neighbours(&own).into_iter().map(|pair| Neighbours {
+                    places: (first + pair.places.0, first + pair.places.1),
+                    ..pair
+                }),
+            );
+            if self.shell.len() > 1 {
+                own.iter_mut().for_each(|one| one.name = format!("{}:{}", index + 1, one.name));
+            }
+            satellites.extend(own);
+        }
+        (satellites, neighbours)
+    }
+
+    /// The delay between two sites, by number, that routing outside the constellation assumes: up to the lowest satellites, along
+    /// the surface, and down. It is never longer than over a third site.
+    pub fn expected_delays(&self) -> impl Fn(usize, usize) -> Span {
+        let up: Vec<Vector> = self.sites.values().map(|site| site.site().up()).collect();
+        let height = self.shell.iter().map(|shell| shell.height()).fold(f64::INFINITY, f64::min);
+        move |a, b| {
+            let along = dot(&up[a], &up[b]).clamp(-1.0, 1.0).acos() * EQUATORIAL_RADIUS;
+            light_time(along + 2.0 * height.max(0.0))
+        }
+    }
+
+    /// Mask of a site in radians.
+    pub fn mask(&self, site: &GroundSite) -> f64 {
+        site.mask.unwrap_or(self.gsl.mask).radians()
+    }
+
+    /// Number of antennas of a site.
+    pub fn antennas(&self, site: &GroundSite) -> usize {
+        site.antennas.unwrap_or(self.gsl.antennas).value() as usize
+    }
+
+    /// One direction of the links between sites and satellites.
+    pub fn ground_link(&self, rate: Rate) -> Kind {
+        Kind { rate, queue: self.gsl.queue.clone(), error: self.gsl.error.clone() }
+    }
+
+    /// Adds the problems of this configuration.
+    pub fn check(&self, problems: &mut Problems) {
+        let before = problems.count();
+        if self.shell.is_empty() {
+            problems.add("shell", "has no satellites; allowed: at least one [[...shell]]");
+        }
+        problems.within("shell", |problems| {
+            for (index, shell) in self.shell.iter().enumerate() {
+                problems.within(index.to_string(), |problems| shell.check(self.epoch, problems));
+            }
+        });
+        let count: usize = self.shell.iter().map(|shell| shell.count()).sum();
+        if count > SATELLITES {
+            problems.add("shell", format!("{count} satellites; allowed: at most {SATELLITES}"));
+        }
+        problems.within("isl", |problems| self.isl.check(problems));
+        problems.within("gsl", |problems| {
+            check_mask("mask", self.gsl.mask, problems);
+            problems.within("queue", |problems| self.gsl.queue.check(problems));
+            problems.within("error", |problems| self.gsl.error.check(problems));
+            problems.within("choice", |problems| self.gsl.choice.check(problems));
+        });
+        if self.sites.len() < 2 {
+            let count = self.sites.len();
+            problems.add("sites", format!("{count} sites; allowed: at least two"));
+        }
+        problems.within("routing", |problems| {
+            if let Some(balance) = &self.routing.balance {
+                let antennas = self.sites.values().map(|site| self.antennas(site)).max().unwrap_or(1);
+                problems.within("balance", |problems| balance.check(antennas, problems));
+                if self.routing.forwarding.is_some() {
+                    problems.add("balance", "cannot be combined with forwarding, which already gives the paths; allowed: one of the two");
+                }
+            }
+        });
+        if let (Some(forwarding), true) = (&self.routing.forwarding, problems.count() == before) {
+            let sites: Vec<&str> = self.sites.keys().map(String::as_str).collect();
+            let (satellites, _) = self.fleet();
+            let satellites: Vec<&str> = satellites.iter().map(|satellite| satellite.name.as_str()).collect();
+            problems.within("routing", |problems| forwarding.check(&sites, &satellites, problems));
+        }
+        problems.within("sites", |problems| {
+            for (name, site) in &self.sites {
+                problems.within(name, |problems| {
+                    site.site().check(problems);
+                    site.mask.into_iter().for_each(|mask| check_mask("mask", mask, problems));
+                });
+            }
+        });
+    }
+}
+
+fn check_mask(key: &str, mask: Angle, problems: &mut Problems) {
+    if !(-5.0..90.0).contains(&mask.degrees()) {
+        problems.add(key, format!("{mask} is out of range; allowed: -5 deg to below 90 deg"));
+    }
+}

@@ -1,0 +1,597 @@
+//! The stage of a constellation: input port i and output port i are those of site i, in the order of the
+//! configuration.
+
+mod ahead;
+mod changes;
+mod following;
+
+use super::balance::Balance;
+use super::carrier::{Carrier, Kind};
+use super::config::Config;
+use super::flights::{CarrierId, Flights, Slot};
+use super::lane::Lane;
+use super::path::{FlowPath, PathTrace};
+use super::routes::{Cost, Exit, Hop, Routes, NO_PATH};
+use super::topology::{Ends, Ground, Topology};
+use crate::fate::Fate;
+use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
+use bentpipe_link::channel::{self, SPOILED};
+use bentpipe_link::pace::Pace;
+use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
+use std::collections::BTreeMap;
+
+/// No satellite serves the site.
+pub const NO_SATELLITE: DropReason = DropReason::new("no satellite in view");
+/// The inter-satellite link went down while the packet was on it.
+pub const VANISHED: DropReason = DropReason::new("inter-satellite link went down");
+/// The packet was on its way over the satellite that served the site before.
+pub const HANDED_OVER: DropReason = DropReason::new("handover");
+
+/// Trace of the satellites that serve a site.
+pub static HANDOVER: Table = Table {
+    name: "handover",
+    entity: "site",
+    about: "when a site is served by another satellite, or by none",
+    columns: &[
+        Column::whole("antenna", "1", "antenna of the site, from 0"),
+        Column::whole("from", "1", "number of the satellite that served before, from 0; null if none did"),
+        Column::whole("to", "1", "number of the satellite that serves now; null if none does"),
+        Column::real("elevation", "deg", "elevation of the satellite that serves now"),
+        Column::real("range", "m", "distance of the satellite that serves now"),
+        Column::whole("waiting", "packets", "packets that waited at the satellite that served before"),
+    ],
+};
+
+/// Counters of a site's links over a run.
+pub static SITE: Table = Table {
+    name: "site",
+    entity: "site",
+    about: "at the end of the run",
+    columns: &[
+        Column::whole("handovers", "1", "number of changes from one satellite to another"),
+        Column::real("outage", "s", "total time in which no satellite served the site"),
+    ],
+};
+
+/// The parts of the stage besides its configuration.
+pub struct Parts {
+    /// Name of the network.
+    pub name: String,
+    /// Exits for each destination beyond or at a site.
+    pub destinations: BTreeMap<NodeId, Vec<Exit>>,
+    /// Random streams of the stage's error processes and policies.
+    pub streams: Streams,
+    /// Probes on [`HANDOVER`] by site.
+    pub handovers: Vec<Option<Probe>>,
+    /// Two per flow: from its source, and back.
+    pub flows: Vec<[FlowPath; 2]>,
+}
+
+/// The receiver at the far end of a carrier.
+#[derive(Clone, Copy)]
+enum Taker {
+    Site(u32),
+    Satellite(u32),
+}
+
+/// A hop over one carrier.
+#[derive(Clone, Copy)]
+struct Leg {
+    carrier: CarrierId,
+    ends: Ends,
+}
+
+/// A packet that was on a link when it ended.
+struct Stray {
+    packet: Whole<Packet>,
+    carrier: CarrierId,
+    taker: Taker,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    handovers: u64,
+    outage: Span,
+    /// Time since which no satellite serves the site.
+    dark: Option<Time>,
+}
+
+/// A constellation of satellites as one stage.
+pub struct Constellation {
+    name: String,
+    topology: Topology,
+    routes: Routes,
+    handover: super::config::Handover,
+    vanished: Fate,
+    balance: Option<Balance>,
+    /// Number of the tree for each node; `None` for nodes that are not reached through the constellation.
+    destinations: Vec<Option<u32>>,
+    /// Maximum number of antennas of any site.
+    antennas: u32,
+    /// Number of carriers up, and of carriers down.
+    each: u32,
+    /// By number: up, then down (site by site and antenna by antenna), then the inter-satellite links, each in both directions.
+    carriers: Vec<Option<Box<Carrier>>>,
+    /// The lane of each carrier. One that is open belongs to a link that is up.
+    lanes: Vec<Lane>,
+    /// What the last packet down to the ground took to send, and the last one between satellites.
+    paces: [Pace; 2],
+    /// The satellite at the far end of each inter-satellite link, in both directions.
+    ends: Vec<u32>,
+    isl: Option<Kind>,
+    /// Whether some carrier has errors.
+    errors: bool,
+    streams: Streams,
+    /// The packets on all carriers.
+    flights: Flights,
+    /// When they arrive, at the end of which carrier, and where they are.
+    arrivals: Calendar,
+    /// Number of these arrivals that will not take place, since their carrier was cut. The next one is never among them.
+    cancelled: usize,
+    /// When each carrier's next packet leaves its buffer.
+    begins: Wakes,
+    strays: BTreeMap<(Time, u64), Stray>,
+    stray_count: u64,
+    /// When the topology may next change.
+    change: Option<Time>,
+    handovers: Vec<Option<Probe>>,
+    flows: Vec<[PathTrace; 2]>,
+    tallies: Vec<Tally>,
+    site_names: Vec<String>,
+}
+
+impl Constellation {
+    /// Creates the stage at the start of the run.
+    ///
+    /// # Panics
+    /// If the configuration has not passed [`Config::check`].
+    pub fn new(config: &Config, parts: Parts) -> Constellation {
+        let antennas = config.sites.values().map(|site| config.antennas(site)).max().unwrap_or(1);
+        let mut topology = config.topology();
+        let last = parts.destinations.keys().next_back().map_or(0, |node| node.0 as usize + 1);
+        let mut destinations = vec![None; last];
+        let mut exits = Vec::new();
+        for (node, of_node) in parts.destinations {
+            destinations[node.0 as usize] = Some(exits.len() as u32);
+            exits.push(of_node);
+        }
+        let mut carriers = Vec::new();
+        for (word, rate) in [("up", config.gsl.up), ("down", config.gsl.down)] {
+            for (site, at) in &config.sites {
+                let own = config.antennas(at);
+                for antenna in 0..own {
+                    let number = if own > 1 { format!("{}", antenna + 1) } else { String::new() };
+                    let name = format!("{}.{site}.{word}{number}", parts.name);
+                    let stream = parts.streams.stream(&name);
+                    carriers.push(Some(Box::new(Carrier::new(name, &config.ground_link(rate), stream))));
+                }
+                // Numbers are assigned for the maximum number of antennas.
+                carriers.resize_with(carriers.len() + antennas - own, || None);
+            }
+        }
+        carriers.resize_with(carriers.len() + 2 * topology.isls.len(), || None);
+        let dark = |site: &Ground| site.serving.iter().all(Option::is_none);
+        let tally = |site| Tally { dark: dark(site).then_some(Time::ZERO), ..Tally::default() };
+        let routes = config.routes(&topology, exits);
+        let isl = config.isl.link();
+        let kinds = [config.ground_link(config.gsl.up), config.ground_link(config.gsl.down)];
+        let errors = kinds.iter().chain(&isl).any(|kind| kind.error.errors().is_some());
+        Constellation {
+            name: parts.name,
+            routes,
+            handover: config.handover.clone(),
+            vanished: config.routing.vanished,
+            balance: config.routing.balance.clone().map(|balance| Balance::new(balance, config.gsl.up)),
+            destinations,
+            antennas: antennas as u32,
+            each: (config.sites.len() * antennas) as u32,
+            flights: Flights::default(),
+            arrivals: Calendar::default(),
+            cancelled: 0,
+            begins: Wakes::new(carriers.len()),
+            lanes: carriers.iter().map(|_| Lane::default()).collect(),
+            paces: [Some(config.gsl.down), isl.as_ref().map(|kind| kind.rate)]
+                .map(|rate| Pace::new(rate.unwrap_or(config.gsl.down))),
+            carriers,
+            ends: topology.isls.iter().flat_map(|isl| [isl.ends.1, isl.ends.0]).collect(),
+            isl,
+            errors,
+            streams: parts.streams,
+            strays: BTreeMap::new(),
+            stray_count: 0,
+            change: topology.next(Time::ZERO),
+            handovers: parts.handovers,
+            flows: parts.flows.into_iter().map(|both| both.map(PathTrace::new)).collect(),
+            tallies: topology.sites.iter().map(tally).collect(),
+            site_names: config.sites.keys().cloned().collect(),
+            topology,
+        }
+    }
+
+    fn up(&self, site: u32, antenna: u32) -> CarrierId {
+        site * self.antennas + antenna
+    }
+
+    fn down(&self, site: u32, antenna: u32) -> CarrierId {
+        self.each + site * self.antennas + antenna
+    }
+
+    /// The carrier of an inter-satellite link and direction, as in [`Hop::Isl`].
+    #[inline]
+    fn across(&self, way: u32) -> CarrierId {
+        2 * self.each + way
+    }
+
+    /// The hop from a site up to a satellite.
+    fn rise(&self, site: u32, antenna: u32, satellite: u32) -> Leg {
+        Leg { carrier: self.up(site, antenna), ends: Ends::Ground { site, satellite } }
+    }
+
+    /// The hop from a satellite; `None` without a path.
+    #[inline]
+    fn leg(&self, satellite: u32, hop: Hop) -> Option<Leg> {
+        match hop {
+            Hop::None => None,
+            Hop::Down { site, antenna } => {
+                Some(Leg { carrier: self.down(site, antenna), ends: Ends::Ground { site, satellite } })
+            }
+            Hop::Isl { way, .. } => Some(Leg { carrier: self.across(way), ends: Ends::Isl(way / 2) }),
+        }
+    }
+
+    /// The present hop over a carrier.
+    fn leg_of(&self, carrier: CarrierId) -> Leg {
+        let each = self.each;
+        if carrier < 2 * each {
+            let (site, antenna) = (carrier % each / self.antennas, carrier % self.antennas);
+            let serving = self.topology.sites[site as usize].serving[antenna as usize];
+            let satellite = serving.expect("a carrier is cut when nobody serves");
+            Leg { carrier, ends: Ends::Ground { site, satellite } }
+        } else {
+            Leg { carrier, ends: Ends::Isl((carrier - 2 * each) / 2) }
+        }
+    }
+
+    /// The present receiver at the far end of a carrier.
+    #[inline]
+    fn taker(&self, carrier: CarrierId) -> Taker {
+        if let Some(way) = carrier.checked_sub(self.across(0)) {
+            return Taker::Satellite(self.ends[way as usize]);
+        }
+        let Ends::Ground { site, satellite } = self.leg_of(carrier).ends else {
+            unreachable!("the others are links to the ground")
+        };
+        match self.leads_down(carrier) {
+            true => Taker::Site(site),
+            false => Taker::Satellite(satellite),
+        }
+    }
+
+    /// The number of the tree of a packet's destination.
+    fn tree_of(&self, packet: &Packet) -> Option<u32> {
+        self.destinations.get(packet.destination.0 as usize).copied().flatten()
+    }
+
+    /// Forwards a packet that has arrived at a satellite.
+    fn forward(&mut self, now: Time, satellite: u32, packet: Packet, out: &mut Outbox) {
+        let leg = self.tree_of(&packet).and_then(|tree| {
+            let hop = self.hop(now, tree, satellite, &packet);
+            self.leg(satellite, hop)
+        });
+        match leg {
+            None => out.drop(packet, NO_PATH),
+            Some(leg) => self.offer(now, leg, packet, out),
+        }
+    }
+
+    /// Forwards a packet that has come to a satellite over another link, in its place if possible.
+    #[inline]
+    fn relay(&mut self, now: Time, satellite: u32, slot: Slot, out: &mut Outbox) {
+        if self.balance.is_some() {
+            let packet = self.flights.take(slot).into_inner();
+            return self.forward(now, satellite, packet, out);
+        }
+        let flight = *self.flights.flight(slot);
+        let hop = self.routes.hop(flight.tree as usize, satellite, now, &self.topology);
+        let Some(leg) = self.leg(satellite, hop) else {
+            return out.drop(self.flights.take(slot).into_inner(), NO_PATH);
+        };
+        let sending = self.paces[usize::from(matches!(leg.ends, Ends::Isl(_)))].span_of(flight.size);
+        let lane = &mut self.lanes[leg.carrier as usize];
+        let sent = lane.send(now, flight.size, sending).or_else(|| self.offer_size(now, leg, flight.size));
+        match sent {
+            Some(sent) => self.fly(leg, slot, sent),
+            None => {
+                let packet = self.flights.take(slot).into_inner();
+                self.offer(now, leg, packet, out);
+            }
+        }
+    }
+
+    /// Puts a packet on its way, whose last bit leaves at `sent`.
+    #[inline]
+    fn fly(&mut self, leg: Leg, slot: Slot, sent: Time) {
+        let Leg { carrier, ends } = leg;
+        let metres = |t| self.topology.length(ends, t);
+        let at = self.lanes[carrier as usize].fly(sent, ends.number(), metres);
+        self.flights.put(slot, carrier, sent, at);
+        self.arrivals.add(Due { at, number: carrier, item: slot });
+    }
+
+    /// Checks that the link of a hop is up.
+    fn check_up(&self, leg: Leg) {
+        if let Ends::Isl(isl) = leg.ends {
+            assert!(self.topology.isls[isl as usize].up, "no packet takes a link that is down");
+        }
+    }
+
+    /// Offers a packet that remains in its place to the queue of a carrier.
+    fn offer_size(&mut self, now: Time, leg: Leg, size: u32) -> Option<Time> {
+        self.check_up(leg);
+        let lane = &mut self.lanes[leg.carrier as usize];
+        self.carriers[leg.carrier as usize].as_mut()?.offer_size(lane, now, size)
+    }
+
+    /// Offers a packet to the queue of a carrier.
+    fn offer(&mut self, now: Time, leg: Leg, packet: Packet, out: &mut Outbox) {
+        self.check_up(leg);
+        let link = self.carriers[leg.carrier as usize].get_or_insert_with(|| {
+            let Ends::Isl(isl) = leg.ends else {
+                unreachable!("links to the ground are there from the start")
+            };
+            let Topology { isls, satellites, .. } = &self.topology;
+            let (a, b) = isls[isl as usize].ends;
+            let (from, to) = if leg.carrier & 1 == 0 { (a, b) } else { (b, a) };
+            let name =
+                format!("{}.{}-{}", self.name, satellites[from as usize].name, satellites[to as usize].name);
+            let kind = self.isl.as_ref().expect("there are links between satellites");
+            let stream = self.streams.stream(&name);
+            Box::new(Carrier::new(name, kind, stream))
+        });
+        match link.offer(&mut self.lanes[leg.carrier as usize], now, packet, out) {
+            Err((packet, reason)) => out.drop(packet, reason),
+            Ok(sent) => {
+                self.begins.set(leg.carrier, link.next_begin());
+                self.launch(leg, sent);
+            }
+        }
+    }
+
+    /// Puts a packet that has left a queue on its way.
+    fn launch(&mut self, leg: Leg, sent: Option<(Packet, Time)>) {
+        let Some((packet, sent)) = sent else { return };
+        let tree = self.tree_of(&packet).expect("it was forwarded");
+        let slot = self.flights.add(packet, tree);
+        self.fly(leg, slot, sent);
+    }
+
+    /// The next hop of a packet at a satellite: on the path of its connection, or by the tree.
+    fn hop(&mut self, now: Time, tree: u32, satellite: u32, packet: &Packet) -> Hop {
+        if let Some(site) = self.balance.as_ref().and_then(|balance| balance.origin(packet, tree)) {
+            self.find_ways(now, site, tree);
+            let balance = self.balance.as_ref().expect("it has been asked");
+            if let Some(hop) = balance.hop(packet, tree, satellite) {
+                return hop;
+            }
+        }
+        self.routes.hop(tree as usize, satellite, now, &self.topology)
+    }
+
+    /// Updates the paths from a site to a destination to the present state.
+    fn find_ways(&mut self, now: Time, site: u32, tree: u32) {
+        let Some(balance) = &mut self.balance else { return };
+        let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
+        let state = (stamp, self.topology.sites[site as usize].version);
+        if balance.is_outdated((site, tree), state) {
+            let paths = self.routes.disjoint(tree as usize, site, balance.most(), now, &self.topology);
+            balance.set((site, tree), state, paths);
+        }
+    }
+
+    /// The antenna and the satellite by which a packet's connection leaves a site, or why it is not admitted.
+    fn admitted(
+        &mut self,
+        now: Time,
+        site: u32,
+        tree: u32,
+        packet: &Packet,
+    ) -> Result<(u32, u32), DropReason> {
+        self.find_ways(now, site, tree);
+        let (carriers, lanes, antennas) = (&self.carriers, &self.lanes, self.antennas);
+        let wait = |antenna: u32| {
+            let carrier = (site * antennas + antenna) as usize;
+            carriers[carrier].as_ref().map_or(Span::ZERO, |link| link.wait(&lanes[carrier], now))
+        };
+        let balance = self.balance.as_mut().expect("it is asked for");
+        balance.choose(now, (site, tree), packet, wait).map(|path| path.first)
+    }
+
+    /// Whether what arrives at the end of a carrier leaves the stage.
+    #[inline]
+    fn leads_down(&self, carrier: CarrierId) -> bool {
+        carrier >= self.each && carrier < 2 * self.each
+    }
+
+    /// The time before which only arrivals, and packets that leave buffers, are due.
+    fn own_bound(&self) -> Time {
+        let stray = self.strays.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
+        self.change.unwrap_or(Time::MAX).min(stray)
+    }
+
+    /// Starts transmitting the next buffered packet on `carrier`, which is ready.
+    fn begin(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
+        let leg = self.leg_of(carrier);
+        let link = self.carriers[carrier as usize].as_mut().expect("a packet waits for it");
+        let begun = link.begin(now, out);
+        self.begins.set(carrier, link.next_begin());
+        self.launch(leg, begun);
+    }
+
+    /// Handles the first of the arrivals.
+    #[inline]
+    fn arrive(&mut self, now: Time, out: &mut Outbox) {
+        let Some(Due { number: carrier, item: slot, .. }) = self.arrivals.pop() else { return };
+        self.look_ahead();
+        let mut fate = channel::Fate::Intact;
+        if self.errors {
+            let link = self.carriers[carrier as usize].as_mut().expect("a packet is on it");
+            fate = link.meet(now, self.flights.packet(slot));
+        }
+        if fate == channel::Fate::Lost {
+            out.drop(self.flights.take(slot).into_inner(), SPOILED);
+        } else {
+            match self.taker(carrier) {
+                Taker::Site(site) => out.send_with(Port(site as u16), || self.flights.take(slot)),
+                Taker::Satellite(satellite) => self.relay(now, satellite, slot, out),
+            }
+        }
+        self.forget_cancelled();
+    }
+
+    /// Removes arrivals that will not take place, up to the next one that will.
+    #[inline]
+    fn forget_cancelled(&mut self) {
+        while self.cancelled > 0 {
+            let Some(Due { at, number, item }) = self.arrivals.first() else { return };
+            if self.flights.is_at(item, number, at) {
+                return;
+            }
+            self.arrivals.pop();
+            self.cancelled -= 1;
+        }
+    }
+
+    /// When the next packet arrives, and at the end of which carrier.
+    #[inline]
+    fn next_arrival(&self) -> Option<(Time, CarrierId)> {
+        self.arrivals.first().map(|due| (due.at, due.number))
+    }
+
+    /// When the next packet arrives at the end of a carrier or leaves its buffer, and which carrier that is.
+    #[inline]
+    fn due(&self) -> Option<(Time, CarrierId)> {
+        match (self.next_arrival(), self.begins.first()) {
+            (Some(arrival), Some(begin)) => Some(arrival.min(begin)),
+            (arrival, begin) => arrival.or(begin),
+        }
+    }
+
+    /// Sends a packet of a site up by the antenna from which its path is shortest.
+    fn ascend(&mut self, now: Time, site: u32, packet: Packet, out: &mut Outbox) {
+        let Some(tree) = self.tree_of(&packet) else { return out.drop(packet, NO_PATH) };
+        if self.balance.is_some() && self.topology.sites[site as usize].serving.iter().any(Option::is_some) {
+            let (antenna, satellite) = match self.admitted(now, site, tree, &packet) {
+                Ok(first) => first,
+                Err(reason) => return out.drop(packet, reason),
+            };
+            self.follow_path(now, site, satellite, tree, &packet, out);
+            return self.offer(now, self.rise(site, antenna, satellite), packet, out);
+        }
+        let ground = &self.topology.sites[site as usize];
+        let mut best: Option<(Cost, u32, u32)> = None;
+        match &ground.serving[..] {
+            [only] => best = only.map(|satellite| (0, 0, satellite)),
+            several => {
+                let costs = &self.routes.tree(tree as usize, now, &self.topology).paths.costs;
+                for (antenna, satellite) in several.iter().enumerate() {
+                    let Some(satellite) = *satellite else { continue };
+                    let cost = costs[satellite as usize];
+                    if best.is_none_or(|(known, _, _)| cost < known) {
+                        best = Some((cost, antenna as u32, satellite));
+                    }
+                }
+            }
+        }
+        let Some((_, antenna, satellite)) = best else { return out.drop(packet, NO_SATELLITE) };
+        self.follow_path(now, site, satellite, tree, &packet, out);
+        self.offer(now, self.rise(site, antenna, satellite), packet, out);
+    }
+
+    #[inline]
+    fn take(&mut self, now: Time, taker: Taker, packet: Packet, out: &mut Outbox) {
+        match taker {
+            Taker::Site(site) => out.send(Port(site as u16), packet),
+            Taker::Satellite(satellite) => self.forward(now, satellite, packet, out),
+        }
+    }
+}
+
+impl Stage for Constellation {
+    fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        self.catch_up(now, out);
+        self.ascend(now, u32::from(port.0), packet, out);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        self.catch_up(now, out);
+        while let Some(entry) = self.strays.first_entry().filter(|entry| entry.key().0 <= now) {
+            let Stray { packet, carrier, taker } = entry.remove();
+            let mut packet = packet.into_inner();
+            let link = self.carriers[carrier as usize].as_mut().expect("the packet was on it");
+            if link.meet(now, &mut packet) == channel::Fate::Lost {
+                out.drop(packet, SPOILED);
+            } else {
+                self.take(now, taker, packet, out);
+            }
+        }
+        while let Some((at, carrier)) = self.due().filter(|(at, _)| *at <= now) {
+            if self.begins.first() == Some((at, carrier)) {
+                self.begin(now, carrier, out);
+            }
+            if self.next_arrival() == Some((at, carrier)) {
+                self.arrive(now, out);
+            }
+        }
+    }
+
+    fn wake_until(&mut self, now: Time, until: &dyn Fn() -> Time, most: u64, out: &mut Outbox) -> u64 {
+        self.wake(now, out);
+        let (mut wakes, mut end) = (1, None);
+        while let (Some((at, carrier)), false) = (self.next_arrival(), out.has_sent()) {
+            let end = *end.get_or_insert_with(|| self.own_bound().min(until()));
+            let begins = self.begins.first().is_some_and(|(begin, _)| begin <= at);
+            if wakes >= most || at >= end || begins || self.leads_down(carrier) {
+                break;
+            }
+            self.arrive(at, out);
+            wakes += u64::from(self.arrivals.first().is_none_or(|next| next.at > at));
+        }
+        wakes
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<Time> {
+        let due = self.due().map(|(at, _)| at);
+        let stray = self.strays.first_key_value().map(|((at, _), _)| *at);
+        [due, stray, self.change].into_iter().flatten().min()
+    }
+
+    fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.strays.values().for_each(|stray| stray.packet.read(|packet| held.add(packet)));
+        let buffered = self.carriers.iter().flatten().map(|carrier| carrier.buffered());
+        for more in buffered.chain([self.flights.held()]) {
+            held.packets += more.packets;
+            held.bytes += more.bytes;
+        }
+        held
+    }
+
+    fn report(&self, now: Time, report: &mut Report) {
+        for (name, tally) in self.site_names.iter().zip(&self.tallies) {
+            let outage = tally.outage + tally.dark.map_or(Span::ZERO, |since| now.since(since));
+            report.row(&SITE, name, &[tally.handovers as f64, outage.as_secs_f64()]);
+        }
+        let handovers = |site: u32| self.tallies[site as usize].handovers;
+        self.flows.iter().flatten().for_each(|path| path.report(handovers, report));
+        let mut pending = vec![Held::default(); self.carriers.len()];
+        for (carrier, flight) in self.flights.all().filter(|(_, flight)| flight.sent > now) {
+            let of_carrier = &mut pending[carrier as usize];
+            of_carrier.packets += 1;
+            of_carrier.bytes += u64::from(flight.size);
+        }
+        for ((carrier, lane), pending) in self.carriers.iter().zip(&self.lanes).zip(pending) {
+            carrier.iter().for_each(|carrier| carrier.report(lane, now, pending, report));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! ACK decimation (RFC 3449, section 5.2.2): at most `keep` acknowledgments of each connection wait before a
+//! slow link, and the oldest is dropped when there are more.
+//!
+//! This corresponds to small queues per connection that drop from the front, as the section recommends, so
+//! that the newest and most informative acknowledgments stay. Unlike in [`super::ack_filter`], it does not
+//! matter whether they are duplicates or carry selective acknowledgments. Deviation: acknowledgments keep
+//! their position among the other packets, whereas queues per connection would be served in turn.
+//!
+//! The queue is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond, or slightly less.
+
+use super::ack_filter::hundred;
+use super::acknowledgments::{acknowledges, alike};
+use super::thinning::{Thinned, Thinning};
+use super::Enhancement;
+use crate::node::service::{Served, Supply};
+use bentpipe_core::{Count, Rate, Sample};
+use bentpipe_stage::{DropReason, Packet, Stage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// ACK decimation (RFC 3449, section 5.2.2): keeps only the newest acknowledgments of each connection before
+/// a slow link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the slow link or network, in the direction away from the node.
+    pub over: String,
+    /// Rate of the slow link at the network layer, or slightly less.
+    pub rate: Rate,
+    /// Maximum number of waiting acknowledgments per connection, 1 by default.
+    #[serde(default = "one")]
+    pub keep: Count<1, 1_000_000>,
+    /// Maximum number of waiting packets in total, 100 by default.
+    #[serde(default = "hundred")]
+    pub queue: Count<1, 1_000_000>,
+}
+
+fn one() -> Count<1, 1_000_000> {
+    Count::new(1)
+}
+
+struct Decimation {
+    keep: usize,
+}
+
+impl Thinning for Decimation {
+    const REASON: DropReason = DropReason::new("acknowledgment decimated");
+
+    fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>) {
+        let waits = |packet: &Packet| alike(packet, arriving) && acknowledges(packet);
+        places.extend(queue.iter().enumerate().filter(|(_, packet)| waits(packet)).map(|(place, _)| place));
+        // The new one is one of those that stay.
+        places.truncate((places.len() + 1).saturating_sub(self.keep));
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"over = "two", rate = "20 kbit/s", keep = 3"#;
+}
+
+impl Enhancement for Config {
+    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
+        let decimation = Decimation { keep: self.keep.value() as usize };
+        Box::new(Thinned::new(decimation, name, flows, &self.over, self.rate, self.queue.value() as usize))
+    }
+
+    fn over(&self) -> Option<&str> {
+        Some(&self.over)
+    }
+}

@@ -1,0 +1,215 @@
+//! ACK reconstruction (RFC 3449, section 5.3.1): acknowledgments that were removed before a slow link are
+//! recreated behind it and sent at even intervals, so that the sender's bursts are short and its window grows
+//! as if nothing had been removed.
+//!
+//! When an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are created at
+//! steps of `every` (the section's ack_thresh) and sent before it. Their spacing is `every` divided by the
+//! rate at which acknowledged bytes arrive, smoothed with a gain of 1/8 (ack_interval; H. Balakrishnan, V.
+//! Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP Performance", MobiCom 1997, section 4.3). None is
+//! held for longer than `longest`, as could otherwise happen after a pause.
+//!
+//! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at once
+//! before them.
+
+use super::acknowledgments::{ahead, pure, Counters};
+use super::Enhancement;
+use crate::node::service::{Served, Supply};
+use bentpipe_core::{FlowId, Problems, Report, Sample, Size, Span, Time};
+use bentpipe_stage::{Body, Held, Outbox, Packet, Port, Stage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// ACK reconstruction (RFC 3449, section 5.3.1): recreates acknowledgments behind a slow link and spaces them
+/// evenly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the slow link or network from which the acknowledgments come.
+    pub over: String,
+    /// Number of bytes per acknowledgment, 2920 B (two full segments) by default; at least 1 B.
+    #[serde(default = "two_segments")]
+    pub every: Size,
+    /// Maximum time for which an acknowledgment is held, 200 ms by default.
+    #[serde(default = "fifth")]
+    pub longest: Span,
+}
+
+fn two_segments() -> Size {
+    Size::from_bytes(2 * 1460)
+}
+
+fn fifth() -> Span {
+    Span::from_millis(200)
+}
+
+/// Maximum number of acknowledgments created for one, whatever it acknowledges.
+const MOST: u32 = 1000;
+
+/// Weight of the newest rate.
+const GAIN: f64 = 1.0 / 8.0;
+
+/// A connection in one direction: flow, number, and the end that it comes from.
+type Key = (FlowId, u16, usize);
+
+/// The state of one direction of a connection.
+#[derive(Default)]
+struct State {
+    /// The last acknowledgment and its arrival time.
+    last: Option<(u32, Time)>,
+    /// Acknowledged bytes per second.
+    rate: Option<f64>,
+    waiting: VecDeque<Packet>,
+    interval: Span,
+    /// When the first waiting acknowledgment is sent.
+    next: Time,
+}
+
+/// The stage. In port 0, out port 0.
+pub struct Reconstruction {
+    name: String,
+    every: u32,
+    longest: Span,
+    /// Flows, and which of their ends are beyond the slow link.
+    flows: BTreeMap<FlowId, (Served, [bool; 2], Counters)>,
+    states: BTreeMap<Key, State>,
+    due: BTreeSet<(Time, Key)>,
+}
+
+impl Reconstruction {
+    fn new(name: &str, config: &Config, flows: Vec<Served>) -> Reconstruction {
+        let flow = |passing: Served| {
+            let slow = passing.links.each_ref().map(|link| *link == config.over);
+            (passing.flow, (passing, slow, Counters::default()))
+        };
+        Reconstruction {
+            name: name.to_owned(),
+            every: config.every.bytes().min(u64::from(u32::MAX / 2)) as u32,
+            longest: config.longest,
+            flows: flows.into_iter().map(flow).collect(),
+            states: BTreeMap::new(),
+            due: BTreeSet::new(),
+        }
+    }
+
+    /// Sends all waiting acknowledgments of a connection.
+    fn flush(&mut self, key: Key, out: &mut Outbox) {
+        let Some(state) = self.states.get_mut(&key) else { return };
+        if !state.waiting.is_empty() {
+            self.due.remove(&(state.next, key));
+            state.waiting.drain(..).for_each(|packet| out.send(Port(0), packet));
+        }
+    }
+}
+
+impl State {
+    /// Handles an acknowledgment of `number`. Returns by how much it advances, if it does.
+    fn arrived(&mut self, now: Time, number: u32) -> Option<u32> {
+        let Some((last, at)) = self.last else {
+            self.last = Some((number, now));
+            return None;
+        };
+        let advance = u32::try_from(ahead(number, last)).ok().filter(|advance| *advance > 0)?;
+        self.last = Some((number, now));
+        let seconds = now.since(at).as_secs_f64();
+        if seconds > 0.0 {
+            let rate = f64::from(advance) / seconds;
+            self.rate = Some(self.rate.map_or(rate, |before| before + GAIN * (rate - before)));
+        }
+        Some(advance)
+    }
+}
+
+impl Stage for Reconstruction {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        let Some((passing, slow, counters)) = self.flows.get_mut(&packet.flow) else {
+            return out.send(Port(0), packet);
+        };
+        let side = passing.side(packet.source);
+        if !slow[side] {
+            return out.send(Port(0), packet);
+        }
+        let key = (packet.flow, packet.connection, side);
+        let state = self.states.entry(key).or_default();
+        let number = pure(&packet).map(|segment| segment.acknowledgment);
+        let Some((number, advance)) = number.and_then(|number| Some((number, state.arrived(now, number)?)))
+        else {
+            self.flush(key, out);
+            return out.send(Port(0), packet);
+        };
+        counters.arrived += 1;
+        let made = ((advance - 1) / self.every).min(MOST);
+        if made == 0 && state.waiting.is_empty() {
+            return out.send(Port(0), packet);
+        }
+        let starts = state.waiting.is_empty();
+        for step in 1..=made {
+            let mut copy = packet.clone();
+            if let Body::Segment(segment) = &mut copy.body {
+                segment.acknowledgment = number.wrapping_sub(advance).wrapping_add(step * self.every);
+            }
+            out.create_held(&copy);
+            state.waiting.push_back(copy);
+        }
+        counters.made += u64::from(made);
+        state.waiting.push_back(packet);
+        let spacing = state.rate.map_or(Span::ZERO, |rate| Span::from_secs_f64(f64::from(self.every) / rate));
+        state.interval = spacing.min(self.longest / state.waiting.len() as u64);
+        if !starts {
+            self.due.remove(&(state.next, key));
+        }
+        let next = if starts { now } else { state.next.min(now + state.interval) };
+        state.next = next;
+        self.due.insert((next, key));
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        while let Some(&(time, key)) = self.due.first().filter(|(time, _)| *time <= now) {
+            self.due.remove(&(time, key));
+            let Some(state) = self.states.get_mut(&key) else { continue };
+            if let Some(packet) = state.waiting.pop_front() {
+                out.send(Port(0), packet);
+            }
+            if !state.waiting.is_empty() {
+                state.next = now + state.interval;
+                self.due.insert((state.next, key));
+            }
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.due.first().map(|(time, _)| *time)
+    }
+
+    fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.states.values().flat_map(|state| &state.waiting).for_each(|packet| held.add(packet));
+        held
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        for (passing, _, counters) in self.flows.values() {
+            counters.report(&passing.name, &self.name, report);
+        }
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"over = "two""#;
+}
+
+impl Enhancement for Config {
+    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Reconstruction::new(name, self, flows))
+    }
+
+    fn over(&self) -> Option<&str> {
+        Some(&self.over)
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        if self.every.bytes() == 0 {
+            problems.add("every", format!("{} is out of range; allowed: at least 1 B", self.every));
+        }
+    }
+}

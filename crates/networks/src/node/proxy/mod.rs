@@ -1,0 +1,126 @@
+//! Performance-enhancing proxies (RFC 3135): what a node does to TCP connections that pass through it.
+//!
+//! The node's router hands a proxy the packets of its flows that only pass through; what the proxy sends
+//! takes the node's usual routes. A proxy therefore works at any place where both directions of a flow pass,
+//! alone or in pairs, over links and networks of every kind. In results, what a proxy did for a flow is
+//! called `FLOW@PROXY`.
+
+pub mod ack_decimation;
+pub mod ack_filter;
+pub mod ack_reconstruction;
+pub mod acknowledgments;
+pub mod snoop;
+pub mod split;
+mod thinning;
+
+use crate::node::service::{Served, Service, Supply, Takes};
+use bentpipe_core::{kinds, Problems};
+use bentpipe_stage::Stage;
+use bentpipe_transport::names::reverse;
+use bentpipe_transport::{self as transport, tcp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A performance-enhancing proxy at a node (RFC 3135).
+///
+/// ```toml
+/// [[proxy]]
+/// name = "pep"
+/// node = "gateway"
+/// mechanism = { kind = "split", buffer = "1 MB", sides.satellite = { congestion = "hybla" } }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Proxy")]
+pub struct Config {
+    /// Name of the proxy in results and messages.
+    pub name: String,
+    /// Name of the node at which it runs.
+    pub node: String,
+    /// Switch of the proxy, true by default. With false the scenario runs as without this proxy, so a campaign can
+    /// compare both: `vary.proxy.pep.enabled = [false, true]`.
+    #[serde(default = "on", skip_serializing_if = "is_on")]
+    pub enabled: bool,
+    /// Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
+    /// all such flows; an empty list means no flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<String>>,
+    /// The mechanism by which it enhances performance.
+    pub mechanism: Mechanism,
+}
+
+fn on() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_on(enabled: &bool) -> bool {
+    *enabled
+}
+
+kinds! {
+    /// The mechanism by which a proxy enhances performance.
+    pub enum Mechanism: Enhancement {
+        "ack-decimation" => AckDecimation(ack_decimation::Config),
+        "ack-filter" => AckFilter(ack_filter::Config),
+        "ack-reconstruction" => AckReconstruction(ack_reconstruction::Config),
+        "snoop" => Snoop(snoop::Config),
+        "split" => Split(split::Config),
+    }
+}
+
+/// The factory of a mechanism, implemented by its `Config`.
+pub trait Enhancement {
+    /// Builds the stage for the passing flows: input port 0 takes arriving packets, output port 0 those that
+    /// continue or are sent.
+    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
+
+    /// The links and networks of the node that it names, and the TCP that it uses there.
+    fn sides(&self) -> Vec<(&str, &tcp::Side)> {
+        Vec::new()
+    }
+
+    /// The TCP that it uses elsewhere, and the key that configures it.
+    fn elsewhere(&self) -> Option<(&'static str, &tcp::Side)> {
+        None
+    }
+
+    /// The link or network of the node for which it is there, if any.
+    fn over(&self) -> Option<&str> {
+        None
+    }
+
+    /// Adds the problems of this configuration.
+    fn check(&self, _problems: &mut Problems) {}
+}
+
+impl Service for Mechanism {
+    fn takes(&self) -> Takes {
+        Takes::Passing
+    }
+
+    fn refuses(&self, transport: &transport::Config) -> Option<&'static str> {
+        transport.tcp().is_none().then_some("is not over tcp")
+    }
+
+    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        (**self).build(name, flows, supply)
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        (**self).check(problems);
+    }
+}
+
+/// What results call what a proxy does for a flow, or for one direction or connection of it.
+pub fn at(served: &str, proxy: &str) -> String {
+    format!("{served}{AT}{proxy}")
+}
+
+/// What stands between the names of the two.
+pub const AT: char = '@';
+
+/// The names in results of what a proxy does for each direction of a flow.
+pub fn directions_at(flow: &str, proxy: &str) -> [String; 2] {
+    [at(flow, proxy), at(&reverse(flow), proxy)]
+}

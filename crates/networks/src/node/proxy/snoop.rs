@@ -1,0 +1,343 @@
+//! Snoop (H. Balakrishnan, S. Seshan, E. Amir, R. Katz, "Improving TCP/IP Performance over Wireless
+//! Networks", MobiCom 1995): before a link that loses packets, a node keeps what the receiver has not
+//! acknowledged and repairs losses itself, so that the sender does not take them for congestion. The
+//! connection remains a single one, end to end.
+//!
+//! Data on its way to the link (the paper's `snoop_data`, figure 2):
+//! - the next of the sequence: kept and passed on;
+//! - a retransmission by the source that has not been acknowledged: passed on, and marked as the source's own
+//!   to repair; below what was acknowledged: answered by the last acknowledgment, which was lost;
+//! - beyond a hole: the missing data was lost before the node or overtaken, so the source repairs it: passed
+//!   on with a mark.
+//!
+//! Acknowledgments from the link (`snoop_ack`, figure 3):
+//! - a new one: what it acknowledges is discarded, the round-trip time to the receiver is measured, and it is
+//!   passed on;
+//! - an old one is dropped;
+//! - a duplicate, for a packet that is kept and has no mark: the first makes the node retransmit the packet;
+//!   it is dropped, as are those that must follow for packets already in flight. Duplicates for any other
+//!   packet are passed on to the source.
+//!
+//! In addition, the first kept packet is retransmitted if no acknowledgment has come for twice the smoothed
+//! round-trip time of the link, and at least `shortest`. The time doubles while that does not help, and after
+//! [`PATIENCE`] times the packet is left to the source.
+//!
+//! Deviations: retransmissions wait in the link's queue like everything else, whereas the paper gives them
+//! priority; the round-trip time is measured with every packet sent once, not once per window. If `cache` is
+//! full, packets pass without being kept. With selective acknowledgments, the source does not see those that
+//! are dropped here.
+
+use super::acknowledgments::{acknowledges, ahead};
+use super::{at, Enhancement};
+use crate::node::service::{Served, Supply};
+use bentpipe_core::{Column, Count, FlowId, Report, Sample, Span, Table, Time};
+use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
+use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): keeps unacknowledged packets before a link that
+/// loses packets and retransmits losses itself, so that the sender does not take them for congestion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the link or network that loses packets.
+    pub over: String,
+    /// Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets pass
+    /// without being kept.
+    #[serde(default = "thousand")]
+    pub cache: Count<1, 1_000_000>,
+    /// Minimum time without an acknowledgment after which a packet is retransmitted, 20 ms by default.
+    #[serde(default = "shortest")]
+    pub shortest: Span,
+}
+
+fn thousand() -> Count<1, 1_000_000> {
+    Count::new(1000)
+}
+
+fn shortest() -> Span {
+    Span::from_millis(20)
+}
+
+/// What Snoop did for a flow.
+pub static REPORT: Table = Table {
+    name: "snoop",
+    entity: "flow at a proxy",
+    about: "at the end of the run, by each node with Snoop, as FLOW@PROXY",
+    columns: &[
+        Column::whole(
+            "repaired",
+            "packets",
+            "packets retransmitted by the proxy after duplicate acknowledgments",
+        ),
+        Column::whole(
+            "repaired_late",
+            "packets",
+            "packets retransmitted by the proxy because no acknowledgment arrived",
+        ),
+        Column::whole("suppressed", "packets", "acknowledgments that were not passed on to the source"),
+        Column::whole("most_kept", "packets", "maximum number of packets kept for one connection"),
+    ],
+};
+
+/// How often a packet is retransmitted without any acknowledgment.
+pub const PATIENCE: u32 = 6;
+
+/// The source need not see the acknowledgment: the node repairs the loss, or the acknowledgment is older than
+/// one that has passed.
+pub const SUPPRESSED: DropReason = DropReason::new("acknowledgment suppressed");
+
+/// A packet that the receiver has not acknowledged.
+struct Kept {
+    packet: Packet,
+    /// When it was last passed on.
+    sent: Time,
+    /// Whether it was sent once, so that its acknowledgment gives the round-trip time.
+    once: bool,
+    /// Whether the source knows, or must find out, that it was lost.
+    marked: bool,
+    /// Whether the node has retransmitted it.
+    repaired: bool,
+}
+
+/// The state of a connection's data over the link.
+#[derive(Default)]
+struct State {
+    kept: VecDeque<Kept>,
+    /// The next byte expected from the source.
+    next: u32,
+    /// The last acknowledgment, unchanged.
+    last: Option<Box<Packet>>,
+    /// Number of duplicates that are still to be dropped.
+    expected: u32,
+    rtt: Option<Span>,
+    backed_off: u32,
+    due: Option<Time>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    repaired: u64,
+    repaired_late: u64,
+    suppressed: u64,
+    most_kept: u64,
+}
+
+struct Flow {
+    passing: Served,
+    /// Which ends are beyond the link.
+    beyond: [bool; 2],
+    counters: Counters,
+}
+
+/// A connection, by flow, number and receiving end.
+type Key = (FlowId, u16, usize);
+
+/// The proxy as a stage. Input port 0, output port 0.
+pub struct Snoop {
+    name: String,
+    cache: usize,
+    shortest: Span,
+    flows: BTreeMap<FlowId, Flow>,
+    states: BTreeMap<Key, State>,
+}
+
+impl Snoop {
+    fn new(name: &str, config: &Config, flows: Vec<Served>) -> Snoop {
+        let flow = |passing: Served| {
+            let beyond = passing.links.each_ref().map(|link| *link == config.over);
+            (passing.flow, Flow { passing, beyond, counters: Counters::default() })
+        };
+        Snoop {
+            name: name.to_owned(),
+            cache: config.cache.value() as usize,
+            shortest: config.shortest,
+            flows: flows.into_iter().map(flow).collect(),
+            states: BTreeMap::new(),
+        }
+    }
+}
+
+fn segment(packet: &Packet) -> Option<&Segment> {
+    match &packet.body {
+        Body::Segment(segment) => Some(segment),
+        _ => None,
+    }
+}
+
+/// The byte after a packet's last.
+fn end(segment: &Segment) -> u32 {
+    segment.sequence.wrapping_add(segment.payload.into())
+}
+
+impl State {
+    /// How long to wait for an acknowledgment.
+    fn patience(&self, shortest: Span) -> Span {
+        self.rtt.map_or(shortest * 10, |rtt| (rtt * 2).max(shortest)) * (1 << self.backed_off)
+    }
+
+    fn arm(&mut self, now: Time, shortest: Span) {
+        let waits = self.kept.front().is_some_and(|first| !first.marked);
+        self.due = waits.then(|| now + self.patience(shortest));
+    }
+
+    /// Handles data from the source. Returns the acknowledgment that answers it, if it is not to be passed
+    /// on.
+    fn data(&mut self, now: Time, packet: &Packet, (cache, shortest): (usize, Span)) -> Option<Packet> {
+        let data = segment(packet)?;
+        let acknowledged = self.last.as_deref().and_then(segment).map(|ack| ack.acknowledgment);
+        if self.last.is_none() && self.kept.is_empty() {
+            self.next = data.sequence;
+        }
+        let place = ahead(data.sequence, self.next);
+        if place < 0 {
+            if acknowledged.is_some_and(|acknowledged| ahead(end(data), acknowledged) <= 0) {
+                return self.last.as_deref().cloned();
+            }
+            // The source's retransmission time-out has expired.
+            let same =
+                |kept: &&mut Kept| segment(&kept.packet).is_some_and(|own| own.sequence == data.sequence);
+            if let Some(kept) = self.kept.iter_mut().find(same) {
+                (kept.marked, kept.once, kept.sent) = (true, false, now);
+            }
+            return None;
+        }
+        if self.kept.len() < cache {
+            let kept =
+                Kept { packet: packet.clone(), sent: now, once: true, marked: place > 0, repaired: false };
+            self.kept.push_back(kept);
+            if self.kept.len() == 1 {
+                self.arm(now, shortest);
+            }
+        }
+        self.next = end(data);
+        None
+    }
+
+    /// Handles an acknowledgment from the receiver. Returns whether it is passed on, and what is to be
+    /// retransmitted.
+    fn acknowledgment(&mut self, now: Time, packet: &Packet, shortest: Span) -> (bool, Option<Packet>) {
+        let Some(ack) = segment(packet) else { return (true, None) };
+        let last = self.last.as_deref().and_then(segment);
+        let advance = last.map_or(1, |last| ahead(ack.acknowledgment, last.acknowledgment));
+        if advance < 0 {
+            return (false, None);
+        }
+        if advance > 0 || last.is_some_and(|last| last.window != ack.window) || !acknowledges(packet) {
+            while let Some(first) = self.kept.front() {
+                if segment(&first.packet).is_some_and(|data| ahead(end(data), ack.acknowledgment) > 0) {
+                    break;
+                }
+                if first.once {
+                    let sample = now.since(first.sent);
+                    self.rtt = Some(self.rtt.map_or(sample, |rtt| (rtt * 7 + sample) / 8));
+                }
+                self.kept.pop_front();
+            }
+            if advance > 0 {
+                self.expected = 0;
+                self.backed_off = 0;
+                self.arm(now, shortest);
+            }
+            self.last = Some(Box::new(packet.clone()));
+            return (true, None);
+        }
+        let behind = self.kept.len().saturating_sub(1) as u32;
+        let Some(first) = self.kept.front_mut() else { return (true, None) };
+        let missing = segment(&first.packet).is_some_and(|data| data.sequence == ack.acknowledgment);
+        if !missing || first.marked {
+            return (true, None);
+        }
+        if !first.repaired {
+            (first.repaired, first.once, first.sent) = (true, false, now);
+            self.expected = behind;
+            let again = first.packet.clone();
+            self.arm(now, shortest);
+            return (false, Some(again));
+        }
+        // Beyond the expected duplicates there is another loss, of which the source may hear.
+        let drops = self.expected > 0;
+        self.expected = self.expected.saturating_sub(1);
+        (!drops, None)
+    }
+}
+
+impl Stage for Snoop {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        let Some(flow) = self.flows.get_mut(&packet.flow) else { return out.send(Port(0), packet) };
+        let from = flow.passing.side(packet.source);
+        let Some(tcp) = segment(&packet) else { return out.send(Port(0), packet) };
+        if tcp.flags.0 & (SegmentFlags::SYN.0 | SegmentFlags::RST.0) != 0 {
+            return out.send(Port(0), packet);
+        }
+        let counters = &mut flow.counters;
+        if flow.beyond[from] && tcp.flags.contains(SegmentFlags::ACK) {
+            let state = self.states.entry((packet.flow, packet.connection, from)).or_default();
+            let (goes_on, again) = state.acknowledgment(now, &packet, self.shortest);
+            if let Some(again) = again {
+                counters.repaired += 1;
+                out.create(Port(0), Packet { leg: again.leg.beyond(flow.passing.number), ..again });
+            }
+            if !goes_on && tcp.payload == 0 {
+                counters.suppressed += 1;
+                return out.drop(packet, SUPPRESSED);
+            }
+        }
+        if flow.beyond[1 - from] && tcp.payload > 0 {
+            let state = self.states.entry((packet.flow, packet.connection, 1 - from)).or_default();
+            if let Some(answer) = state.data(now, &packet, (self.cache, self.shortest)) {
+                out.consume(packet);
+                return out.create(Port(0), answer);
+            }
+            counters.most_kept = counters.most_kept.max(state.kept.len() as u64);
+        }
+        out.send(Port(0), packet);
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        for ((flow, ..), state) in &mut self.states {
+            if state.due.is_none_or(|due| due > now) {
+                continue;
+            }
+            if let Some(first) = state.kept.front_mut() {
+                (first.once, first.repaired, first.sent) = (false, true, now);
+                first.marked = state.backed_off == PATIENCE;
+                if let Some(flow) = self.flows.get_mut(flow) {
+                    flow.counters.repaired_late += 1;
+                    let leg = first.packet.leg.beyond(flow.passing.number);
+                    out.create(Port(0), Packet { leg, ..first.packet.clone() });
+                }
+            }
+            state.backed_off = (state.backed_off + 1).min(PATIENCE);
+            state.arm(now, self.shortest);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.states.values().filter_map(|state| state.due).min()
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        for flow in self.flows.values() {
+            let Counters { repaired, repaired_late, suppressed, most_kept } = flow.counters;
+            let values = [repaired, repaired_late, suppressed, most_kept].map(|count| count as f64);
+            report.row(&REPORT, &at(&flow.passing.name, &self.name), &values);
+        }
+    }
+}
+
+impl Sample for Config {
+    const SAMPLE: &'static str = r#"over = "two", cache = 300"#;
+}
+
+impl Enhancement for Config {
+    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Snoop::new(name, self, flows))
+    }
+
+    fn over(&self) -> Option<&str> {
+        Some(&self.over)
+    }
+}

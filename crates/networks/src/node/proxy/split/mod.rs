@@ -1,0 +1,383 @@
+//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends here and another
+//! one continues to the destination, each with its own congestion control, retransmissions and window. Both
+//! ends see each other's addresses.
+//!
+//! - The SYN that a source sends opens the connection to the destination. The handshake with the source is
+//!   completed when the destination has accepted (`accept = "late"`), so that the source sees a refusal as
+//!   its own and silence as silence; or at once, which saves a round trip.
+//! - What arrives in order on one side is sent on the other. A byte stays in the proxy until the other side
+//!   has acknowledged it. The proxy holds at most `buffer` bytes of each direction, as the window towards the
+//!   sender ends there, including segments that wait for a hole to be filled. A slow side thus slows the
+//!   other down, and nothing is dropped for lack of room.
+//! - A FIN on one side closes the other when everything has been sent (half-close). A reset, or giving up, on
+//!   one side resets the other.
+//! - Segments of a connection that has ended are answered as in RFC 9293, section 3.10.7.1; those of a
+//!   connection whose handshake did not pass here are passed on unchanged.
+//! - The DSCP of each direction is that of its latest packet.
+//!
+//! The guarantee of end-to-end TCP is made here by two connections: that a byte is acknowledged to the source
+//! does not mean that the destination has it (RFC 3135, section 4.1).
+//!
+//! Deviations from `bentpipe pep`, the real proxy: there is one buffer of fixed size per direction, where a
+//! kernel's sockets have two that grow; handing data over takes no time; no limit to the number of
+//! connections, no idle time-out.
+
+mod config;
+mod leg;
+mod pair;
+
+pub use config::{Accept, Config};
+
+use super::{at, directions_at};
+use crate::node::service::{Served, Supply};
+use bentpipe_core::{Column, FlowId, Report, Streams, Table, Time};
+use bentpipe_link::channel::effect::Received;
+use bentpipe_stage::packet;
+use bentpipe_stage::packet::segment::Segment;
+use bentpipe_stage::{Body, Outbox, Packet, Port, Stage};
+use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
+use bentpipe_transport::tcp;
+use bentpipe_transport::tcp::connection::{is_syn, Connection, Phase, TIME_WAIT};
+use bentpipe_transport::tcp::endpoint::{self, MakeCongestion, Probes, NOT_TCP};
+use bentpipe_transport::tcp::header;
+use bentpipe_transport::tcp::reset::Reset;
+use leg::Leg;
+use pair::{Pair, DESTINATION, SOURCE};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// Counters of a splitting proxy.
+pub static REPORT: Table = Table {
+    name: "split",
+    entity: "proxy",
+    about: "at the end of the run, by each proxy that splits connections",
+    columns: &[
+        Column::whole("connections", "1", "number of split connections"),
+        Column::whole("open", "1", "split connections that are still open"),
+        Column::whole(
+            "broken",
+            "1",
+            "split connections that ended with a reset or because an end did not answer",
+        ),
+        Column::whole(
+            "passed_by",
+            "packets",
+            "packets of connections whose handshake did not pass the proxy",
+        ),
+        Column::whole(
+            "most_buffered",
+            "bytes",
+            "maximum number of bytes in the proxy for one direction of a connection",
+        ),
+        Column::whole(
+            "most_held",
+            "bytes",
+            "maximum number of bytes in the proxy for all connections together",
+        ),
+    ],
+};
+
+/// One side of a flow's connections.
+struct Side {
+    config: tcp::Config,
+    congestion: MakeCongestion,
+    random: u64,
+}
+
+/// A flow whose connections the proxy splits.
+struct Flow {
+    passing: Served,
+    sides: [Side; 2],
+    /// Probes of the legs on each side, by connection.
+    probes: Vec<[Probes; 2]>,
+    /// What was sent to each side by connections that have ended.
+    sent: [SourceCounters; 2],
+    /// What was received from each side.
+    received: [DestinationCounters; 2],
+    /// Number of the next packet to each side.
+    numbers: [u32; 2],
+    spoiled: Received,
+}
+
+/// The proxy as a stage. Input port 0, output port 0.
+pub struct Split {
+    name: String,
+    accept: Accept,
+    buffer: u64,
+    flows: Vec<Flow>,
+    index: BTreeMap<FlowId, u32>,
+    pairs: Vec<Option<Box<Pair>>>,
+    free: Vec<u32>,
+    /// Index in `pairs` of every connection seen; `None` for those that have ended.
+    known: BTreeMap<(u32, u16), Option<u32>>,
+    /// When to check which pair: not before its own time, perhaps earlier.
+    due: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Time of each pair's valid entry in `due`, by index.
+    armed: Vec<Time>,
+    /// Ended connections that may have to answer late segments, and since when.
+    waiting: VecDeque<(Time, u32)>,
+    broken: u64,
+    passed_by: u64,
+    most_buffered: u64,
+    held: u64,
+    most_held: u64,
+}
+
+impl Split {
+    /// Creates a proxy that splits the connections of `flows`.
+    pub fn new(name: &str, config: &Config, flows: Vec<Served>, supply: &mut dyn Supply) -> Split {
+        let index = flows.iter().zip(0..).map(|(passing, index)| (passing.flow, index)).collect();
+        let flows = flows.into_iter().map(|passing| Flow::new(name, config, passing, supply)).collect();
+        Split {
+            name: name.to_owned(),
+            accept: config.accept,
+            buffer: config.buffer.bytes(),
+            flows,
+            index,
+            pairs: Vec::new(),
+            free: Vec::new(),
+            known: BTreeMap::new(),
+            due: BinaryHeap::new(),
+            armed: Vec::new(),
+            waiting: VecDeque::new(),
+            broken: 0,
+            passed_by: 0,
+            most_buffered: 0,
+            held: 0,
+            most_held: 0,
+        }
+    }
+
+    /// Number of bytes in the proxy at this time.
+    pub fn buffered(&self) -> u64 {
+        self.held
+    }
+
+    fn open(&mut self, now: Time, flow: u32, packet: &Packet, syn: &Segment) -> u32 {
+        let number = packet.connection;
+        let own = &self.flows[flow as usize];
+        let probes = own.probes.get(usize::from(number)).copied().unwrap_or_default();
+        let legs = [SOURCE, DESTINATION].map(|side| own.sides[side].leg(number, probes[side], packet.dscp));
+        let pair = Pair::new((flow, number), legs, self.accept, self.buffer, now, syn);
+        let place = self.free.pop().unwrap_or(self.pairs.len() as u32);
+        if place as usize == self.pairs.len() {
+            self.pairs.push(None);
+            self.armed.push(Time::MAX);
+        }
+        self.pairs[place as usize] = Some(Box::new(pair));
+        self.known.insert((flow, number), Some(place));
+        place
+    }
+
+    /// After any event of a pair: relays it, sends what may be sent, sets its timer.
+    fn settle(&mut self, now: Time, place: u32, arrived: Option<Time>, out: &mut Outbox) {
+        let Some(pair) = &mut self.pairs[place as usize] else { return };
+        let flow = &mut self.flows[pair.flow as usize];
+        pair.relay(now, arrived, &mut flow.received, out);
+        for side in [SOURCE, DESTINATION] {
+            let [to, from] = [flow.passing.ends[side], flow.passing.ends[1 - side]];
+            let direction = if side == SOURCE { packet::Leg::BACK } else { packet::Leg::THERE };
+            let envelope = Packet {
+                flow: flow.passing.flow,
+                source: from,
+                destination: to,
+                connection: pair.number,
+                leg: direction.beyond(flow.passing.number),
+                ..Packet::default()
+            };
+            pair.legs[side].flush(now, &envelope, &mut flow.numbers[side], out);
+        }
+        let buffered = [SOURCE, DESTINATION].map(|side| pair.buffered(side));
+        self.most_buffered = self.most_buffered.max(buffered[0]).max(buffered[1]);
+        let holds = buffered[0] + buffered[1];
+        self.held = self.held + holds - std::mem::replace(&mut pair.holds, holds);
+        self.most_held = self.most_held.max(self.held);
+        let wake = pair.next_wake();
+        let armed = &mut self.armed[place as usize];
+        if wake < *armed {
+            *armed = wake;
+            self.due.push(Reverse((wake, place)));
+        }
+        if !pair.over && pair.has_ended() {
+            self.end(now, place);
+        }
+    }
+
+    /// Handles the end of both connections of a pair.
+    #[cold]
+    fn end(&mut self, now: Time, place: u32) {
+        let Some(pair) = &mut self.pairs[place as usize] else { return };
+        pair.over = true;
+        self.broken += u64::from(pair.failure().is_some());
+        // Its buffered data will not be sent any more.
+        self.held -= std::mem::take(&mut pair.holds);
+        let flow = &mut self.flows[pair.flow as usize];
+        for (leg, sent) in pair.legs.iter_mut().zip(&mut flow.sent) {
+            sent.merge(&std::mem::take(leg.connection_mut().counters_mut()));
+        }
+        if pair.legs.iter().any(|leg| leg.connection().phase() == Phase::TimeWait) {
+            self.waiting.push_back((now, place));
+        } else {
+            self.forget(place);
+        }
+    }
+
+    fn forget(&mut self, place: u32) {
+        if let Some(pair) = self.pairs[place as usize].take() {
+            self.known.insert((pair.flow, pair.number), None);
+            self.free.push(place);
+        }
+    }
+
+    fn tidy(&mut self, now: Time) {
+        while let Some(&(_, place)) = self.waiting.front().filter(|(since, _)| *since + TIME_WAIT <= now) {
+            self.waiting.pop_front();
+            self.forget(place);
+        }
+    }
+
+    /// Answers a segment of a connection that has ended.
+    fn refuse(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
+        let packet = out.consume(packet);
+        let Body::Segment(segment) = &packet.body else { return };
+        if let Some(reset) = Reset::answering(segment) {
+            let segment = reset.segment();
+            let size = header::size(&segment, u32::MAX);
+            let (source, destination) = (packet.destination, packet.source);
+            out.create(
+                Port(0),
+                Packet { birth: now, size, source, destination, body: Body::Segment(segment), ..packet },
+            );
+        }
+    }
+}
+
+impl Stage for Split {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        self.tidy(now);
+        let Some(&index) = self.index.get(&packet.flow) else {
+            out.send(Port(0), packet);
+            return;
+        };
+        let flow = &mut self.flows[index as usize];
+        let Body::Segment(segment) = &packet.body else {
+            if let Some(packet) = flow.spoiled.open(packet, NOT_TCP, out) {
+                self.receive(now, Port(0), packet, out);
+            }
+            return;
+        };
+        let side = flow.passing.side(packet.source);
+        let place = match self.known.get(&(index, packet.connection)) {
+            Some(&Some(place)) => {
+                if let Some(pair) = &mut self.pairs[place as usize] {
+                    pair.receive(now, side, &packet, segment, &mut flow.received[side]);
+                }
+                place
+            }
+            Some(None) => return self.refuse(now, packet, out),
+            None if side == SOURCE && is_syn(segment) => {
+                let segment = segment.clone();
+                self.open(now, index, &packet, &segment)
+            }
+            None => {
+                self.passed_by += 1;
+                return out.send(Port(0), packet);
+            }
+        };
+        let birth = packet.birth;
+        out.consume(packet);
+        self.settle(now, place, Some(birth), out);
+        if self.next_wake().is_some_and(|wake| wake <= now) {
+            // A driver on a real clock may be late with a wake that was due before this packet.
+            self.wake(now, out);
+        }
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        while let Some(&Reverse((time, place))) = self.due.peek().filter(|Reverse((time, _))| *time <= now) {
+            self.due.pop();
+            if self.armed[place as usize] == time {
+                self.armed[place as usize] = Time::MAX;
+            }
+            if let Some(pair) = &mut self.pairs[place as usize] {
+                pair.wake(now);
+                self.settle(now, place, None, out);
+            }
+        }
+        self.tidy(now);
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.due.peek().map(|Reverse((time, _))| *time)
+    }
+
+    fn report(&self, _now: Time, report: &mut Report) {
+        let live = || self.pairs.iter().flatten();
+        for (index, flow) in self.flows.iter().enumerate() {
+            flow.report(&self.name, live().filter(|pair| pair.flow as usize == index), report);
+        }
+        let values = [
+            self.known.len() as f64,
+            live().filter(|pair| !pair.over).count() as f64,
+            self.broken as f64,
+            self.passed_by as f64,
+            self.most_buffered as f64,
+            self.most_held as f64,
+        ];
+        report.row(&REPORT, &self.name, &values);
+    }
+}
+
+impl Flow {
+    fn new(proxy: &str, config: &Config, passing: Served, supply: &mut dyn Supply) -> Flow {
+        let mut stream = supply.stream(&at(&passing.name, proxy));
+        let sides = [SOURCE, DESTINATION].map(|side| {
+            let config = config.side(&passing.links[side], passing.transport.tcp());
+            Side { congestion: supply.congestion(&config), config, random: stream.bits() }
+        });
+        // What goes towards the destination is sent by the leg there, and received by the other.
+        let probes = passing.traced.iter().map(|names| {
+            let [there, back] = names.each_ref().map(|name| at(name, proxy));
+            [(&back, &there), (&there, &back)].map(|(sends, receives)| Probes {
+                sender: supply.probe(&endpoint::TRACE, sends),
+                delivery: supply.probe(&endpoint::DELIVERY, receives),
+            })
+        });
+        Flow {
+            probes: probes.collect(),
+            passing,
+            sides,
+            sent: Default::default(),
+            received: Default::default(),
+            numbers: [0; 2],
+            spoiled: Received::default(),
+        }
+    }
+
+    /// Writes for each direction one row about what was received, and one about what was sent.
+    fn report<'a>(&self, proxy: &str, live: impl Iterator<Item = &'a Box<Pair>>, report: &mut Report) {
+        let mut sent = self.sent.clone();
+        for pair in live.filter(|pair| !pair.over) {
+            for (leg, sent) in pair.legs.iter().zip(&mut sent) {
+                sent.merge(&leg.connection().sender().counters);
+            }
+        }
+        for (from, entity) in directions_at(&self.passing.name, proxy).iter().enumerate() {
+            let (received, sent) = (&self.received[from], &sent[1 - from]);
+            if from == SOURCE || received.delivered_packets > 0 {
+                sent.report(entity, report);
+                received.report(entity, report);
+            }
+        }
+        self.spoiled.report(&at(&self.passing.name, proxy), report);
+    }
+}
+
+impl Side {
+    fn leg(&self, number: u16, probes: Probes, dscp: u8) -> Leg {
+        let random = Streams::new(self.random, number.into()).stream("connection").bits();
+        let initial =
+            self.config.initial_sequence.map_or((random >> 32) as u32, |number| number.value() as u32);
+        Leg::new(Connection::new(&self.config, (self.congestion)(), initial, random), probes, dscp)
+    }
+}

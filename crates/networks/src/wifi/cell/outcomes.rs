@@ -1,0 +1,143 @@
+//! What an exchange leaves behind: frames that are acknowledged, retransmitted or given up, and when the category contends again.
+
+use super::{Attempt, Cell, Link, Rules, Settled, Upper};
+use crate::wifi::adaptation::Outcome;
+use crate::wifi::ACK;
+use bentpipe_core::{Span, Time};
+
+impl<L> Cell<L> {
+    /// Called when an acknowledgment has arrived.
+    pub(super) fn succeed(
+        &mut self,
+        now: Time,
+        index: usize,
+        attempt: Attempt,
+        upper: &mut impl Upper<Load = L>,
+    ) {
+        let categories = self.rules.access.len();
+        let flow = self.queues[index].flow(attempt.flow);
+        let link = Link { from: index / categories, to: flow.to };
+        let count = attempt.count as usize;
+        let sent = flow.window.iter().filter(|sent| !sent.settled).take(count);
+        let acknowledged = sent.filter(|sent| sent.good).count() as u32;
+        upper.learn(now, link, &attempt, Outcome::Answered { sent: attempt.count, acknowledged });
+        for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(count) {
+            sent.settled = sent.good;
+            sent.failures += u32::from(!sent.good);
+            if sent.good {
+                let end = Settled { acknowledged: true, failures: sent.failures };
+                upper.settle(now, link, index % categories, sent.order, end);
+            }
+        }
+        self.give_up(now, index, attempt, link, upper);
+        self.settle(now, index, attempt, upper);
+    }
+
+    /// A transmission has failed as a whole; its station waits for an answer until `resume`.
+    pub(super) fn fail(
+        &mut self,
+        now: Time,
+        index: usize,
+        attempt: Attempt,
+        outcome: Outcome,
+        resume: Time,
+        upper: &mut impl Upper<Load = L>,
+    ) {
+        let from = index / self.rules.access.len();
+        let flow = self.queues[index].flow(attempt.flow);
+        let link = Link { from, to: flow.to };
+        for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize) {
+            sent.failures += 1;
+        }
+        upper.learn(now, link, &attempt, outcome);
+        let ended = self.give_up(now, index, attempt, link, upper);
+        self.attempts[index] = None;
+        let ready = !self.queues[index].is_empty();
+        self.air.back_off(index, ended, resume, ready);
+    }
+
+    /// The category has met with one of a higher priority of the same station.
+    pub(super) fn collide_inside(&mut self, now: Time, index: usize, upper: &mut impl Upper<Load = L>) {
+        let number = self.queues[index].first().expect("a category that transmits has a frame");
+        let flow = self.queues[index].flow(number);
+        if flow.unsettled().next().is_none() {
+            flow.advance();
+        }
+        let link = Link { from: index / self.rules.access.len(), to: flow.to };
+        flow.unsettled().take(1).for_each(|sent| sent.failures += 1);
+        let attempt = Attempt {
+            rate: 0,
+            attempt: 0,
+            count: 1,
+            collided: false,
+            flow: number,
+            bytes: 0,
+            rts: false,
+            airtime: Span::ZERO,
+            txop_ends: now,
+        };
+        let ended = self.give_up(now, index, attempt, link, upper);
+        let ready = !self.queues[index].is_empty();
+        // Its slots count from the end of the other's frame, which begins now.
+        self.air.back_off(index, ended, now + self.rules.phy.sifs, ready);
+    }
+
+    /// Gives up the frames that have failed as often as is allowed; returns whether the first was among them.
+    fn give_up(
+        &mut self,
+        now: Time,
+        index: usize,
+        attempt: Attempt,
+        link: Link,
+        upper: &mut impl Upper<Load = L>,
+    ) -> bool {
+        let Rules { rts_threshold, short_limit, long_limit, .. } = self.rules;
+        let categories = self.rules.access.len();
+        let flow = self.queues[index].flow(attempt.flow);
+        let mut first = false;
+        let sent = flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize);
+        for (place, sent) in sent.enumerate() {
+            let limit = if sent.bytes > rts_threshold { long_limit } else { short_limit };
+            if sent.failures >= sent.limit.unwrap_or(limit) {
+                sent.settled = true;
+                let end = Settled { acknowledged: false, failures: sent.failures };
+                upper.settle(now, link, index % categories, sent.order, end);
+                first |= place == 0;
+                if !sent.received {
+                    self.counters[link.from].given_up += 1;
+                    if let Some(load) = sent.load.take() {
+                        upper.give_up(now, link, load);
+                    }
+                }
+            }
+        }
+        // What the receiver has kept behind a frame that does not come any more.
+        flow.release(|load| upper.deliver(now, link, load));
+        flow.forget();
+        first
+    }
+
+    /// After a success: continues in its transmission opportunity, or contends again.
+    fn settle(&mut self, now: Time, index: usize, attempt: Attempt, upper: &mut impl Upper<Load = L>) {
+        self.attempts[index] = None;
+        let ready = !self.queues[index].is_empty();
+        let begin = now + self.rules.phy.sifs;
+        if ready && attempt.txop_ends > begin && self.fits(index, attempt, begin) {
+            return self.start(begin, index, attempt.txop_ends, upper);
+        }
+        self.air.back_off(index, true, Time::ZERO, ready);
+    }
+
+    /// Whether another exchange like the last one ends within the transmission opportunity.
+    fn fits(&mut self, index: usize, attempt: Attempt, begin: Time) -> bool {
+        let queue = &mut self.queues[index];
+        let Some(first) = queue.first() else { return false };
+        let flow = queue.flow(first);
+        let waiting = flow.waiting.front().map(|frame| frame.bytes);
+        let bytes = flow.unsettled().next().map(|sent| sent.bytes).or(waiting).unwrap_or(0);
+        let phy = &self.rules.phy;
+        let exchange =
+            phy.data(attempt.rate, bytes) + phy.sifs + phy.control(attempt.rate, ACK) + self.rules.delay * 2;
+        !attempt.rts && !phy.protection && begin + exchange <= attempt.txop_ends
+    }
+}
