@@ -1,9 +1,9 @@
 // One's own account: password, tokens and audit log; and everyone's, for administrators.
 
-import { useState, type FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { useActions } from "./actions";
 import { api } from "./api";
-import type { Account, Invitation, AuditLine, Token, Who } from "./api.gen";
+import type { Account, AuditLine, Invitation, Token, Who } from "./api.gen";
 import { Field, Notice, Title, when } from "./parts";
 import { Secret } from "./secret";
 import { message, useLoaded } from "./state";
@@ -46,7 +46,16 @@ function Password() {
       <h2>Password</h2>
       <form className="stack" onSubmit={submit}>
         <Field label="Old password">
-          {(id) => <input id={id} type="password" autoComplete="current-password" required value={old} onChange={(event) => setOld(event.target.value)} />}
+          {(id) => (
+            <input
+              id={id}
+              type="password"
+              autoComplete="current-password"
+              required
+              value={old}
+              onChange={(event) => setOld(event.target.value)}
+            />
+          )}
         </Field>
         <Field label="New password" help="At least 10 characters.">
           {(id, described) => (
@@ -94,8 +103,14 @@ function Tokens() {
       <ul>
         {value?.map((one) => (
           <li key={one.id}>
-            {one.name} <span className="soft">({one.scope}, used {when(one.used)})</span>{" "}
-            <button onClick={() => void act(api.remove(`/tokens/${one.id}`))} aria-label={`Remove token ${one.name}`}>
+            {one.name}{" "}
+            <span className="soft">
+              ({one.scope}, used {when(one.used)})
+            </span>{" "}
+            <button
+              onClick={() => void act(api.remove(`/tokens/${one.id}`))}
+              aria-label={`Remove token ${one.name}`}
+            >
               Remove
             </button>
           </li>
@@ -107,7 +122,17 @@ function Tokens() {
         </div>
       )}
       <form className="row" onSubmit={submit}>
-        <Field label="Name of a new token">{(id) => <input id={id} value={name} maxLength={64} required onChange={(event) => setName(event.target.value)} />}</Field>
+        <Field label="Name of a new token">
+          {(id) => (
+            <input
+              id={id}
+              value={name}
+              maxLength={64}
+              required
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
         <Field label="It may">
           {(id) => (
             <select id={id} value={scope} onChange={(event) => setScope(event.target.value)}>
@@ -169,9 +194,17 @@ export function People() {
       <section className="panel" aria-labelledby="invite">
         <h2 id="invite">Invite someone</h2>
         <div className="row">
-          <Field label="Level" help="Guests look; users work on what is theirs; administrators see and change everything.">
+          <Field
+            label="Level"
+            help="Guests look; users work on what is theirs; administrators see and change everything."
+          >
             {(id, described) => (
-              <select id={id} aria-describedby={described} value={level} onChange={(event) => setLevel(event.target.value)}>
+              <select
+                id={id}
+                aria-describedby={described}
+                value={level}
+                onChange={(event) => setLevel(event.target.value)}
+              >
                 {LEVELS.map((one) => (
                   <option key={one}>{one}</option>
                 ))}
@@ -188,7 +221,8 @@ export function People() {
         {invitation && (
           <div className="notice good" role="status">
             <p>
-              Give this link to one person: it creates one account of the level {invitation.level}, within a week.
+              Give this link to one person: it creates one account of the level {invitation.level}, within a
+              week.
             </p>
             <Secret label="Link" text={location.origin + invitation.link} />
           </div>
@@ -211,13 +245,25 @@ export function People() {
               <tr key={one.id}>
                 <th scope="row">{one.name}</th>
                 <td>
-                  <Level key={one.level} of={one} set={(next) => void act(api.patch(`/accounts/${one.id}`, { level: next }), `${one.name} has the level ${next} now.`)} />
+                  <Level
+                    key={one.level}
+                    of={one}
+                    set={(next) =>
+                      void act(
+                        api.patch(`/accounts/${one.id}`, { level: next }),
+                        `${one.name} has the level ${next} now.`,
+                      )
+                    }
+                  />
                 </td>
                 <td>{when(one.created)}</td>
                 <td className="actions">
                   <button
                     aria-label={`Remove ${one.name}`}
-                    onClick={() => confirm(`Remove ${one.name} with all configurations and runs?`) && void act(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)}
+                    onClick={() =>
+                      confirm(`Remove ${one.name} with all configurations and runs?`) &&
+                      void act(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)
+                    }
                   >
                     Remove
                   </button>
@@ -236,12 +282,20 @@ function Level({ of, set }: { of: Account; set: (level: string) => void }) {
   const [level, setLevel] = useState<string>(of.level);
   return (
     <>
-      <select aria-label={`Level of ${of.name}`} value={level} onChange={(event) => setLevel(event.target.value)}>
+      <select
+        aria-label={`Level of ${of.name}`}
+        value={level}
+        onChange={(event) => setLevel(event.target.value)}
+      >
         {LEVELS.map((each) => (
           <option key={each}>{each}</option>
         ))}
       </select>{" "}
-      <button disabled={level === of.level} onClick={() => set(level)} aria-label={`Set the level of ${of.name}`}>
+      <button
+        disabled={level === of.level}
+        onClick={() => set(level)}
+        aria-label={`Set the level of ${of.name}`}
+      >
         Set
       </button>
     </>

@@ -5,7 +5,11 @@ import { message } from "./state";
 
 /** Requests that change something. `act` waits for one and then calls `again`, which loads the view's data: `told` is then what
  * was to be said, or `trouble` why the request was refused. Each request clears both. */
-export function useActions(again: () => void): { trouble: string; told: string; act: (work: Promise<unknown>, said?: string) => Promise<void> } {
+export function useActions(again: () => void): {
+  trouble: string;
+  told: string;
+  act: (work: Promise<unknown>, said?: string) => Promise<void>;
+} {
   const [trouble, setTrouble] = useState("");
   const [told, setTold] = useState("");
   const act = (work: Promise<unknown>, said = "") => {

@@ -13,7 +13,8 @@ export class Refusal extends Error {
   }
 }
 
-const AWAY = "The test bed does not answer, so this was not done. What you typed is still here: try again when the connection is back.";
+const AWAY =
+  "The test bed does not answer, so this was not done. What you typed is still here: try again when the connection is back.";
 
 async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   let answer: Response;
@@ -38,14 +39,21 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
       missed();
       throw new Refusal(0, AWAY);
     }
-    throw new Refusal(answer.status, `The test bed failed (${answer.status}). Try again; if it fails again, tell your administrator.`);
+    throw new Refusal(
+      answer.status,
+      `The test bed failed (${answer.status}). Try again; if it fails again, tell your administrator.`,
+    );
   }
   if (!answer.ok) {
     if (answer.status === 401 && path !== "/session") {
       await ended();
       return request<T>(method, path, body);
     }
-    throw new Refusal(answer.status, told.detail ?? `The test bed failed (${answer.status}). Try again; if it fails again, tell your administrator.`);
+    throw new Refusal(
+      answer.status,
+      told.detail ??
+        `The test bed failed (${answer.status}). Try again; if it fails again, tell your administrator.`,
+    );
   }
   return told as T;
 }

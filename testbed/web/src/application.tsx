@@ -68,11 +68,17 @@ export function Application() {
           bentpipe
         </a>
         <nav aria-label="Main">
-          {VIEWS.filter(([, , level]) => level !== "administrator" || who.level === "administrator").map(([path, label]) => (
-            <a key={path} href={link(path ? [path] : [])} aria-current={first === path ? "page" : undefined}>
-              {label}
-            </a>
-          ))}
+          {VIEWS.filter(([, , level]) => level !== "administrator" || who.level === "administrator").map(
+            ([path, label]) => (
+              <a
+                key={path}
+                href={link(path ? [path] : [])}
+                aria-current={first === path ? "page" : undefined}
+              >
+                {label}
+              </a>
+            ),
+          )}
         </nav>
         <a className="who" href={link(["account"])} aria-current={first === "account" ? "page" : undefined}>
           {who.name} <span className="soft">({who.level})</span>
@@ -100,7 +106,12 @@ function Connection() {
   }, [returns]);
   return (
     <div role="status" className="said">
-      {lost && <p className="notice error banner">The test bed does not answer. Check your network; what you typed stays here, and this page tries again until it answers.</p>}
+      {lost && (
+        <p className="notice error banner">
+          The test bed does not answer. Check your network; what you typed stays here, and this page tries
+          again until it answers.
+        </p>
+      )}
       {!lost && back && <p className="notice good banner">The test bed answers again.</p>}
     </div>
   );

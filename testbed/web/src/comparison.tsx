@@ -1,10 +1,10 @@
 // Runs side by side: only what differs, from a pinned baseline.
 
-import { useMemo, useState, type ReactNode } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { Compared, Entry, Results } from "./api.gen";
 import { Marks, markText } from "./marks";
 import { csv, Field, Notice, rounded, save, Title } from "./parts";
-import { firstOf, quantitiesOf, Quantity } from "./run";
+import { firstOf, Quantity, quantitiesOf } from "./run";
 import { go, useLoaded, usePlace, useValue } from "./state";
 import { TimeShown } from "./time";
 
@@ -26,8 +26,10 @@ interface NumberDifference {
   size: number;
 }
 
-const quantityOf = (one: NumberDifference) => one.quantity.replaceAll("_", " ") + (one.unit === "1" ? "" : `, ${one.unit}`);
-const shown = (one: NumberDifference, value: number | null) => (typeof value === "number" ? value / one.size : value);
+const quantityOf = (one: NumberDifference) =>
+  one.quantity.replaceAll("_", " ") + (one.unit === "1" ? "" : `, ${one.unit}`);
+const shown = (one: NumberDifference, value: number | null) =>
+  typeof value === "number" ? value / one.size : value;
 
 export function Comparison() {
   const { values } = usePlace();
@@ -35,13 +37,17 @@ export function Comparison() {
   const baseline = values.get("baseline") ?? "";
   const listed = useLoaded<Entry[]>("/runs?limit=200&state=done").value;
   const [chosen, setQuantity] = useValue("show");
-  const query = new URLSearchParams([...runs.map((one) => ["run", one]), ...(baseline ? [["baseline", baseline]] : [])] as [string, string][]);
+  const query = new URLSearchParams([
+    ...runs.map((one) => ["run", one]),
+    ...(baseline ? [["baseline", baseline]] : []),
+  ] as [string, string][]);
   const { value, error } = useLoaded<Compared>(runs.length > 0 ? `/comparison?${query.toString()}` : "");
   const [added, setAdded] = useState("");
   const known = quantitiesOf(useLoaded<Results>(value ? `/runs/${value.baseline}/results` : "").value);
   const first = firstOf(known);
   const quantity = chosen || (first.includes("tcp.cwnd") ? "tcp.cwnd" : (first[0] ?? ""));
-  const to = (next: string[], from = baseline) => go(["compare"], { run: next.join(","), baseline: from, show: chosen }, true);
+  const to = (next: string[], from = baseline) =>
+    go(["compare"], { run: next.join(","), baseline: from, show: chosen }, true);
   const entry = (id: string) => [...(value?.runs ?? []), ...(listed ?? [])].find((one) => one.id === id);
   const name = (id: string) => {
     const found = entry(id);
@@ -54,7 +60,13 @@ export function Comparison() {
     return marks ? `${name(id)} [${marks}]` : name(id);
   };
   const plotted = useMemo(
-    () => (value ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({ id, name: marked(id) })) : []),
+    () =>
+      value
+        ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({
+            id,
+            name: marked(id),
+          }))
+        : [],
     // eslint-disable-next-line react-hooks/exhaustive-deps
     [value],
   );
@@ -87,9 +99,17 @@ export function Comparison() {
           Add
         </button>
         {runs.length > 0 && (
-          <Field label="Baseline" help={value?.pinned ? "Your pinned run, until another one is chosen here." : undefined}>
+          <Field
+            label="Baseline"
+            help={value?.pinned ? "Your pinned run, until another one is chosen here." : undefined}
+          >
             {(id, described) => (
-              <select id={id} aria-describedby={described} value={value?.baseline ?? ""} onChange={(event) => to(runs, event.target.value)}>
+              <select
+                id={id}
+                aria-describedby={described}
+                value={value?.baseline ?? ""}
+                onChange={(event) => to(runs, event.target.value)}
+              >
                 {[...new Set([...(value ? [value.baseline] : []), ...runs])].map((one) => (
                   <option key={one} value={one}>
                     {marked(one)}
@@ -101,7 +121,16 @@ export function Comparison() {
         )}
         {value && value.others.length > 0 && (
           <>
-            <button onClick={() => save("comparison.csv", csv([["run", "flow", "quantity", "baseline", "value"], ...rows(value, marked)]))}>CSV</button>
+            <button
+              onClick={() =>
+                save(
+                  "comparison.csv",
+                  csv([["run", "flow", "quantity", "baseline", "value"], ...rows(value, marked)]),
+                )
+              }
+            >
+              CSV
+            </button>
             <button onClick={() => save("comparison.tex", latex(value, marked))}>LaTeX</button>
           </>
         )}
@@ -114,11 +143,20 @@ export function Comparison() {
           <div className="heading">
             <h2>{name(String(one.run))}</h2>
             {entry(String(one.run)) && <Marks run={entry(String(one.run))!} />}
-            <button onClick={() => to(runs.filter((other) => other !== one.run))} aria-label={`Remove ${name(String(one.run))} from the comparison`}>
+            <button
+              onClick={() => to(runs.filter((other) => other !== one.run))}
+              aria-label={`Remove ${name(String(one.run))} from the comparison`}
+            >
               Remove
             </button>
           </div>
-          <Differences name={name(String(one.run))} marks={marksOf(value, String(one.run))} scenario={one.scenario as Difference[]} flows={one.flows as NumberDifference[]} missing={one.missing as string[]} />
+          <Differences
+            name={name(String(one.run))}
+            marks={marksOf(value, String(one.run))}
+            scenario={one.scenario as Difference[]}
+            flows={one.flows as NumberDifference[]}
+            missing={one.missing as string[]}
+          />
         </section>
       ))}
       {plotted.length > 1 && quantity && (
@@ -152,7 +190,19 @@ function marksOf(value: Compared, run: string): [ReactNode, ReactNode] {
 /** Relative differences below this are shown as 0.0 %, and left out. */
 const LEAST = 0.0005;
 
-function Differences({ name, marks, scenario, flows, missing }: { name: string; marks: [ReactNode, ReactNode]; scenario: Difference[]; flows: NumberDifference[]; missing: string[] }) {
+function Differences({
+  name,
+  marks,
+  scenario,
+  flows,
+  missing,
+}: {
+  name: string;
+  marks: [ReactNode, ReactNode];
+  scenario: Difference[];
+  flows: NumberDifference[];
+  missing: string[];
+}) {
   const differing = flows.filter((one) => one.a !== one.b);
   const visible = differing.filter((one) => one.relative === null || Math.abs(one.relative) >= LEAST);
   const small = differing.length - visible.length;
@@ -202,13 +252,24 @@ function Differences({ name, marks, scenario, flows, missing }: { name: string; 
                 <td>{quantityOf(one)}</td>
                 <td>{rounded(shown(one, one.a))}</td>
                 <td>{rounded(shown(one, one.b))}</td>
-                <td>{one.relative === null ? "–" : `${one.relative > 0 ? "+" : ""}${(100 * one.relative).toFixed(1)} %`}</td>
+                <td>
+                  {one.relative === null
+                    ? "–"
+                    : `${one.relative > 0 ? "+" : ""}${(100 * one.relative).toFixed(1)} %`}
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
-        {differing.length === 0 && flows.length > 0 && <p className="soft">Nothing: all numbers of all flows are equal.</p>}
-        {small > 0 && <p className="soft">{small === 1 ? "One number differs" : `${small} numbers differ`} by less than 0.05 %; the CSV file has all.</p>}
+        {differing.length === 0 && flows.length > 0 && (
+          <p className="soft">Nothing: all numbers of all flows are equal.</p>
+        )}
+        {small > 0 && (
+          <p className="soft">
+            {small === 1 ? "One number differs" : `${small} numbers differ`} by less than 0.05 %; the CSV file
+            has all.
+          </p>
+        )}
         {missing.length > 0 && <p>In one run only: {missing.join(", ")}</p>}
       </div>
     </div>
@@ -220,14 +281,36 @@ type Row = [string, string, string, string, string];
 function rows(value: Compared, name: (id: string) => string): Row[] {
   return value.others.flatMap((one) =>
     (one.flows as NumberDifference[]).map(
-      (each): Row => [name(String(one.run)), each.flow, quantityOf(each), String(shown(each, each.a) ?? ""), String(shown(each, each.b) ?? "")],
+      (each): Row => [
+        name(String(one.run)),
+        each.flow,
+        quantityOf(each),
+        String(shown(each, each.a) ?? ""),
+        String(shown(each, each.b) ?? ""),
+      ],
     ),
   );
 }
 
 function latex(value: Compared, name: (id: string) => string): string {
-  const special: Record<string, string> = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" };
+  const special: Record<string, string> = {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+  };
   const cell = (text: string) => text.replace(/[\\~^]|[&%$#_{}]/g, (one) => special[one] ?? `\\${one}`);
-  const body = rows(value, name).map((row) => `${row.map((one) => cell(one === "" || Number.isNaN(Number(one)) ? one : rounded(Number(one)))).join(" & ")} \\\\`);
-  return ["\\begin{tabular}{lllrr}", "\\hline", "run & flow & quantity & baseline & value \\\\", "\\hline", ...body, "\\hline", "\\end{tabular}", ""].join("\n");
+  const body = rows(value, name).map(
+    (row) =>
+      `${row.map((one) => cell(one === "" || Number.isNaN(Number(one)) ? one : rounded(Number(one)))).join(" & ")} \\\\`,
+  );
+  return [
+    "\\begin{tabular}{lllrr}",
+    "\\hline",
+    "run & flow & quantity & baseline & value \\\\",
+    "\\hline",
+    ...body,
+    "\\hline",
+    "\\end{tabular}",
+    "",
+  ].join("\n");
 }

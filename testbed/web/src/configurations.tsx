@@ -50,13 +50,26 @@ export function Configurations({ who }: { who: Who }) {
                     {one.mine && (
                       <>
                         <button
-                          onClick={() => act(api.put(`/configurations/${one.id}`, { version: one.version, shared: !one.shared }), one.shared ? `${one.name} is not shared any more.` : `${one.name} is shared: everyone with an account here sees it and can fork it.`)}
+                          onClick={() =>
+                            act(
+                              api.put(`/configurations/${one.id}`, {
+                                version: one.version,
+                                shared: !one.shared,
+                              }),
+                              one.shared
+                                ? `${one.name} is not shared any more.`
+                                : `${one.name} is shared: everyone with an account here sees it and can fork it.`,
+                            )
+                          }
                           aria-label={`${one.shared ? "Stop sharing" : "Share"} ${one.name}`}
                         >
                           {one.shared ? "Stop sharing" : "Share"}
                         </button>
                         <button
-                          onClick={() => confirm(`Remove "${one.name}"? Its runs stay.`) && act(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)}
+                          onClick={() =>
+                            confirm(`Remove "${one.name}"? Its runs stay.`) &&
+                            act(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)
+                          }
                           aria-label={`Remove ${one.name}`}
                         >
                           Remove
@@ -113,7 +126,12 @@ function Start({ names }: { names: string[] }) {
       <div className="row">
         <Field label="From" help={chosen?.about}>
           {(id, described) => (
-            <select id={id} aria-describedby={described} value={chosen?.name ?? ""} onChange={(event) => setTemplate(event.target.value)}>
+            <select
+              id={id}
+              aria-describedby={described}
+              value={chosen?.name ?? ""}
+              onChange={(event) => setTemplate(event.target.value)}
+            >
               {KINDS.map(([kind, label]) => (
                 <optgroup key={kind} label={label}>
                   {value
@@ -142,11 +160,16 @@ function Start({ names }: { names: string[] }) {
         </button>
         <label className="button">
           Upload TOML
-          <input type="file" accept=".toml" className="hidden" onChange={(event) => {
+          <input
+            type="file"
+            accept=".toml"
+            className="hidden"
+            onChange={(event) => {
               upload(event.target.files);
               // The same file can be chosen again.
               event.target.value = "";
-            }} />
+            }}
+          />
         </label>
       </div>
       <Notice text={trouble} />

@@ -1,10 +1,10 @@
 // Step 2: the flows, with their applications and transports.
 
+import { useState } from "react";
 import type { Edit, View } from "./draft";
 import { Panel } from "./panel";
-import { useState } from "react";
 import { Field } from "./parts";
-import { beginning, isTable, resolved, variants, type Change, type Schema, type Table } from "./schema";
+import { beginning, type Change, isTable, resolved, type Schema, type Table, variants } from "./schema";
 import { useLoaded } from "./state";
 import { unused } from "./system";
 
@@ -24,7 +24,11 @@ function started(starts: unknown): string {
 const CARRIED: Record<string, string> = { cbr: "udp", voice: "udp", bundles: "udp", calls: "sip" };
 
 /** First values where the schema has none that is valid by itself. */
-const BEGUN: Record<string, Table> = { http: { object: "20 kB" }, calls: { calls: 1 }, bundles: { rate: "10 kbit/s" } };
+const BEGUN: Record<string, Table> = {
+  http: { object: "20 kB" },
+  calls: { calls: 1 },
+  bundles: { rate: "10 kbit/s" },
+};
 
 function carrier(app: string): Table {
   return CARRIED[app] ? { kind: CARRIED[app] } : { kind: "tcp", congestion: "cubic" };
@@ -43,20 +47,40 @@ function carried(before: unknown, next: unknown): unknown {
   const kind = String(next.app.kind);
   if (kind === before.app.kind) return next;
   const app = { ...next.app, ...BEGUN[kind] };
-  return CARRIED[kind] === CARRIED[String(before.app.kind)] ? { ...next, app } : { ...next, app, transport: carrier(kind) };
+  return CARRIED[kind] === CARRIED[String(before.app.kind)]
+    ? { ...next, app }
+    : { ...next, app, transport: carrier(kind) };
 }
 
-export function Connections({ view, edit, chosen, choose }: { view: View | null; edit?: Edit; chosen: string; choose: (path: string[]) => void }) {
+export function Connections({
+  view,
+  edit,
+  chosen,
+  choose,
+}: {
+  view: View | null;
+  edit?: Edit;
+  chosen: string;
+  choose: (path: string[]) => void;
+}) {
   const schema = useLoaded<Schema>("/schema").value;
   const flows = ((view?.resolved.flow ?? []) as Table[]).map((one) => one);
-  const nodes = (view?.picture.nodes ?? []).filter((one) => !["network", "group"].includes(one.kind)).map((one) => one.id);
+  const nodes = (view?.picture.nodes ?? [])
+    .filter((one) => !["network", "group"].includes(one.kind))
+    .map((one) => one.id);
   const name = chosen.startsWith("flow.") ? chosen.slice(5) : String(flows[0]?.name ?? "");
   const [from = "", to = ""] = flows[0] ? [String(flows[0].from), String(flows[0].to)] : nodes;
   // A group is one flow with a count: its members start by a process, and are one row of results.
   const [app, setApp] = useState("bulk");
   const offered = applications(schema);
   const add = (group: boolean) => {
-    const path = ["flow", unused(group ? "group" : "flow", flows.map((one) => String(one.name)))];
+    const path = [
+      "flow",
+      unused(
+        group ? "group" : "flow",
+        flows.map((one) => String(one.name)),
+      ),
+    ];
     const begun = beginning(offered.find((one) => one.kind === app)!.schema, schema!) as Table;
     const value: Table = { from, to, app: { kind: app, ...begun, ...BEGUN[app] }, transport: carrier(app) };
     if (group) Object.assign(value, { count: 5, starts: { kind: "poisson", mean: "1 s" } });
@@ -81,7 +105,11 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
               {flows.map((one) => (
                 <tr key={String(one.name)} className={one.name === name ? "chosen" : undefined}>
                   <th scope="row">
-                    <button className="plain" aria-pressed={one.name === name} onClick={() => choose(["flow", String(one.name)])}>
+                    <button
+                      className="plain"
+                      aria-pressed={one.name === name}
+                      onClick={() => choose(["flow", String(one.name)])}
+                    >
                       {String(one.name)}
                     </button>
                     {members(one) && <span className="badge">{members(one)}</span>}
@@ -91,7 +119,8 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
                   </td>
                   <td>{String((one.app as Table).kind)}</td>
                   <td>
-                    {String((one.transport as Table).kind)} {String((one.transport as Table).congestion ?? "")}
+                    {String((one.transport as Table).kind)}{" "}
+                    {String((one.transport as Table).congestion ?? "")}
                   </td>
                   <td>{one.starts ? started(one.starts) : String(one.start)}</td>
                 </tr>
@@ -123,16 +152,28 @@ export function Connections({ view, edit, chosen, choose }: { view: View | null;
               <h2>flow {name}</h2>
               <span className="grow" />
               {edit && (
-                <button onClick={() => void edit([{ path: ["flow", name], value: null }]).then((done) => done && choose([]))} aria-label={`Remove flow ${name}`}>
+                <button
+                  onClick={() =>
+                    void edit([{ path: ["flow", name], value: null }]).then((done) => done && choose([]))
+                  }
+                  aria-label={`Remove flow ${name}`}
+                >
                   Remove
                 </button>
               )}
             </div>
-            <Panel key={name} path={["flow", name]} schema={schema} data={view.resolved} edit={edit} stale={false} adapted={carried} />
+            <Panel
+              key={name}
+              path={["flow", name]}
+              schema={schema}
+              data={view.resolved}
+              edit={edit}
+              stale={false}
+              adapted={carried}
+            />
           </>
         )}
       </section>
     </div>
   );
 }
-

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "./api";
 import type { Changed, Scenario } from "./api.gen";
 import { Field, Notice } from "./parts";
-import { isTable, resolved, variants, type Schema, type Table } from "./schema";
+import { isTable, resolved, type Schema, type Table, variants } from "./schema";
 import { message, useLoaded } from "./state";
 
 interface Slider {
@@ -30,7 +30,8 @@ export function sliders(data: Table, root: Schema): Slider[] {
     }
     const marked = changeable || Boolean(given?.changeable ?? schema?.changeable);
     if (isTable(value)) {
-      for (const [key, inner] of Object.entries(value)) walk(inner, schema?.properties?.[key], [...path, key], marked);
+      for (const [key, inner] of Object.entries(value))
+        walk(inner, schema?.properties?.[key], [...path, key], marked);
       return;
     }
     if (!marked) return;
@@ -39,28 +40,58 @@ export function sliders(data: Table, root: Schema): Slider[] {
   };
   const entities = (list: string, items: [string, unknown][]) => {
     const schema = root.properties?.[list] && resolved(root.properties[list], root);
-    const of = schema?.items ?? (isTable(schema?.additionalProperties) ? (schema.additionalProperties as Schema) : undefined);
+    const of =
+      schema?.items ??
+      (isTable(schema?.additionalProperties) ? (schema.additionalProperties as Schema) : undefined);
     for (const [name, value] of items) walk(value, of, [list, name], false);
   };
-  entities("link", ((data.link ?? []) as Table[]).map((one) => [String(one.name), one]));
+  entities(
+    "link",
+    ((data.link ?? []) as Table[]).map((one) => [String(one.name), one]),
+  );
   entities("network", Object.entries((data.network ?? {}) as Table));
   return found;
 }
 
 function sliderOf(key: string, value: unknown, schema: Schema | undefined): Omit<Slider, "about"> | null {
-  if (typeof value === "number" && schema?.maximum !== undefined && schema.maximum <= 1 && (schema.minimum ?? 0) === 0) {
+  if (
+    typeof value === "number" &&
+    schema?.maximum !== undefined &&
+    schema.maximum <= 1 &&
+    (schema.minimum ?? 0) === 0
+  ) {
     return { key, value, unit: "", least: 0, most: schema.maximum, logarithmic: false };
   }
-  const quantity = typeof value === "number" ? [String(value), String(value), ""] : /^([\d.]+(?:e[+-]?\d+)?) ?([A-Za-z/]+)$/.exec(String(value));
+  const quantity =
+    typeof value === "number"
+      ? [String(value), String(value), ""]
+      : /^([\d.]+(?:e[+-]?\d+)?) ?([A-Za-z/]+)$/.exec(String(value));
   if (!quantity) return null;
   const number = Number(quantity[1]);
   if (!(number > 0)) return null;
   const least = Math.max(number / 10, schema?.minimum ?? 0);
-  return { key, value: number, unit: quantity[2] ?? "", least, most: Math.min(number * 10, schema?.maximum ?? Infinity), logarithmic: true };
+  return {
+    key,
+    value: number,
+    unit: quantity[2] ?? "",
+    least,
+    most: Math.min(number * 10, schema?.maximum ?? Infinity),
+    logarithmic: true,
+  };
 }
 
 /** `events` counts what has happened in the run, and `recorded` is called when the record has another change that was made. */
-export function Controls({ run, data, events, recorded }: { run: Scenario; data: Table; events: number; recorded: () => void }) {
+export function Controls({
+  run,
+  data,
+  events,
+  recorded,
+}: {
+  run: Scenario;
+  data: Table;
+  events: number;
+  recorded: () => void;
+}) {
   const schema = useLoaded<Schema>("/schema").value;
   const all = useMemo(() => (schema ? sliders(data, schema) : []), [data, schema]);
   const made = useLoaded<Changed[]>(`/runs/${run.id}/changes?at=${events}`);
@@ -91,7 +122,13 @@ export function Controls({ run, data, events, recorded }: { run: Scenario; data:
       <Notice text={trouble} />
       {all.length === 0 && <p className="soft">Nothing of this scenario can change while it runs.</p>}
       {all.map((one) => (
-        <Slide key={one.key} of={one} set={set.get(one.key)} asked={asked.includes(one.key)} change={change} />
+        <Slide
+          key={one.key}
+          of={one}
+          set={set.get(one.key)}
+          asked={asked.includes(one.key)}
+          change={change}
+        />
       ))}
       <details>
         <summary>Any key</summary>
@@ -103,10 +140,27 @@ export function Controls({ run, data, events, recorded }: { run: Scenario; data:
           }}
         >
           <Field label="Key" help="Such as link.sat.error; the reference marks the keys that can change.">
-            {(id, described) => <input id={id} aria-describedby={described} value={key} onChange={(event) => setKey(event.target.value)} />}
+            {(id, described) => (
+              <input
+                id={id}
+                aria-describedby={described}
+                value={key}
+                onChange={(event) => setKey(event.target.value)}
+              />
+            )}
           </Field>
-          <Field label="New value" help={'As in TOML: 1 Mbit/s, 0.01, { kind = "packet", probability = 0.01 }'}>
-            {(id, described) => <input id={id} aria-describedby={described} value={value} onChange={(event) => setValue(event.target.value)} />}
+          <Field
+            label="New value"
+            help={'As in TOML: 1 Mbit/s, 0.01, { kind = "packet", probability = 0.01 }'}
+          >
+            {(id, described) => (
+              <input
+                id={id}
+                aria-describedby={described}
+                value={value}
+                onChange={(event) => setValue(event.target.value)}
+              />
+            )}
           </Field>
           <button disabled={!key || !value}>Change</button>
         </form>
@@ -122,7 +176,10 @@ const MOST_MS = 5000;
 
 /** Changes of a run, sent one at a time: the next one when the run has answered. Of a key that is changed again meanwhile, only
  * the latest value is sent. `asked` are the keys whose change has not been answered. */
-function useChanges(run: string, seen: (changes: Changed[]) => void): { asked: string[]; trouble: string; change: (key: string, value: string) => void } {
+function useChanges(
+  run: string,
+  seen: (changes: Changed[]) => void,
+): { asked: string[]; trouble: string; change: (key: string, value: string) => void } {
   const wanted = useRef(new Map<string, string>());
   const busy = useRef(false);
   const here = useRef(true);
@@ -174,16 +231,33 @@ function first(of: Map<string, string>): [string, string] | undefined {
 
 const STEPS = 200;
 
-function Slide({ of, set, asked, change }: { of: Slider; set: Changed | undefined; asked: boolean; change: (key: string, value: string) => void }) {
+function Slide({
+  of,
+  set,
+  asked,
+  change,
+}: {
+  of: Slider;
+  set: Changed | undefined;
+  asked: boolean;
+  change: (key: string, value: string) => void;
+}) {
   // While it is moved, its own value; otherwise that of the run, which may have been changed in another window.
   const [moved, setMoved] = useState<number | null>(null);
   const current = (set && valueIn(set.value, of.unit)) ?? of.value;
   const value = moved ?? current;
-  const scale = (number: number) => (of.logarithmic ? Math.log(number / of.least) / Math.log(of.most / of.least) : (number - of.least) / (of.most - of.least));
+  const scale = (number: number) =>
+    of.logarithmic
+      ? Math.log(number / of.least) / Math.log(of.most / of.least)
+      : (number - of.least) / (of.most - of.least);
   const back = (place: number) => {
-    const number = of.logarithmic ? of.least * (of.most / of.least) ** place : of.least + place * (of.most - of.least);
+    const number = of.logarithmic
+      ? of.least * (of.most / of.least) ** place
+      : of.least + place * (of.most - of.least);
     const rounded = Number(number.toPrecision(3));
-    return Number.isInteger(of.value) && of.unit === "" && of.logarithmic ? Math.max(1, Math.round(rounded)) : rounded;
+    return Number.isInteger(of.value) && of.unit === "" && of.logarithmic
+      ? Math.max(1, Math.round(rounded))
+      : rounded;
   };
   const text = `${value}${of.unit && ` ${of.unit}`}`;
   const sent = useRef("");
@@ -220,7 +294,9 @@ function Slide({ of, set, asked, change }: { of: Slider; set: Changed | undefine
           />
           <output htmlFor={id}>
             {text}
-            <span className="soft">{asked ? " asked" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}</span>
+            <span className="soft">
+              {asked ? " asked" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
+            </span>
           </output>
         </span>
       )}

@@ -90,35 +90,40 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
 
   // One after the other, each in the text that the one before has made: none is lost when the test bed is slow.
   const turn = useRef<Promise<unknown>>(Promise.resolve());
-  const edit = useCallback((edits: Change[]): Promise<boolean> => {
-    const made = async (): Promise<boolean> => {
-      if (edits.length === 0) return true;
-      try {
-        for (;;) {
-          const before = latest.current;
-          const next = await api.computed<Draft>("/drafts/edit", { text: before, edits });
-          // The text was typed into meanwhile: the change belongs into what is there now.
-          if (latest.current !== before) continue;
-          latest.current = next.text;
-          // Also if this view has been left meanwhile.
-          sessionStorage.setItem(`draft ${first.id}`, next.text);
-          setText(next.text);
-          setTrouble("");
-          return true;
+  const edit = useCallback(
+    (edits: Change[]): Promise<boolean> => {
+      const made = async (): Promise<boolean> => {
+        if (edits.length === 0) return true;
+        try {
+          for (;;) {
+            const before = latest.current;
+            const next = await api.computed<Draft>("/drafts/edit", { text: before, edits });
+            // The text was typed into meanwhile: the change belongs into what is there now.
+            if (latest.current !== before) continue;
+            latest.current = next.text;
+            // Also if this view has been left meanwhile.
+            sessionStorage.setItem(`draft ${first.id}`, next.text);
+            setText(next.text);
+            setTrouble("");
+            return true;
+          }
+        } catch (error) {
+          setTrouble(message(error));
+          return false;
         }
-      } catch (error) {
-        setTrouble(message(error));
-        return false;
-      }
-    };
-    const result = turn.current.then(made);
-    turn.current = result;
-    return result;
-  }, [first.id]);
+      };
+      const result = turn.current.then(made);
+      turn.current = result;
+      return result;
+    },
+    [first.id],
+  );
 
   const store = async (change: object, said: string) => {
     try {
-      setApplied(await api.put<Full>(`/configurations/${applied.id}`, { version: applied.version, ...change }));
+      setApplied(
+        await api.put<Full>(`/configurations/${applied.id}`, { version: applied.version, ...change }),
+      );
       setTrouble("");
       setTold(said);
       return true;
@@ -166,7 +171,10 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
         {mine && (
           <>
             <button onClick={() => void reset()}>Reset</button>
-            <button onClick={() => confirm("Discard all changes since the last Apply?") && setText(applied.text)} disabled={!dirty}>
+            <button
+              onClick={() => confirm("Discard all changes since the last Apply?") && setText(applied.text)}
+              disabled={!dirty}
+            >
               Discard changes
             </button>
             <button className="primary" onClick={() => void apply()} disabled={!dirty}>
@@ -179,7 +187,10 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
         <ol>
           {STEPS.map(([name, label], place) => (
             <li key={name}>
-              <a href={link(["configuration", applied.id, name])} aria-current={step === name ? "step" : undefined}>
+              <a
+                href={link(["configuration", applied.id, name])}
+                aria-current={step === name ? "step" : undefined}
+              >
                 {place + 1} {label}
               </a>
             </li>
@@ -190,35 +201,45 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
       {!dirty && <Notice text={told} kind="good" />}
       <Problems view={view} id={applied.id} />
       <ProblemsOf value={view && !view.valid ? view.problems : NONE}>
-      {step === "system" && (
-        <System
-          view={good}
-          stale={view !== null && !view.valid}
-          text={text}
-          setText={mine ? setText : undefined}
-          edit={mine ? edit : undefined}
-          positions={applied.positions as Positions}
-          move={mine ? (positions) => void store({ positions }, "") : undefined}
-          chosen={values.get("of") ?? ""}
-          choose={(of) => go(["configuration", applied.id, "system"], { of: of.join(".") }, true)}
-        />
-      )}
-      {step === "connections" && (
-        <Connections
-          view={good}
-          edit={mine ? edit : undefined}
-          chosen={values.get("of") ?? ""}
-          choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
-        />
-      )}
-      {step === "test" && <Trial view={good} impossible={view?.impossible ?? {}} edit={mine ? edit : undefined} id={applied.id} who={who} />}
-      {step === "launch" && <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} who={who} />}
-      {step === "report" && (
-        <section>
-          <h2>Runs of this configuration</h2>
-          <RunList of={applied.id} />
-        </section>
-      )}
+        {step === "system" && (
+          <System
+            view={good}
+            stale={view !== null && !view.valid}
+            text={text}
+            setText={mine ? setText : undefined}
+            edit={mine ? edit : undefined}
+            positions={applied.positions as Positions}
+            move={mine ? (positions) => void store({ positions }, "") : undefined}
+            chosen={values.get("of") ?? ""}
+            choose={(of) => go(["configuration", applied.id, "system"], { of: of.join(".") }, true)}
+          />
+        )}
+        {step === "connections" && (
+          <Connections
+            view={good}
+            edit={mine ? edit : undefined}
+            chosen={values.get("of") ?? ""}
+            choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
+          />
+        )}
+        {step === "test" && (
+          <Trial
+            view={good}
+            impossible={view?.impossible ?? {}}
+            edit={mine ? edit : undefined}
+            id={applied.id}
+            who={who}
+          />
+        )}
+        {step === "launch" && (
+          <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} who={who} />
+        )}
+        {step === "report" && (
+          <section>
+            <h2>Runs of this configuration</h2>
+            <RunList of={applied.id} />
+          </section>
+        )}
       </ProblemsOf>
     </>
   );
@@ -237,7 +258,12 @@ function Problems({ view, id }: { view: View | null; id: string }) {
       <ul>
         {view.problems.slice(0, 8).map((one, place) => (
           <li key={place}>
-            {one.line !== null && <>line {one.line}{one.path && ", "}</>}
+            {one.line !== null && (
+              <>
+                line {one.line}
+                {one.path && ", "}
+              </>
+            )}
             {one.path && <KeyLink path={one.path} id={id} />}
             {(one.path || one.line !== null) && ": "}
             {sentence(one)}

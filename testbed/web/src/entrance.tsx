@@ -1,6 +1,6 @@
 // Log in, and create the account of an invitation.
 
-import { useEffect, useRef, useState, type FormEvent } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { api } from "./api";
 import type { Who } from "./api.gen";
 import { Field, Notice, Title } from "./parts";
@@ -10,8 +10,14 @@ export function LogIn({ done }: { done: (who: Who) => void }) {
   return (
     <>
       <Title>bentpipe test bed</Title>
-      <p className="soft">A satellite laboratory that a group shares. Log in with the account that you were invited to.</p>
-      <Credentials button="Log in" send={(name, password) => api.post<Who>("/session", { name, password })} done={done} />
+      <p className="soft">
+        A satellite laboratory that a group shares. Log in with the account that you were invited to.
+      </p>
+      <Credentials
+        button="Log in"
+        send={(name, password) => api.post<Who>("/session", { name, password })}
+        done={done}
+      />
     </>
   );
 }
@@ -47,7 +53,8 @@ export function LogInAgain({ who, done }: { who: Who; done: (who: Who) => void }
     <>
       {!open && (
         <p className="notice error banner" role="alert">
-          Your log-in has ended. What you typed is still here, and is sent when you have logged in. <button onClick={() => setOpen(true)}>Log in again</button>
+          Your log-in has ended. What you typed is still here, and is sent when you have logged in.{" "}
+          <button onClick={() => setOpen(true)}>Log in again</button>
         </p>
       )}
       <dialog ref={dialog} aria-labelledby="again" onClose={() => setOpen(false)}>

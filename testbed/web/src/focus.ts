@@ -5,7 +5,8 @@ let around: Element[] = [];
 
 document.addEventListener("focusin", (event) => {
   around = [];
-  for (let one = event.target instanceof Element ? event.target : null; one; one = one.parentElement) around.push(one);
+  for (let one = event.target instanceof Element ? event.target : null; one; one = one.parentElement)
+    around.push(one);
 });
 
 const PLACES = "section, [role=region], dialog, main";
@@ -44,4 +45,9 @@ new MutationObserver(() => {
     due = false;
     restore();
   });
-}).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
+}).observe(document.body, {
+  childList: true,
+  subtree: true,
+  attributes: true,
+  attributeFilter: ["disabled"],
+});

@@ -2,7 +2,7 @@
 
 import { memo, useId, useState } from "react";
 import { useProblem, Wrong } from "./problems";
-import { beginning, choices, isTable, resolved, variants, type Schema, type Table } from "./schema";
+import { beginning, choices, isTable, resolved, type Schema, type Table, variants } from "./schema";
 
 interface Given {
   /** The path of the key, as problems name it. */
@@ -18,12 +18,22 @@ interface Given {
 const MANY = 12;
 
 /** A table's keys. `fixed` are those that the form does not change. */
-export function TableForm({ at, schema, root, value, change, disabled, fixed = [] }: Given & { fixed?: string[] }) {
+export function TableForm({
+  at,
+  schema,
+  root,
+  value,
+  change,
+  disabled,
+  fixed = [],
+}: Given & { fixed?: string[] }) {
   const table = isTable(value) ? value : {};
   const id = useId();
   const [sought, setSought] = useState("");
   const required = schema.required ?? [];
-  const keys = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "kind" && !fixed.includes(key));
+  const keys = Object.entries(schema.properties ?? {}).filter(
+    ([key]) => key !== "kind" && !fixed.includes(key),
+  );
   const set = (key: string, inner: unknown) => {
     const { [key]: _, ...rest } = table;
     change(inner === undefined ? rest : { ...table, [key]: inner });
@@ -34,7 +44,13 @@ export function TableForm({ at, schema, root, value, change, disabled, fixed = [
       {keys.length > MANY && (
         <div className="field">
           <label htmlFor={id}>Find among {keys.length} keys</label>
-          <input id={id} type="search" value={sought} placeholder="a word of the name or the description" onChange={(event) => setSought(event.target.value)} />
+          <input
+            id={id}
+            type="search"
+            value={sought}
+            placeholder="a word of the name or the description"
+            onChange={(event) => setSought(event.target.value)}
+          />
           {shown.length === 0 && <p className="help">No key mentions it.</p>}
         </div>
       )}
@@ -57,19 +73,33 @@ export function TableForm({ at, schema, root, value, change, disabled, fixed = [
 
 /** Whether the name or the description of a key mentions what is sought. */
 function mentions(name: string, schema: Schema, root: Schema, sought: string): boolean {
-  const text = [name, name.replaceAll("_", " "), schema.description ?? resolved(schema, root).description ?? ""].join(" ");
+  const text = [
+    name,
+    name.replaceAll("_", " "),
+    schema.description ?? resolved(schema, root).description ?? "",
+  ].join(" ");
   return text.toLowerCase().includes(sought.trim().toLowerCase());
 }
 
 const Key = memo(
-  function Key({ at, name, schema: given, root, value, required, change, disabled }: Given & { name: string; required: boolean }) {
+  function Key({
+    at,
+    name,
+    schema: given,
+    root,
+    value,
+    required,
+    change,
+    disabled,
+  }: Given & { name: string; required: boolean }) {
     const id = useId();
     const schema = resolved(given, root);
     const simple = isSimple(schema);
     const about = [given.description ?? schema.description ?? "", range(schema)].filter(Boolean).join(" ");
     const label = name.replaceAll("_", " ");
     const problem = useProblem(at);
-    const described = [about && `${id}-help`, problem && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
+    const described =
+      [about && `${id}-help`, problem && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
     if (simple) {
       return (
         <div className="field">
@@ -77,7 +107,16 @@ const Key = memo(
             {label}
             {required && <span className="soft"> (required)</span>}
           </label>
-          <Simple id={id} described={described} invalid={problem !== ""} schema={schema} value={value} change={change} disabled={disabled} required={required} />
+          <Simple
+            id={id}
+            described={described}
+            invalid={problem !== ""}
+            schema={schema}
+            value={value}
+            change={change}
+            disabled={disabled}
+            required={required}
+          />
           <Wrong id={`${id}-wrong`} text={problem} />
           {about && <About id={`${id}-help`} text={about} />}
         </div>
@@ -100,11 +139,18 @@ const Key = memo(
             set
           </label>
         )}
-        {isSet && <Value at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />}
+        {isSet && (
+          <Value at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
+        )}
       </fieldset>
     );
   },
-  (before, after) => before.value === after.value && before.schema === after.schema && before.disabled === after.disabled && before.at === after.at && before.change === after.change,
+  (before, after) =>
+    before.value === after.value &&
+    before.schema === after.schema &&
+    before.disabled === after.disabled &&
+    before.at === after.at &&
+    before.change === after.change,
 );
 
 function About({ id, text }: { id: string; text: string }) {
@@ -122,15 +168,19 @@ function flowing(text: string): string {
 
 function range({ minimum, maximum, default: standard, changeable }: Schema): string {
   const parts = [];
-  if (minimum !== undefined || maximum !== undefined) parts.push(`Range: ${minimum ?? "…"} to ${maximum ?? "…"}.`);
-  if (standard !== undefined && standard !== null && typeof standard !== "object") parts.push(`Default: ${String(standard)}.`);
+  if (minimum !== undefined || maximum !== undefined)
+    parts.push(`Range: ${minimum ?? "…"} to ${maximum ?? "…"}.`);
+  if (standard !== undefined && standard !== null && typeof standard !== "object")
+    parts.push(`Default: ${String(standard)}.`);
   if (changeable) parts.push("Can change while it runs.");
   return parts.join(" ");
 }
 
 function isSimple(schema: Schema): boolean {
   if (choices(schema).length > 0) return true;
-  return ["string", "boolean", "integer", "number"].includes(String(schema.type)) && !schema.oneOf && !schema.anyOf;
+  return (
+    ["string", "boolean", "integer", "number"].includes(String(schema.type)) && !schema.oneOf && !schema.anyOf
+  );
 }
 
 function Simple({
@@ -147,7 +197,11 @@ function Simple({
   const listed = choices(schema);
   if (schema.type === "boolean" && listed.length === 0) {
     return (
-      <select {...common} value={value === undefined ? "" : String(value)} onChange={(event) => change(event.target.value === "" ? undefined : event.target.value === "true")}>
+      <select
+        {...common}
+        value={value === undefined ? "" : String(value)}
+        onChange={(event) => change(event.target.value === "" ? undefined : event.target.value === "true")}
+      >
         {(!required || value === undefined) && <option value="">not set</option>}
         <option value="true">yes</option>
         <option value="false">no</option>
@@ -156,7 +210,11 @@ function Simple({
   }
   if (listed.length > 0) {
     return (
-      <select {...common} value={value === undefined ? "" : String(value)} onChange={(event) => change(event.target.value === "" ? undefined : event.target.value)}>
+      <select
+        {...common}
+        value={value === undefined ? "" : String(value)}
+        onChange={(event) => change(event.target.value === "" ? undefined : event.target.value)}
+      >
         {(!required || value === undefined) && <option value="">not set</option>}
         {listed.map((one) => (
           <option key={one.value} value={one.value} title={one.about}>
@@ -186,7 +244,9 @@ function Simple({
       type="text"
       inputMode={numeric ? "decimal" : undefined}
       value={value === undefined || value === null ? "" : String(value)}
-      placeholder={[required ? "" : "not set", schema.examples?.[0] && `such as ${schema.examples[0]}`].filter(Boolean).join(", ")}
+      placeholder={[required ? "" : "not set", schema.examples?.[0] && `such as ${schema.examples[0]}`]
+        .filter(Boolean)
+        .join(", ")}
       onChange={(event) => change(typed(event.target.value, numeric))}
     />
   );
@@ -195,7 +255,9 @@ function Simple({
 /** What was typed: a number where one is meant, and otherwise the text, about which the check says what is wrong. */
 export function typed(text: string, numeric: boolean): unknown {
   if (text === "") return undefined;
-  return numeric && text.trim() !== "" && Number.isFinite(Number(text)) && !/\.0*$/.test(text) ? Number(text) : text;
+  return numeric && text.trim() !== "" && Number.isFinite(Number(text)) && !/\.0*$/.test(text)
+    ? Number(text)
+    : text;
 }
 
 function Value({ at, schema: given, root, value, change, disabled }: Given) {
@@ -224,7 +286,16 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
           </select>
           {chosen?.schema.description && <p className="help">{flowing(chosen.schema.description)}</p>}
         </div>
-        {chosen && <TableForm at={at} schema={chosen.schema} root={root} value={value} change={change} disabled={disabled} />}
+        {chosen && (
+          <TableForm
+            at={at}
+            schema={chosen.schema}
+            root={root}
+            value={value}
+            change={change}
+            disabled={disabled}
+          />
+        )}
       </>
     );
   }
@@ -242,11 +313,16 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
     return <List at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
   }
   if (schema.properties) {
-    return <TableForm at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+    return (
+      <TableForm at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
+    );
   }
   const parts = schema.oneOf ?? schema.anyOf ?? [];
-  const part = parts.map((one) => resolved(one, root)).find((one) => (isTable(value) ? one.type === "object" || one.properties : one.type !== "object"));
-  if (part && part !== schema) return <Value at={at} schema={part} root={root} value={value} change={change} disabled={disabled} />;
+  const part = parts
+    .map((one) => resolved(one, root))
+    .find((one) => (isTable(value) ? one.type === "object" || one.properties : one.type !== "object"));
+  if (part && part !== schema)
+    return <Value at={at} schema={part} root={root} value={value} change={change} disabled={disabled} />;
   if (isTable(value) && isTable(schema.additionalProperties)) {
     return <Named at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
   }
@@ -280,7 +356,12 @@ function List({ at, schema, root, value, change, disabled }: Given) {
               change={(given) => change(items.map((other, index) => (index === place ? given : other)))}
             />
           </div>
-          <button type="button" disabled={disabled} onClick={() => change(items.filter((_, other) => other !== place))} aria-label={`Remove ${place + 1}`}>
+          <button
+            type="button"
+            disabled={disabled}
+            onClick={() => change(items.filter((_, other) => other !== place))}
+            aria-label={`Remove ${place + 1}`}
+          >
             Remove
           </button>
         </div>

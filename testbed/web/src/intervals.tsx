@@ -48,12 +48,17 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
       {lines.length === 0 && <p className="soft">No run has a value of {title}.</p>}
       {lines.length > COLOURS.length && (
         <p className="soft">
-          {lines.length} lines cannot be told apart: say above what the means are to be of. A figure has {COLOURS.length} at most.
+          {lines.length} lines cannot be told apart: say above what the means are to be of. A figure has{" "}
+          {COLOURS.length} at most.
         </p>
       )}
       {drawable && (
         <figure className="plot">
-          <div ref={element} role="img" aria-label={`${title} by ${axis.name}: means with their intervals, which the table has in numbers`} />
+          <div
+            ref={element}
+            role="img"
+            aria-label={`${title} by ${axis.name}: means with their intervals, which the table has in numbers`}
+          />
         </figure>
       )}
     </section>
@@ -68,7 +73,11 @@ function linesOf(means: Means, metric: number, axis: Varied): Line[] {
   for (const point of means.points) {
     const mean = point.means[metric];
     if (!mean) continue;
-    const parts = means.keys.flatMap((one, place) => (one.key === axis.key || one.labels.length === 1 ? [] : [one.numbers ? `${one.name} ${point.labels[place] ?? ""}` : (point.labels[place] ?? "")]));
+    const parts = means.keys.flatMap((one, place) =>
+      one.key === axis.key || one.labels.length === 1
+        ? []
+        : [one.numbers ? `${one.name} ${point.labels[place] ?? ""}` : (point.labels[place] ?? "")],
+    );
     const label = [...parts, ...(several ? [point.of] : [])].join(", ") || "mean";
     const line = found.get(label) ?? { label, at: [], mean: [], half: [] };
     found.set(label, line);
@@ -88,19 +97,25 @@ function sorted(line: Line): Line {
 function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string): uPlot {
   const ink = getComputedStyle(element).color;
   const style = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8886" } };
-  const ends = lines.flatMap((line) => line.mean.flatMap((mean, place) => [mean - (line.half[place] || 0), mean + (line.half[place] || 0)]));
+  const ends = lines.flatMap((line) =>
+    line.mean.flatMap((mean, place) => [mean - (line.half[place] || 0), mean + (line.half[place] || 0)]),
+  );
   const means = lines.flatMap((line) => line.mean);
   const logarithmic = { x: axis.numbers && spansDecades(axis.ticks), y: spansDecades(means) };
   // From zero, as the command line draws them, so that a small difference does not look like a large one.
   const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
   const room = 0.05 * (high - low || 1);
   const least = Math.min(...ends.filter((one) => one > 0), ...means);
-  const range: uPlot.Range.MinMax = logarithmic.y ? [least / 1.5, high * 1.5] : [low < 0 ? low - room : 0, high + room];
+  const range: uPlot.Range.MinMax = logarithmic.y
+    ? [least / 1.5, high * 1.5]
+    : [low < 0 ? low - room : 0, high + room];
   const first = axis.ticks[0] ?? 0;
   const final = axis.ticks.at(-1) ?? 0;
   const beside = axis.numbers ? 0.06 * (final - first || Math.abs(first) || 1) : 0.5;
   const reach = (final / first) ** 0.06;
-  const domain: uPlot.Range.MinMax = logarithmic.x ? [first / reach, final * reach] : [first - beside, final + beside];
+  const domain: uPlot.Range.MinMax = logarithmic.x
+    ? [first / reach, final * reach]
+    : [first - beside, final + beside];
   const longest = Math.max(...axis.labels.map((one) => one.length));
   /** Whether names do not fit side by side, so that they are written at an angle. */
   const crowded = (plot: uPlot) => !axis.numbers && 7 * longest > (plot.width - 80) / axis.labels.length;
@@ -117,7 +132,8 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
         ...style,
         label: axis.title,
         filter: all,
-        splits: (plot, _, from, to, step) => (spaced(plot, from, to) ? axis.ticks : logarithmic.x ? decades(from, to) : multiples(from, to, step)),
+        splits: (plot, _, from, to, step) =>
+          spaced(plot, from, to) ? axis.ticks : logarithmic.x ? decades(from, to) : multiples(from, to, step),
         values: (_, ticks) => {
           const texts = tickTexts(ticks);
           return ticks.map((one, place) => axis.labels[axis.ticks.indexOf(one)] ?? texts[place]!);
@@ -135,20 +151,43 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
     {
       width: element.clientWidth,
       height: 300,
-      scales: { x: { time: false, distr: logarithmic.x ? 3 : 1, range: domain }, y: { distr: logarithmic.y ? 3 : 1, range } },
+      scales: {
+        x: { time: false, distr: logarithmic.x ? 3 : 1, range: domain },
+        y: { distr: logarithmic.y ? 3 : 1, range },
+      },
       cursor: { drag: { setScale: false, x: false, y: false } },
-      axes: [across, { ...style, label: logarithmic.y ? `${title}, logarithmic` : title, ...(logarithmic.y && { filter: all, splits: (_, __, from, to) => decades(from, to) }), values: (_, ticks) => tickTexts(ticks), size: (_, values) => 20 + 7 * Math.max(5, ...(values ?? []).map((one) => one.length)) }],
+      axes: [
+        across,
+        {
+          ...style,
+          label: logarithmic.y ? `${title}, logarithmic` : title,
+          ...(logarithmic.y && { filter: all, splits: (_, __, from, to) => decades(from, to) }),
+          values: (_, ticks) => tickTexts(ticks),
+          size: (_, values) => 20 + 7 * Math.max(5, ...(values ?? []).map((one) => one.length)),
+        },
+      ],
       series: [
-        { label: axis.title, value: (_, at) => (at === null ? "–" : (axis.labels[axis.ticks.indexOf(at)] ?? String(at))) },
+        {
+          label: axis.title,
+          value: (_, at) => (at === null ? "–" : (axis.labels[axis.ticks.indexOf(at)] ?? String(at))),
+        },
         ...lines.map((line, number) => ({
           label: line.label,
           stroke: COLOURS[number],
           paths: () => null,
           points: { show: false },
-          value: (_: uPlot, value: number | null) => (value === null ? "–" : String(Number(value.toPrecision(4)))),
+          value: (_: uPlot, value: number | null) =>
+            value === null ? "–" : String(Number(value.toPrecision(4))),
         })),
       ],
-      hooks: { draw: [(plot) => lines.forEach((line, number) => mark(plot, line, COLOURS[number]!, (number - (lines.length - 1) / 2) * APART, axis.numbers))] },
+      hooks: {
+        draw: [
+          (plot) =>
+            lines.forEach((line, number) =>
+              mark(plot, line, COLOURS[number]!, (number - (lines.length - 1) / 2) * APART, axis.numbers),
+            ),
+        ],
+      },
     },
     uPlot.join(lines.map((line) => [line.at, line.mean] as uPlot.AlignedData)),
     element,
@@ -157,7 +196,9 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
 
 function multiples(least: number, most: number, step: number): number[] {
   const first = Math.ceil(least / step);
-  return Array.from({ length: Math.max(0, Math.floor(most / step) - first + 1) }, (_, place) => Number(((first + place) * step).toPrecision(12)));
+  return Array.from({ length: Math.max(0, Math.floor(most / step) - first + 1) }, (_, place) =>
+    Number(((first + place) * step).toPrecision(12)),
+  );
 }
 
 /** Draws the means of a line with their intervals, so many pixels beside their place; those over numbers are joined. */

@@ -4,12 +4,26 @@ import { useRef, useState } from "react";
 import { api, Refusal } from "./api";
 import type { Entry, Full, Who } from "./api.gen";
 import type { View } from "./draft";
-import { duration, Notice, rounded, scaled } from "./parts";
 import { unique } from "./once";
+import { duration, Notice, rounded, scaled } from "./parts";
 import { go, message } from "./state";
 import { useInstruments } from "./trial";
 
-export function Launch({ view, applied, dirty, apply, mine, who }: { view: View | null; applied: Full; dirty: boolean; apply: () => Promise<boolean>; mine: boolean; who: Who }) {
+export function Launch({
+  view,
+  applied,
+  dirty,
+  apply,
+  mine,
+  who,
+}: {
+  view: View | null;
+  applied: Full;
+  dirty: boolean;
+  apply: () => Promise<boolean>;
+  mine: boolean;
+  who: Who;
+}) {
   const [instruments] = useInstruments(applied.id, who);
   const [trouble, setTrouble] = useState("");
   const [busy, setBusy] = useState(false);
@@ -29,8 +43,16 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
     setTrouble("");
     try {
       if (dirty && !(await apply())) return;
-      const wanted = { configuration: applied.id, instruments, campaign, pace: paced && instruments.includes("simulate") ? Number(pace) : null };
-      const made = await api.post<Entry[]>("/runs", { ...wanted, once: once(JSON.stringify([wanted, view?.resolved])) });
+      const wanted = {
+        configuration: applied.id,
+        instruments,
+        campaign,
+        pace: paced && instruments.includes("simulate") ? Number(pace) : null,
+      };
+      const made = await api.post<Entry[]>("/runs", {
+        ...wanted,
+        once: once(JSON.stringify([wanted, view?.resolved])),
+      });
       if (made.length === 1) go(["runs", made[0]!.id]);
       else go(["runs"], { batch: made[0]!.batch ?? "" });
     } catch (error) {
@@ -46,7 +68,14 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
         {who.level !== "guest" && (
           <button
             className="primary"
-            disabled={busy || !view.valid || view.cost.refused !== null || instruments.length === 0 || blocked.length > 0 || (dirty && !mine)}
+            disabled={
+              busy ||
+              !view.valid ||
+              view.cost.refused !== null ||
+              instruments.length === 0 ||
+              blocked.length > 0 ||
+              (dirty && !mine)
+            }
             onClick={() => void launch()}
           >
             {dirty ? "Apply and launch" : "Launch"}
@@ -64,8 +93,16 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
               {paced && (
                 <>
                   :{" "}
-                  <input className="short" type="number" min={0.001} step="any" value={pace} aria-label="Seconds of the scenario per second" onChange={(event) => setPace(event.target.value)} /> s of the
-                  scenario per second
+                  <input
+                    className="short"
+                    type="number"
+                    min={0.001}
+                    step="any"
+                    value={pace}
+                    aria-label="Seconds of the scenario per second"
+                    onChange={(event) => setPace(event.target.value)}
+                  />{" "}
+                  s of the scenario per second
                 </>
               )}
             </span>
@@ -74,19 +111,30 @@ export function Launch({ view, applied, dirty, apply, mine, who }: { view: View 
       </div>
       <Notice text={trouble} />
       {!view.valid && <p>It can be launched when the scenario is valid: what is wrong is listed above.</p>}
-      {instruments.length === 0 && who.level !== "guest" && <p>It can be launched when an instrument is chosen in step 3, Test.</p>}
+      {instruments.length === 0 && who.level !== "guest" && (
+        <p>It can be launched when an instrument is chosen in step 3, Test.</p>
+      )}
       {dirty && !mine && <p>Only its owner can apply and launch it: fork it to launch your own copy.</p>}
-      {who.level === "guest" && <p>Guests look at what is shared. Ask an administrator for an account of the level user to launch.</p>}
+      {who.level === "guest" && (
+        <p>Guests look at what is shared. Ask an administrator for an account of the level user to launch.</p>
+      )}
       {view.valid && (
         <>
           <Notice text={view.cost.refused ?? ""} />
-          {view.cost.refused === null && blocked.map((one) => <Notice key={one} text={`${one} is not possible: ${view.impossible[one]}. Choose another instrument in step 3, Test.`} />)}
+          {view.cost.refused === null &&
+            blocked.map((one) => (
+              <Notice
+                key={one}
+                text={`${one} is not possible: ${view.impossible[one]}. Choose another instrument in step 3, Test.`}
+              />
+            ))}
           {[...view.warnings, ...view.cautions].map((one) => (
             <Notice key={one} text={one} kind="plain" />
           ))}
           <h2>Preview</h2>
           <p>
-            About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario{runs > 1 && `, in each of ${runs} runs`}.
+            About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario
+            {runs > 1 && `, in each of ${runs} runs`}.
           </p>
           {view.predictions.length > 0 && (
             <div className="wide" role="region" aria-label="Predictions" tabIndex={0}>

@@ -6,7 +6,7 @@ import { Controls } from "./controls";
 import { Progress } from "./parts";
 import { Plot } from "./plot";
 import type { Table } from "./schema";
-import { useLoaded, useRows, type Part } from "./state";
+import { type Part, useLoaded, useRows } from "./state";
 
 /** The columns of the tables of traces, after the time. */
 type Tables = Record<string, { entity: string; columns: { name: string; unit: string }[] }>;
@@ -79,7 +79,9 @@ export function Live({ run }: { run: Scenario }) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
     [count, tables],
   );
-  const satellites = Object.values((resolved.network ?? {}) as Table).some((one) => (one as Table).kind === "constellation");
+  const satellites = Object.values((resolved.network ?? {}) as Table).some(
+    (one) => (one as Table).kind === "constellation",
+  );
   const started = run.state === "running" || run.state === "leased";
   return (
     <>
@@ -88,12 +90,17 @@ export function Live({ run }: { run: Scenario }) {
         <span>{Math.round(100 * run.progress)} %</span>
       </div>
       {!started && <p className="soft">Plots appear when it has started.</p>}
-      {started && run.instrument === "kernel" && <p className="soft">A kernel in virtual time shows its plots when it has ended.</p>}
+      {started && run.instrument === "kernel" && (
+        <p className="soft">A kernel in virtual time shows its plots when it has ended.</p>
+      )}
       <div className="columns">
         <section aria-label="Live plots" className="left">
           {satellites && started && end !== undefined && (
             <Suspense fallback={null}>
-              <ConstellationMap text={run.scenario} time={Math.min(end, Math.round(run.progress * 100) * end / 100)} />
+              <ConstellationMap
+                text={run.scenario}
+                time={Math.min(end, (Math.round(run.progress * 100) * end) / 100)}
+              />
             </Suspense>
           )}
           {plots.map(({ title, series }) => (
@@ -102,10 +109,16 @@ export function Live({ run }: { run: Scenario }) {
               <Plot title={title} series={series} regions={kept.current} end={end} />
             </section>
           ))}
-          {dropped > 0 && <p className="soft">{dropped} rows were not shown, so as not to slow the run; its files have them.</p>}
+          {dropped > 0 && (
+            <p className="soft">
+              {dropped} rows were not shown, so as not to slow the run; its files have them.
+            </p>
+          )}
         </section>
         <section aria-label="Changes by hand" className="right">
-          {run.mine && run.instrument !== "kernel" && started && <Controls run={run} data={resolved} events={asked} recorded={recorded} />}
+          {run.mine && run.instrument !== "kernel" && started && (
+            <Controls run={run} data={resolved} events={asked} recorded={recorded} />
+          )}
         </section>
       </div>
     </>
@@ -118,7 +131,11 @@ function seconds(duration: unknown): number | undefined {
   return found ? Number(found[1]) * units[found[2]!]! : undefined;
 }
 
-function plotted(shown: Shown, rows: Rows, tables: Tables): { title: string; series: { name: string; of: Series }[] } | null {
+function plotted(
+  shown: Shown,
+  rows: Rows,
+  tables: Tables,
+): { title: string; series: { name: string; of: Series }[] } | null {
   const entities = Object.entries(rows[shown.trace] ?? {});
   const column = 1 + (tables[shown.trace]?.columns.findIndex((one) => one.name === shown.column) ?? -1);
   if (entities.length === 0 || column < 1) return null;
@@ -128,7 +145,10 @@ function plotted(shown: Shown, rows: Rows, tables: Tables): { title: string; ser
     return shown.rate ? { name, ...rates(time, value) } : { name, time, value };
   });
   if (lines.every((line) => line.value.every((one) => one === null))) return null;
-  return { title: shown.title, series: [{ name: "", of: { quantity: shown.title, unit: shown.unit, thinned: false, lines } }] };
+  return {
+    title: shown.title,
+    series: [{ name: "", of: { quantity: shown.title, unit: shown.unit, thinned: false, lines } }],
+  };
 }
 
 /** The rate of a count of bytes in kbit/s, over at least a hundredth of what there is so far. */
@@ -145,4 +165,3 @@ function rates(time: number[], bytes: (number | null)[]): { time: number[]; valu
   }
   return found;
 }
-

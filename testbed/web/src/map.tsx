@@ -1,6 +1,6 @@
 // A constellation on a map: satellites, the links between them, the sites that they serve, and the paths of flows.
 
-import { geoCircle, geoGraticule10, geoNaturalEarth1, geoPath, type GeoPermissibleObjects } from "d3-geo";
+import { type GeoPermissibleObjects, geoCircle, geoGraticule10, geoNaturalEarth1, geoPath } from "d3-geo";
 import { useEffect, useId, useMemo, useRef, useState } from "react";
 import { feature } from "topojson-client";
 import type { Topology } from "topojson-specification";
@@ -63,7 +63,10 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
   const duration = data?.duration ?? 0;
   useEffect(() => {
     if (!playing || duration === 0) return;
-    const timer = setInterval(() => setChosen((before) => (before >= duration ? 0 : Math.min(duration, before + duration / STEPS))), 250);
+    const timer = setInterval(
+      () => setChosen((before) => (before >= duration ? 0 : Math.min(duration, before + duration / STEPS))),
+      250,
+    );
     return () => clearInterval(timer);
   }, [playing, duration]);
   return (
@@ -91,7 +94,11 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
             <output htmlFor={id}>{rounded(at)} s</output>
           </span>
           {data.networks.length > 1 && (
-            <select aria-label="Constellation" value={data.network} onChange={(event) => setNetwork(event.target.value)}>
+            <select
+              aria-label="Constellation"
+              value={data.network}
+              onChange={(event) => setNetwork(event.target.value)}
+            >
               {data.networks.map((one) => (
                 <option key={one}>{one}</option>
               ))}
@@ -103,7 +110,10 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
         <ul>
           {data.flows.map((one) => (
             <li key={one.name}>
-              {one.name}: {one.satellites ? `${one.satellites.map((number) => data.satellites[number]?.name).join(" → ")}, ${rounded(1000 * (one.delay ?? 0))} ms` : "no path"}
+              {one.name}:{" "}
+              {one.satellites
+                ? `${one.satellites.map((number) => data.satellites[number]?.name).join(" → ")}, ${rounded(1000 * (one.delay ?? 0))} ms`
+                : "no path"}
             </li>
           ))}
         </ul>
@@ -113,24 +123,44 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
 }
 
 function Drawn({ data }: { data: MapData }) {
-  const ground = useMemo(() => ({ land: path(LAND) ?? "", grid: path(geoGraticule10()) ?? "", edge: path({ type: "Sphere" }) ?? "" }), []);
+  const ground = useMemo(
+    () => ({
+      land: path(LAND) ?? "",
+      grid: path(geoGraticule10()) ?? "",
+      edge: path({ type: "Sphere" }) ?? "",
+    }),
+    [],
+  );
   const few = data.satellites.length <= MOST_LINKS;
-  const place = (one: { longitude: number; latitude: number }): [number, number] => [one.longitude, one.latitude];
+  const place = (one: { longitude: number; latitude: number }): [number, number] => [
+    one.longitude,
+    one.latitude,
+  ];
   const line = (...points: [number, number][]) => path({ type: "LineString", coordinates: points }) ?? "";
   const satellites = data.satellites;
   return (
-    <svg className="map" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${satellites.length} satellites at ${rounded(data.time)} s`}>
+    <svg
+      className="map"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      role="img"
+      aria-label={`${satellites.length} satellites at ${rounded(data.time)} s`}
+    >
       <path className="sea" d={ground.edge} />
       <path className="grid" d={ground.grid} />
       <path className="land" d={ground.land} />
       {few &&
-        data.links.map(([a, b]) => <path key={`${a} ${b}`} className="isl" d={line(place(satellites[a]!), place(satellites[b]!))} />)}
+        data.links.map(([a, b]) => (
+          <path key={`${a} ${b}`} className="isl" d={line(place(satellites[a]!), place(satellites[b]!))} />
+        ))}
       {data.sites.map((site) =>
         site.serving.map((number) => {
           const of = satellites[number]!;
           return (
             <g key={`${site.name} ${number}`}>
-              <path className="footprint" d={path(geoCircle().center(place(of)).radius(reach(of.altitude, site.mask))()) ?? ""} />
+              <path
+                className="footprint"
+                d={path(geoCircle().center(place(of)).radius(reach(of.altitude, site.mask))()) ?? ""}
+              />
               <path className="serving" d={line(place(site), place(of))} />
             </g>
           );
@@ -142,7 +172,11 @@ function Drawn({ data }: { data: MapData }) {
             <path
               key={flow.name}
               className="path"
-              d={line(place(data.sites[flow.from]!), ...flow.satellites.map((number) => place(satellites[number]!)), place(data.sites[flow.to]!))}
+              d={line(
+                place(data.sites[flow.from]!),
+                ...flow.satellites.map((number) => place(satellites[number]!)),
+                place(data.sites[flow.to]!),
+              )}
             />
           ),
       )}

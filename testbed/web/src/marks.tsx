@@ -57,14 +57,23 @@ export function Marks({ run }: { run: Marked }) {
   return (
     <>
       <FidelityMark of={run.fidelity} />
-      {run.changed > 0 && <Mark kind="changed" label="changed by hand" reason={`${times} changed by hand while it ran. The tab scenario of the run lists them.`} />}
+      {run.changed > 0 && (
+        <Mark
+          kind="changed"
+          label="changed by hand"
+          reason={`${times} changed by hand while it ran. The tab scenario of the run lists them.`}
+        />
+      )}
     </>
   );
 }
 
 /** The marks of a run as a text, for legends and files; empty without any. */
 export function markText(run: Marked): string {
-  const found = [run.fidelity && run.fidelity.verdict !== "valid" ? run.fidelity.verdict : "", run.changed > 0 ? "changed by hand" : ""];
+  const found = [
+    run.fidelity && run.fidelity.verdict !== "valid" ? run.fidelity.verdict : "",
+    run.changed > 0 ? "changed by hand" : "",
+  ];
   return found.filter(Boolean).join(", ");
 }
 
@@ -72,5 +81,9 @@ const GRADES: Fidelity["verdict"][] = ["valid", "degraded", "void"];
 
 /** The least accurate of several; null without any. */
 export function worst(of: (Fidelity | null)[]): Fidelity | null {
-  return of.reduce((before, one) => (one && (!before || GRADES.indexOf(one.verdict) > GRADES.indexOf(before.verdict)) ? one : before), null);
+  return of.reduce(
+    (before, one) =>
+      one && (!before || GRADES.indexOf(one.verdict) > GRADES.indexOf(before.verdict)) ? one : before,
+    null,
+  );
 }

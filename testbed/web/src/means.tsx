@@ -16,7 +16,13 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
   const [metric, show] = useValue("metric");
   const [of, setOf] = useValue("of");
   const [x, setX] = useValue("x");
-  const query = new URLSearchParams([...metric.split(",").filter(Boolean).map((one) => ["metric", one]), ...(of ? [["of", of]] : [])] as [string, string][]);
+  const query = new URLSearchParams([
+    ...metric
+      .split(",")
+      .filter(Boolean)
+      .map((one) => ["metric", one]),
+    ...(of ? [["of", of]] : []),
+  ] as [string, string][]);
   const { value, error, again } = useLoaded<Means>(`/batches/${batch}/means?${query.toString()}`);
   const [last, setLast] = useState<Means>();
   useEffect(() => {
@@ -54,7 +60,14 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
                     type="checkbox"
                     checked={wanted.includes(one)}
                     disabled={wanted.includes(one) ? wanted.length === 1 : wanted.length >= MOST_METRICS}
-                    onChange={(event) => show((event.target.checked ? [...wanted, one] : wanted.filter((other) => other !== one)).join(","))}
+                    onChange={(event) =>
+                      show(
+                        (event.target.checked
+                          ? [...wanted, one]
+                          : wanted.filter((other) => other !== one)
+                        ).join(","),
+                      )
+                    }
                   />
                   {one}
                 </label>
@@ -78,7 +91,8 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
             )}
           </div>
           <Table of={found} />
-          {across !== null && shown.map((one) => <Intervals key={one} means={found} metric={one} across={across} />)}
+          {across !== null &&
+            shown.map((one) => <Intervals key={one} means={found} metric={one} across={across} />)}
         </>
       )}
     </>
@@ -87,8 +101,12 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
 
 /** What the means are over, and why there may be no intervals, in words. */
 function summary(found: Means): string {
-  if (found.complete === 0) return `None of the ${found.runs === 1 ? "one run" : `${found.runs} runs`} has ended with results${found.missing.some((one) => !FINAL.includes(one.state)) ? " yet" : ""}, so there are no means.`;
-  const over = found.complete === found.runs ? `${found.runs === 1 ? "one run" : `all ${found.runs} runs`}` : `${found.complete} of ${found.runs} runs`;
+  if (found.complete === 0)
+    return `None of the ${found.runs === 1 ? "one run" : `${found.runs} runs`} has ended with results${found.missing.some((one) => !FINAL.includes(one.state)) ? " yet" : ""}, so there are no means.`;
+  const over =
+    found.complete === found.runs
+      ? `${found.runs === 1 ? "one run" : `all ${found.runs} runs`}`
+      : `${found.complete} of ${found.runs} runs`;
   const counts = found.points.flatMap((point) => point.means.flatMap((one) => (one ? [one.count] : [])));
   const confidence = `${Number((100 * found.confidence).toPrecision(6))}\u00a0%`;
   const alone = counts.filter((one) => one === 1).length;
@@ -140,8 +158,19 @@ function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
         choose(typed.trim());
       }}
     >
-      <Field label="Only of" help="A flow, terminal or link; or a group or a pattern such as st*, for the mean over it. Empty: each of them.">
-        {(id, described) => <input id={id} aria-describedby={described} maxLength={100} value={typed} onChange={(event) => setTyped(event.target.value)} />}
+      <Field
+        label="Only of"
+        help="A flow, terminal or link; or a group or a pattern such as st*, for the mean over it. Empty: each of them."
+      >
+        {(id, described) => (
+          <input
+            id={id}
+            aria-describedby={described}
+            maxLength={100}
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        )}
       </Field>
       <button>Show</button>
     </form>
@@ -160,10 +189,18 @@ function judged(of: Means): boolean {
 
 function Table({ of }: { of: Means }) {
   const entities = named(of);
-  const title = (metric: string, unit: string) => metric.replaceAll("_", " ") + (unit === "1" ? "" : ` (${unit})`);
+  const title = (metric: string, unit: string) =>
+    metric.replaceAll("_", " ") + (unit === "1" ? "" : ` (${unit})`);
   // A link has no goodput, and a flow no utilisation: their cells are empty.
-  const measured = new Set(of.points.flatMap((point) => point.means.flatMap((one, place) => (one ? [`${place} ${point.of}`] : []))));
-  if (of.points.length === 0) return <p className="soft">No run has a value of {of.metrics.map((one) => one.metric.replaceAll("_", " ")).join(" or ")}.</p>;
+  const measured = new Set(
+    of.points.flatMap((point) => point.means.flatMap((one, place) => (one ? [`${place} ${point.of}`] : []))),
+  );
+  if (of.points.length === 0)
+    return (
+      <p className="soft">
+        No run has a value of {of.metrics.map((one) => one.metric.replaceAll("_", " ")).join(" or ")}.
+      </p>
+    );
   return (
     <>
       <div className="wide" role="region" aria-label="Means" tabIndex={0}>
@@ -178,7 +215,10 @@ function Table({ of }: { of: Means }) {
               ))}
               {entities && <th>of</th>}
               {judged(of) && <th>fidelity</th>}
-              {of.metrics.flatMap((one) => [<th key={one.metric}>{title(one.metric, one.shown_unit)}</th>, <th key={`${one.metric} runs`}>runs</th>])}
+              {of.metrics.flatMap((one) => [
+                <th key={one.metric}>{title(one.metric, one.shown_unit)}</th>,
+                <th key={`${one.metric} runs`}>runs</th>,
+              ])}
             </tr>
           </thead>
           <tbody>
@@ -198,7 +238,10 @@ function Table({ of }: { of: Means }) {
                 {point.means.flatMap((one, place) => {
                   const key = of.metrics[place]!.metric;
                   const known = one !== null || measured.has(`${place} ${point.of}`);
-                  return [<td key={key}>{one?.text ?? (known ? "–" : "")}</td>, <td key={`${key} runs`}>{known && runs(point, place)}</td>];
+                  return [
+                    <td key={key}>{one?.text ?? (known ? "–" : "")}</td>,
+                    <td key={`${key} runs`}>{known && runs(point, place)}</td>,
+                  ];
                 })}
               </tr>
             ))}
@@ -216,7 +259,9 @@ function Table({ of }: { of: Means }) {
 /** Comments of LaTeX with the fidelity of each point that is not valid. */
 function remarks(of: Means): string {
   const doubtful = of.points.filter((one) => one.fidelity && one.fidelity.verdict !== "valid");
-  return doubtful.map((one) => `% ${[...one.labels, one.of].join(", ")}: ${one.fidelity!.verdict}\n`).join("");
+  return doubtful
+    .map((one) => `% ${[...one.labels, one.of].join(", ")}: ${one.fidelity!.verdict}\n`)
+    .join("");
 }
 
 /** The number of runs that a mean is over, and of how many where some are missing. */
@@ -237,8 +282,15 @@ function data(of: Means): string {
     ...(judged(of) ? [point.fidelity?.verdict ?? ""] : []),
     ...point.means.flatMap((one, place) => {
       const { size } = of.metrics[place]!;
-      return [one ? one.mean / size : "", one?.half_width != null ? one.half_width / size : "", one?.count ?? 0];
+      return [
+        one ? one.mean / size : "",
+        one?.half_width != null ? one.half_width / size : "",
+        one?.count ?? 0,
+      ];
     }),
   ]);
-  return csv([[...of.keys.map((one) => one.name), "of", ...(judged(of) ? ["fidelity"] : []), ...columns], ...lines]);
+  return csv([
+    [...of.keys.map((one) => one.name), "of", ...(judged(of) ? ["fidelity"] : []), ...columns],
+    ...lines,
+  ]);
 }

@@ -18,7 +18,10 @@ export function tickTexts(ticks: (number | null)[]): string[] {
 
 function exponential(value: number, gap: number): string {
   const digits = Number.isFinite(gap) ? Math.ceil(Math.log10(Math.abs(value) / gap)) + 1 : 3;
-  return value.toExponential(Math.min(12, Math.max(0, digits))).replace(/\.?0+e/, "e").replace("e+", "e");
+  return value
+    .toExponential(Math.min(12, Math.max(0, digits)))
+    .replace(/\.?0+e/, "e")
+    .replace("e+", "e");
 }
 
 /** The positions of ticks between two powers of ten: 1, 2 and 5 of each decade, or only the powers if there are many. */

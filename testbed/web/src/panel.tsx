@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Edit } from "./draft";
 import { TableForm } from "./form";
-import { changes, isTable, resolved, variants, type Schema, type Table } from "./schema";
+import { changes, isTable, resolved, type Schema, type Table, variants } from "./schema";
 
 /** The schema and the value of the entity at a key path. */
 function entity(path: string[], schema: Schema, data: Table): { schema: Schema; value: unknown } | null {
@@ -91,6 +91,15 @@ export function Panel({
   // Another panel is opened before typing has paused.
   useEffect(() => () => void (timer.current !== undefined && send()), [send]);
   if (!found) return <p className="soft">It is not part of the scenario any more.</p>;
-  return <TableForm schema={found.schema} root={schema} value={value} change={change} disabled={!edit} at={path.join(".")} fixed={["name", "flow", "link", "network"]} />;
+  return (
+    <TableForm
+      schema={found.schema}
+      root={schema}
+      value={value}
+      change={change}
+      disabled={!edit}
+      at={path.join(".")}
+      fixed={["name", "flow", "link", "network"]}
+    />
+  );
 }
-

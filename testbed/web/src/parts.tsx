@@ -1,9 +1,17 @@
 // Small parts that several views use.
 
+import { type ReactNode, useEffect, useId, useRef } from "react";
 import { Wrong } from "./problems";
-import { useEffect, useId, useRef, type ReactNode } from "react";
 
-export function Notice({ text, kind = "error", id }: { text: string; kind?: "error" | "good" | "plain"; id?: string }) {
+export function Notice({
+  text,
+  kind = "error",
+  id,
+}: {
+  text: string;
+  kind?: "error" | "good" | "plain";
+  id?: string;
+}) {
   if (!text) return null;
   return (
     <p id={id} className={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
@@ -70,7 +78,9 @@ export function Progress({ value, label }: { value: number; label: string }) {
 }
 
 export function when(seconds: number | null | undefined): string {
-  return seconds ? new Date(seconds * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "medium" }) : "–";
+  return seconds
+    ? new Date(seconds * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "medium" })
+    : "–";
 }
 
 export function duration(seconds: number): string {

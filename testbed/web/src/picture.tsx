@@ -2,20 +2,20 @@
 
 import {
   Background,
-  Controls,
-  Handle,
-  Position,
-  ReactFlow,
-  useEdgesState,
-  useNodesState,
   type Connection,
+  Controls,
   type Edge,
+  Handle,
   type Node,
   type NodeProps,
+  Position,
+  ReactFlow,
   type ReactFlowInstance,
+  useEdgesState,
+  useNodesState,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { memo, useEffect, useMemo, useRef, type RefObject } from "react";
+import { memo, type RefObject, useEffect, useMemo, useRef } from "react";
 
 export interface PictureNode {
   id: string;
@@ -63,10 +63,23 @@ interface Calls {
 }
 
 /** The picture, which is drawn again only when the network changes, not with every key that is typed beside it. */
-export function Picture({ data, positions, chosen, ...calls }: { data: PictureData; positions: Positions; chosen: string } & Calls) {
+export function Picture({
+  data,
+  positions,
+  chosen,
+  ...calls
+}: { data: PictureData; positions: Positions; chosen: string } & Calls) {
   const latest = useRef<Calls>(calls);
   latest.current = calls;
-  return <Drawn data={data} positions={positions} chosen={chosen} calls={latest} editable={calls.move !== undefined} />;
+  return (
+    <Drawn
+      data={data}
+      positions={positions}
+      chosen={chosen}
+      calls={latest}
+      editable={calls.move !== undefined}
+    />
+  );
 }
 
 const Drawn = memo(function Drawn({
@@ -83,7 +96,10 @@ const Drawn = memo(function Drawn({
   editable: boolean;
 }) {
   const places = useMemo(() => laid(data, positions), [data, positions]);
-  const paths = useMemo(() => new Map([...data.nodes, ...data.edges].map((one) => [one.id, one.path])), [data]);
+  const paths = useMemo(
+    () => new Map([...data.nodes, ...data.edges].map((one) => [one.id, one.path])),
+    [data],
+  );
   const [nodes, setNodes, nodesChanged] = useNodesState<PartNode>([]);
   const [edges, setEdges, edgesChanged] = useEdgesState<Edge>([]);
   const flow = useRef<ReactFlowInstance<PartNode>>(null);
@@ -138,7 +154,12 @@ const Drawn = memo(function Drawn({
         onNodeClick={(_, node) => calls.current.choose(paths.get(node.id) ?? [])}
         onEdgeClick={(_, edge) => calls.current.choose(paths.get(edge.id) ?? [])}
         onNodeDragStop={(_, __, dragged) =>
-          calls.current.move?.({ ...positions, ...Object.fromEntries(dragged.map((one) => [one.id, [Math.round(one.position.x), Math.round(one.position.y)]])) })
+          calls.current.move?.({
+            ...positions,
+            ...Object.fromEntries(
+              dragged.map((one) => [one.id, [Math.round(one.position.x), Math.round(one.position.y)]]),
+            ),
+          })
         }
         onConnect={(made: Connection) => calls.current.connect?.(made.source, made.target)}
         nodesDraggable={editable}
@@ -172,7 +193,11 @@ function laid(data: PictureData, positions: Positions): Positions {
   }
   const column = new Map<string, number>();
   // From the source of the first flow, so that data goes to the right.
-  const starts = [...data.nodes].sort((a, b) => Number(b.id === data.first) - Number(a.id === data.first) || (next.get(a.id)?.length ?? 0) - (next.get(b.id)?.length ?? 0));
+  const starts = [...data.nodes].sort(
+    (a, b) =>
+      Number(b.id === data.first) - Number(a.id === data.first) ||
+      (next.get(a.id)?.length ?? 0) - (next.get(b.id)?.length ?? 0),
+  );
   for (const { id } of starts) {
     if (column.has(id)) continue;
     column.set(id, 0);

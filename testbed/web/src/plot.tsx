@@ -6,7 +6,20 @@ import "uplot/dist/uPlot.min.css";
 import type { Region, Series } from "./api.gen";
 import { tickTexts } from "./numbers";
 
-export const COLOURS = ["#2f6fde", "#c2410c", "#15803d", "#a21caf", "#0e7490", "#854d0e", "#be123c", "#4d7c0f", "#6d28d9", "#475569", "#0369a1", "#9f1239"];
+export const COLOURS = [
+  "#2f6fde",
+  "#c2410c",
+  "#15803d",
+  "#a21caf",
+  "#0e7490",
+  "#854d0e",
+  "#be123c",
+  "#4d7c0f",
+  "#6d28d9",
+  "#475569",
+  "#0369a1",
+  "#9f1239",
+];
 /** Regions that are drawn in a plot: more would be stripes. */
 const MOST_REGIONS = 60;
 
@@ -29,7 +42,12 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
   const drawn = useRef({ regions, end, part, choose });
   drawn.current = { regions, end, part, choose };
   const lines: Line[] = series.flatMap(({ name, of }) =>
-    of.lines.map((line): Line => ({ label: [name, line.name].filter(Boolean).join(": "), data: [line.time, line.value] })),
+    of.lines.map(
+      (line): Line => ({
+        label: [name, line.name].filter(Boolean).join(": "),
+        data: [line.time, line.value],
+      }),
+    ),
   );
   const latest = useRef(lines);
   latest.current = lines;
@@ -45,7 +63,14 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
       {
         width: element.clientWidth,
         height: 300,
-        scales: { x: { time: false, range: (_, least, most) => drawn.current.part ?? (drawn.current.end === undefined ? [least, most] : [0, drawn.current.end]) } },
+        scales: {
+          x: {
+            time: false,
+            range: (_, least, most) =>
+              drawn.current.part ??
+              (drawn.current.end === undefined ? [least, most] : [0, drawn.current.end]),
+          },
+        },
         // What is dragged over is told, and comes back as the part that is shown.
         cursor: {
           drag: { setScale: drawn.current.choose === undefined, x: true, y: false },
@@ -59,11 +84,22 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
         },
         axes: [
           { ...axis, label: "time (s)", values: (_, ticks) => tickTexts(ticks) },
-          { ...axis, values: (_, ticks) => tickTexts(ticks), label: unit ? `${title} (${unit})` : title, size: (_, values) => 20 + 7 * Math.max(7, ...(values ?? []).map((one) => one.length)) },
+          {
+            ...axis,
+            values: (_, ticks) => tickTexts(ticks),
+            label: unit ? `${title} (${unit})` : title,
+            size: (_, values) => 20 + 7 * Math.max(7, ...(values ?? []).map((one) => one.length)),
+          },
         ],
         series: [
           { label: "time (s)" },
-          ...latest.current.map((line, at) => ({ label: line.label, stroke: COLOURS[at % COLOURS.length], width: 1.5, spanGaps: true, points: { show: false } })),
+          ...latest.current.map((line, at) => ({
+            label: line.label,
+            stroke: COLOURS[at % COLOURS.length],
+            width: 1.5,
+            spanGaps: true,
+            points: { show: false },
+          })),
         ],
         hooks: {
           setSelect: [
@@ -97,7 +133,12 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
   return (
     <figure className="plot">
       <div ref={place} role="img" aria-label={`${title} over time`} />
-      {thinned && <figcaption className="soft">Thinned to the extremes of each interval. A shorter part of the time has more detail; the run's Parquet files have everything.</figcaption>}
+      {thinned && (
+        <figcaption className="soft">
+          Thinned to the extremes of each interval. A shorter part of the time has more detail; the run's
+          Parquet files have everything.
+        </figcaption>
+      )}
     </figure>
   );
 }
@@ -110,7 +151,9 @@ function joined(lines: Line[]): uPlot.AlignedData {
 function shade(plot: uPlot, all: Region[], ink: string): void {
   const { ctx, bbox } = plot;
   const [least, most] = [plot.scales.x!.min ?? 0, plot.scales.x!.max ?? 0];
-  const regions = all.filter((one) => one.start <= most && (one.end ?? Infinity) > least).slice(-MOST_REGIONS);
+  const regions = all
+    .filter((one) => one.start <= most && (one.end ?? Infinity) > least)
+    .slice(-MOST_REGIONS);
   const rows = [...new Set(regions.map((one) => `${one.kind} ${one.of}`))];
   const ratio = devicePixelRatio;
   ctx.save();
@@ -127,7 +170,12 @@ function shade(plot: uPlot, all: Region[], ink: string): void {
     const next = starts[number + 1];
     const from = at(start);
     ctx.fillStyle = number % 2 ? "#f59e0b1a" : "#2f6fde1a";
-    ctx.fillRect(from, bbox.top, (next === undefined ? bbox.left + bbox.width : at(next)) - from, bbox.height);
+    ctx.fillRect(
+      from,
+      bbox.top,
+      (next === undefined ? bbox.left + bbox.width : at(next)) - from,
+      bbox.height,
+    );
     ctx.fillStyle = "#88888880";
     ctx.fillRect(from, bbox.top, ratio, bbox.height);
   });

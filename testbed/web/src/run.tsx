@@ -1,13 +1,22 @@
 // One run: its progress while it runs, then its report, plots and files.
 
-import { useEffect, useState, type ReactNode } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { useActions } from "./actions";
 import { api } from "./api";
-import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario, Series } from "./api.gen";
+import type {
+  Changed,
+  Entry,
+  File,
+  Group as GroupOfFlows,
+  Region,
+  Results,
+  Scenario,
+  Series,
+} from "./api.gen";
 import { useReturns } from "./connection";
 import { MadeList } from "./controls";
 import { Live } from "./live";
-import { Marks, type Marked } from "./marks";
+import { type Marked, Marks } from "./marks";
 import { csv, Notice, rounded, save, scaled, Title, when } from "./parts";
 import { Plot } from "./plot";
 import { State } from "./runs";
@@ -49,13 +58,26 @@ export function RunView({ id }: { id: string }) {
         {run.baseline && <span className="badge">baseline</span>}
         <Marks run={run} />
         <span className="grow" />
-        {run.mine && !ended && <button onClick={() => void act(api.post(`/runs/${id}/cancel`))}>Cancel</button>}
+        {run.mine && !ended && (
+          <button onClick={() => void act(api.post(`/runs/${id}/cancel`))}>Cancel</button>
+        )}
         {run.mine && run.state === "done" && (
           <>
             <button onClick={() => void act(api.patch(`/runs/${id}`, { baseline: !run.baseline }))}>
               {run.baseline ? "Unpin baseline" : "Pin as baseline"}
             </button>
-            <button onClick={() => void act(api.patch(`/runs/${id}`, { shared: !run.shared }), run.shared ? "Not shared any more: only you and administrators can open it." : "Shared: everyone with an account here can open it by this page's address.")}>{run.shared ? "Stop sharing" : "Share"}</button>
+            <button
+              onClick={() =>
+                void act(
+                  api.patch(`/runs/${id}`, { shared: !run.shared }),
+                  run.shared
+                    ? "Not shared any more: only you and administrators can open it."
+                    : "Shared: everyone with an account here can open it by this page's address.",
+                )
+              }
+            >
+              {run.shared ? "Stop sharing" : "Share"}
+            </button>
             <a className="button" href={link(["compare"], { run: id })}>
               Compare
             </a>
@@ -67,7 +89,11 @@ export function RunView({ id }: { id: string }) {
       <p role="status">
         {run.label && <>{run.label}. </>}
         {run.instrument} by {run.owner}, launched {when(run.queued)}:{" "}
-        {run.state === "queued" ? <State run={run as Entry} /> : <span className={`state ${run.state}`}>{ended ? run.state : "running"}</span>}
+        {run.state === "queued" ? (
+          <State run={run as Entry} />
+        ) : (
+          <span className={`state ${run.state}`}>{ended ? run.state : "running"}</span>
+        )}
         {run.reason && <> – {run.reason}</>}
       </p>
       {!ended && <Live run={run} />}
@@ -78,19 +104,24 @@ export function RunView({ id }: { id: string }) {
       )}
       {run.batch && (
         <p>
-          Launched with others: <a href={link(["runs"], { batch: run.batch })}>all runs</a>, <a href={link(["runs"], { batch: run.batch, part: "means" })}>their means</a>
+          Launched with others: <a href={link(["runs"], { batch: run.batch })}>all runs</a>,{" "}
+          <a href={link(["runs"], { batch: run.batch, part: "means" })}>their means</a>
         </p>
       )}
       {ended && (
         <>
           <nav className="tabs" aria-label="Results">
-            {TABS.filter((one) => run.instrument !== "study" || one === "report" || one === "files").map((one) => (
-              <a key={one} href={link(["runs", id, one])} aria-current={tab === one ? "page" : undefined}>
-                {one}
-              </a>
-            ))}
+            {TABS.filter((one) => run.instrument !== "study" || one === "report" || one === "files").map(
+              (one) => (
+                <a key={one} href={link(["runs", id, one])} aria-current={tab === one ? "page" : undefined}>
+                  {one}
+                </a>
+              ),
+            )}
           </nav>
-          {tab === "report" && <Report id={id} run={run} state={run.state} flows={run.instrument !== "study"} />}
+          {tab === "report" && (
+            <Report id={id} run={run} state={run.state} flows={run.instrument !== "study"} />
+          )}
           {tab === "plots" && <Plots run={run} />}
           {tab === "files" && <Files id={id} />}
           {tab === "scenario" && <Repeat run={run} />}
@@ -111,39 +142,43 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
       ))}
       {flows && (
         <div className="wide" role="region" aria-label="Flows" tabIndex={0}>
-        <table>
-          <caption>
-            Flows{value.flows.length > MOST_FLOWS && `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}
-            <Marks run={run} />
-          </caption>
-          <thead>
-            <tr>
-              <th>Flow</th>
-              <th>Goodput (kbit/s)</th>
-              <th>Predicted (kbit/s)</th>
-              <th>RTT, mean (ms)</th>
-              <th>Predicted (ms)</th>
-              <th>Time-outs</th>
-              <th>Retransmissions</th>
-            </tr>
-          </thead>
-          <tbody>
-            {value.flows.slice(0, MOST_FLOWS).map((one) => (
-              <tr key={String(one.flow)}>
-                <th scope="row">{String(one.flow)}</th>
-                <td>{scaled(one.goodput, 1e-3)}</td>
-                <td className="soft">{scaled(one.predicted_goodput, 1e-3)}</td>
-                <td>{scaled(one.rtt_mean, 1e3)}</td>
-                <td className="soft">{scaled(one.predicted_rtt, 1e3)}</td>
-                <td>{rounded(one.timeouts)}</td>
-                <td>{rounded(one.retransmissions)}</td>
+          <table>
+            <caption>
+              Flows
+              {value.flows.length > MOST_FLOWS &&
+                `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}
+              <Marks run={run} />
+            </caption>
+            <thead>
+              <tr>
+                <th>Flow</th>
+                <th>Goodput (kbit/s)</th>
+                <th>Predicted (kbit/s)</th>
+                <th>RTT, mean (ms)</th>
+                <th>Predicted (ms)</th>
+                <th>Time-outs</th>
+                <th>Retransmissions</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+            </thead>
+            <tbody>
+              {value.flows.slice(0, MOST_FLOWS).map((one) => (
+                <tr key={String(one.flow)}>
+                  <th scope="row">{String(one.flow)}</th>
+                  <td>{scaled(one.goodput, 1e-3)}</td>
+                  <td className="soft">{scaled(one.predicted_goodput, 1e-3)}</td>
+                  <td>{scaled(one.rtt_mean, 1e3)}</td>
+                  <td className="soft">{scaled(one.predicted_rtt, 1e3)}</td>
+                  <td>{rounded(one.timeouts)}</td>
+                  <td>{rounded(one.retransmissions)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
-      {state === "done" && <iframe className="report" title="Report of the run" src={`/api/runs/${id}/report`} sandbox="" />}
+      {state === "done" && (
+        <iframe className="report" title="Report of the run" src={`/api/runs/${id}/report`} sandbox="" />
+      )}
       <p>
         <a href={`/api/runs/${id}/report`} target="_blank" rel="noreferrer">
           The report on a page of its own
@@ -169,9 +204,11 @@ function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
         </caption>
         <thead>
           <tr>
-            {["Quantity", "Flows", "Mean", "5 %", "Median", "95 %", "Best", "Worst", "Worst flow"].map((one) => (
-              <th key={one}>{one}</th>
-            ))}
+            {["Quantity", "Flows", "Mean", "5 %", "Median", "95 %", "Best", "Worst", "Worst flow"].map(
+              (one) => (
+                <th key={one}>{one}</th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>
@@ -196,7 +233,9 @@ const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
 
 /** What was recorded of a run, as traces and their quantities. */
 export function quantitiesOf(results: Results | null | undefined): string[] {
-  return Object.entries(results?.quantities ?? {}).flatMap(([trace, columns]) => columns.map((one) => `${trace}.${one}`));
+  return Object.entries(results?.quantities ?? {}).flatMap(([trace, columns]) =>
+    columns.map((one) => `${trace}.${one}`),
+  );
 }
 
 /** The quantities of which plots show first: those of TCP, or of a run without TCP the first that were recorded. */
@@ -226,7 +265,11 @@ function Plots({ run }: { run: Entry }) {
                 type="checkbox"
                 checked={shown.includes(one)}
                 onChange={(event) =>
-                  show((event.target.checked ? [...shown, one] : shown.filter((other) => other !== one)).join(",") || "none")
+                  show(
+                    (event.target.checked ? [...shown, one] : shown.filter((other) => other !== one)).join(
+                      ",",
+                    ) || "none",
+                  )
                 }
               />
               {one}
@@ -236,7 +279,13 @@ function Plots({ run }: { run: Entry }) {
       </details>
       {shown.length > 0 && <TimeShown />}
       {shown.map((one) => (
-        <Quantity key={one} runs={[{ id, name: "" }]} marks={<Marks run={run} />} quantity={one} regions={regions} />
+        <Quantity
+          key={one}
+          runs={[{ id, name: "" }]}
+          marks={<Marks run={run} />}
+          quantity={one}
+          regions={regions}
+        />
       ))}
       {value && shown.length === 0 && <p className="soft">Choose quantities to plot.</p>}
     </>
@@ -247,7 +296,17 @@ function Plots({ run }: { run: Entry }) {
 const SETTLE = 150;
 
 /** One quantity of several runs in one plot. A part of the time is loaded with its own detail. */
-export function Quantity({ runs, quantity, regions, marks }: { runs: { id: string; name: string }[]; quantity: string; regions?: Region[]; marks?: ReactNode }) {
+export function Quantity({
+  runs,
+  quantity,
+  regions,
+  marks,
+}: {
+  runs: { id: string; name: string }[];
+  quantity: string;
+  regions?: Region[];
+  marks?: ReactNode;
+}) {
   const [part, choose] = useTime();
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
   const [trouble, setTrouble] = useState("");
@@ -260,7 +319,12 @@ export function Quantity({ runs, quantity, regions, marks }: { runs: { id: strin
     // The present lines stay until the detail has arrived.
     const timer = setTimeout(
       () =>
-        Promise.all(runs.map(async ({ id, name }) => ({ name, of: await api.get<Series>(`/runs/${id}/series/${quantity}${within}`) }))).then(
+        Promise.all(
+          runs.map(async ({ id, name }) => ({
+            name,
+            of: await api.get<Series>(`/runs/${id}/series/${quantity}${within}`),
+          })),
+        ).then(
           (found) => current && setSeries(found),
           (error: unknown) => current && setTrouble(message(error)),
         ),
@@ -283,20 +347,17 @@ export function Quantity({ runs, quantity, regions, marks }: { runs: { id: strin
           </button>
         )}
         {series.length > 0 && (
-          <button onClick={() => save(`${quantity}.csv`, data(series))} aria-label={`Data of ${quantity} as CSV`}>
+          <button
+            onClick={() => save(`${quantity}.csv`, data(series))}
+            aria-label={`Data of ${quantity} as CSV`}
+          >
             CSV
           </button>
         )}
       </div>
       <Notice text={trouble} kind="plain" />
       {series.length > 0 && (
-        <Plot
-          series={series}
-          title={quantity}
-          regions={regions}
-          part={part}
-          choose={choose}
-        />
+        <Plot series={series} title={quantity} regions={regions} part={part} choose={choose} />
       )}
     </section>
   );
@@ -304,7 +365,11 @@ export function Quantity({ runs, quantity, regions, marks }: { runs: { id: strin
 
 /** The points of a figure, a line each. */
 function data(series: { name: string; of: Series }[]): string {
-  const rows = series.flatMap(({ name, of }) => of.lines.flatMap((line) => line.time.map((time, place) => [name, line.name, time, line.value[place] ?? ""])));
+  const rows = series.flatMap(({ name, of }) =>
+    of.lines.flatMap((line) =>
+      line.time.map((time, place) => [name, line.name, time, line.value[place] ?? ""]),
+    ),
+  );
   return csv([["run", "line", "time (s)", series[0]?.of.unit ?? "value"], ...rows]);
 }
 
@@ -314,7 +379,9 @@ function Repeat({ run }: { run: Scenario }) {
   const [trouble, setTrouble] = useState("");
   const open = async () => {
     try {
-      const { id } = await api.post<{ id: string }>(`/runs/${run.id}/configuration`, { name: `${run.name} (run ${run.number})` });
+      const { id } = await api.post<{ id: string }>(`/runs/${run.id}/configuration`, {
+        name: `${run.name} (run ${run.number})`,
+      });
       go(["configuration", id]);
     } catch (error) {
       setTrouble(message(error));
@@ -325,7 +392,9 @@ function Repeat({ run }: { run: Scenario }) {
       <Notice text={trouble} />
       <p>
         <button onClick={() => void open()}>Open as a configuration</button>{" "}
-        <span className="soft">It contains every change that was made by hand, so that it repeats this run.</span>
+        <span className="soft">
+          It contains every change that was made by hand, so that it repeats this run.
+        </span>
       </p>
       <MadeList changes={value ?? []} />
       <pre tabIndex={0} aria-label="Resolved scenario">
@@ -340,7 +409,10 @@ function Files({ id }: { id: string }) {
   return (
     <>
       <Notice text={error} />
-      <p className="soft">Everything that the run wrote. Traces and tables are Parquet; packets, if recorded, are pcapng for Wireshark.</p>
+      <p className="soft">
+        Everything that the run wrote. Traces and tables are Parquet; packets, if recorded, are pcapng for
+        Wireshark.
+      </p>
       <ul>
         {value?.map((one) => (
           <li key={one.path}>

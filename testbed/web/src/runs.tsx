@@ -27,7 +27,11 @@ export function Runs() {
       <Title part={part}>Runs of one launch</Title>
       <nav className="tabs" aria-label="Launch">
         {["runs", "means"].map((one) => (
-          <a key={one} href={link(["runs"], { batch, part: one === "runs" ? undefined : one })} aria-current={part === one ? "page" : undefined}>
+          <a
+            key={one}
+            href={link(["runs"], { batch, part: one === "runs" ? undefined : one })}
+            aria-current={part === one ? "page" : undefined}
+          >
             {one}
           </a>
         ))}
@@ -49,7 +53,13 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
   const [rows, setRows] = useState<Entry[] | null>(null);
   const [more, setMore] = useState(false);
   const [trouble, setTrouble] = useState("");
-  const query = new URLSearchParams({ limit: "50", ...(search && { search }), ...(state && { state }), ...(batch && { batch }), ...(of && { configuration: of }) }).toString();
+  const query = new URLSearchParams({
+    limit: "50",
+    ...(search && { search }),
+    ...(state && { state }),
+    ...(batch && { batch }),
+    ...(of && { configuration: of }),
+  }).toString();
   const fetchRows = () =>
     api.get<Entry[]>(`/runs?${query}`).then(
       (found) => {
@@ -70,7 +80,11 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       void fetchRows();
       return;
     }
-    setRows(rows.map((one) => (one.id === event.run ? { ...one, ...event, state: event.state as Entry["state"] } : one)));
+    setRows(
+      rows.map((one) =>
+        one.id === event.run ? { ...one, ...event, state: event.state as Entry["state"] } : one,
+      ),
+    );
     if (FINAL.includes(event.state)) void fetchRows();
   });
   const next = async () => {
@@ -85,12 +99,20 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       setTrouble(message(error));
     }
   };
-  const act = (work: Promise<unknown>) => work.then(() => void fetchRows(), (error: unknown) => setTrouble(message(error)));
+  const act = (work: Promise<unknown>) =>
+    work.then(
+      () => void fetchRows(),
+      (error: unknown) => setTrouble(message(error)),
+    );
   return (
     <>
       <Notice text={trouble} />
       <div className="row">
-        <Field label="Search">{(id) => <input id={id} type="search" value={search} onChange={(event) => setSearch(event.target.value)} />}</Field>
+        <Field label="Search">
+          {(id) => (
+            <input id={id} type="search" value={search} onChange={(event) => setSearch(event.target.value)} />
+          )}
+        </Field>
         <Field label="State">
           {(id) => (
             <select id={id} value={state} onChange={(event) => setState(event.target.value)}>
@@ -101,12 +123,19 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
             </select>
           )}
         </Field>
-        <button className="primary" disabled={chosen.length < 1} onClick={() => go(["compare"], { run: chosen.join(",") })}>
+        <button
+          className="primary"
+          disabled={chosen.length < 1}
+          onClick={() => go(["compare"], { run: chosen.join(",") })}
+        >
           Compare {chosen.length || ""}
         </button>
       </div>
       <p className="soft" role="status">
-        {rows && (rows.length === 0 ? `There are none${search || state ? " like that" : " yet"}.` : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
+        {rows &&
+          (rows.length === 0
+            ? `There are none${search || state ? " like that" : " yet"}.`
+            : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
       </p>
       {rows && rows.length > 0 && (
         <div className="wide" role="region" aria-label="Runs" tabIndex={0}>
@@ -135,7 +164,14 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                       aria-label={`Choose run ${one.number}`}
                       disabled={one.state !== "done"}
                       checked={chosen.includes(one.id)}
-                      onChange={(event) => setPicked((event.target.checked ? [...chosen, one.id] : chosen.filter((other) => other !== one.id)).join(","))}
+                      onChange={(event) =>
+                        setPicked(
+                          (event.target.checked
+                            ? [...chosen, one.id]
+                            : chosen.filter((other) => other !== one.id)
+                          ).join(","),
+                        )
+                      }
                     />
                   </td>
                   <th scope="row">
@@ -154,13 +190,19 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                   <td>{when(one.queued)}</td>
                   <td className="actions">
                     {one.mine && !FINAL.includes(one.state) && (
-                      <button onClick={() => void act(api.post(`/runs/${one.id}/cancel`))} aria-label={`Cancel run ${one.number}`}>
+                      <button
+                        onClick={() => void act(api.post(`/runs/${one.id}/cancel`))}
+                        aria-label={`Cancel run ${one.number}`}
+                      >
                         Cancel
                       </button>
                     )}
                     {one.mine && FINAL.includes(one.state) && (
                       <button
-                        onClick={() => confirm(`Remove run ${one.number} with its results?`) && void act(api.remove(`/runs/${one.id}`))}
+                        onClick={() =>
+                          confirm(`Remove run ${one.number} with its results?`) &&
+                          void act(api.remove(`/runs/${one.id}`))
+                        }
                         aria-label={`Remove run ${one.number}`}
                       >
                         Remove
@@ -183,11 +225,14 @@ export function State({ run }: { run: Entry }) {
     return (
       <>
         queued{run.position !== null && `, place ${run.position}`}
-        {run.expected !== null && run.expected > 2 && <span className="soft"> (in about {duration(run.expected)})</span>}
+        {run.expected !== null && run.expected > 2 && (
+          <span className="soft"> (in about {duration(run.expected)})</span>
+        )}
       </>
     );
   }
-  if (run.state === "running" || run.state === "leased") return <Progress value={run.progress} label={`Progress of run ${run.number}`} />;
+  if (run.state === "running" || run.state === "leased")
+    return <Progress value={run.progress} label={`Progress of run ${run.number}`} />;
   return <span className={`state ${run.state}`}>{run.state}</span>;
 }
 
@@ -205,8 +250,11 @@ export function QueueView() {
       {value && (
         <>
           <p>
-            {value.running} running, {value.waiting} waiting. The laboratory does {value.slots} {value.slots === 1 ? "run" : "runs"} at a time; users take turns.{" "}
-            {value.real_time ? "Emulations in real time have it for themselves." : "Emulation in real time is off."}
+            {value.running} running, {value.waiting} waiting. The laboratory does {value.slots}{" "}
+            {value.slots === 1 ? "run" : "runs"} at a time; users take turns.{" "}
+            {value.real_time
+              ? "Emulations in real time have it for themselves."
+              : "Emulation in real time is off."}
           </p>
           {value.entries.length > 0 && (
             <div className="wide" role="region" aria-label="Runs in the queue" tabIndex={0}>
@@ -224,7 +272,13 @@ export function QueueView() {
                   {value.entries.map((one) => (
                     <tr key={one.number}>
                       <td>{one.position ?? "now"}</td>
-                      <th scope="row">{one.id ? <a href={link(["runs", one.id])}>{`${one.number} ${one.name}`}</a> : one.name}</th>
+                      <th scope="row">
+                        {one.id ? (
+                          <a href={link(["runs", one.id])}>{`${one.number} ${one.name}`}</a>
+                        ) : (
+                          one.name
+                        )}
+                      </th>
                       <td>{one.owner || "–"}</td>
                       <td>{one.instrument}</td>
                       <td>

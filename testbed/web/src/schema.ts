@@ -63,10 +63,13 @@ export function variants(schema: Schema): { kind: string; schema: Schema }[] {
 
 /** The values among which a text is chosen, each with its description; empty if it is free. */
 export function choices(schema: Schema): { value: string; about: string }[] {
-  if (schema.enum) return schema.enum.filter((one) => one !== null).map((one) => ({ value: String(one), about: "" }));
+  if (schema.enum)
+    return schema.enum.filter((one) => one !== null).map((one) => ({ value: String(one), about: "" }));
   const parts = schema.oneOf ?? schema.anyOf ?? [];
   if (parts.length > 0 && parts.every((part) => part.const !== undefined || part.enum !== undefined)) {
-    return parts.flatMap((part) => (part.enum ?? [part.const]).map((one) => ({ value: String(one), about: part.description ?? "" })));
+    return parts.flatMap((part) =>
+      (part.enum ?? [part.const]).map((one) => ({ value: String(one), about: part.description ?? "" })),
+    );
   }
   return [];
 }
@@ -80,7 +83,8 @@ export function beginning(given: Schema, root: Schema, depth = 0): unknown {
   if (kinds[0]) return depth > 5 ? kinds[0].kind : beginning(kinds[0].schema, root, depth + 1);
   const listed = choices(schema);
   if (listed[0]) return listed[0].value;
-  if (schema.oneOf?.[0] ?? schema.anyOf?.[0]) return beginning((schema.oneOf ?? schema.anyOf)![0]!, root, depth + 1);
+  if (schema.oneOf?.[0] ?? schema.anyOf?.[0])
+    return beginning((schema.oneOf ?? schema.anyOf)![0]!, root, depth + 1);
   switch (schema.type) {
     case "boolean":
       return false;

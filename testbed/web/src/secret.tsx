@@ -5,7 +5,9 @@ import { Field } from "./parts";
 export function Secret({ label, text }: { label: string; text: string }) {
   return (
     <Field label={label}>
-      {(id) => <input id={id} className="secret" readOnly value={text} onFocus={(event) => event.target.select()} />}
+      {(id) => (
+        <input id={id} className="secret" readOnly value={text} onFocus={(event) => event.target.select()} />
+      )}
     </Field>
   );
 }

@@ -12,7 +12,10 @@ export interface Place {
 
 function parsed(): Place {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  return { path: path.split("/").filter(Boolean).map(decodeURIComponent), values: new URLSearchParams(query) };
+  return {
+    path: path.split("/").filter(Boolean).map(decodeURIComponent),
+    values: new URLSearchParams(query),
+  };
 }
 
 let place = parsed();
@@ -56,7 +59,11 @@ export function useValue(name: string, otherwise = ""): [string, (value: string)
   const set = useCallback(
     (value: string) => {
       const now = parsed();
-      go(now.path, { ...Object.fromEntries(now.values), [name]: value === otherwise ? undefined : value }, true);
+      go(
+        now.path,
+        { ...Object.fromEntries(now.values), [name]: value === otherwise ? undefined : value },
+        true,
+      );
     },
     [name, otherwise],
   );
@@ -84,7 +91,11 @@ export function useLoaded<T>(path: string): { value: T | undefined; error: strin
     };
   }, [path, count, returns]);
   const again = useCallback(() => setCount((before) => before + 1), []);
-  return { value: found.path === path ? found.value : undefined, error: found.path === path ? found.error : "", again };
+  return {
+    value: found.path === path ? found.value : undefined,
+    error: found.path === path ? found.error : "",
+    again,
+  };
 }
 
 /** The states in which a run stays. */
@@ -130,7 +141,11 @@ function reopen(): void {
     for (const each of watching) each(null);
   });
   source.addEventListener("rows", (event) => {
-    const data = JSON.parse((event as MessageEvent<string>).data) as { run: string; begins: boolean; parts: Part[] };
+    const data = JSON.parse((event as MessageEvent<string>).data) as {
+      run: string;
+      begins: boolean;
+      parts: Part[];
+    };
     if (rowsOf?.run === data.run) rowsOf.call(data.parts, data.begins);
   });
 }

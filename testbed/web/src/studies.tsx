@@ -12,10 +12,17 @@ export function Studies({ who }: { who: Who }) {
   return (
     <>
       <Title>Studies</Title>
-      <p className="soft">Published experiments, reproduced with a verdict on each statement of the paper. A whole study can take long; one test is quicker.</p>
+      <p className="soft">
+        Published experiments, reproduced with a verdict on each statement of the paper. A whole study can
+        take long; one test is quicker.
+      </p>
       <Notice text={error} />
-      {value?.length === 0 && <p>Studies come with the repository; this test bed was installed without it.</p>}
-      {value?.map((one) => <OneStudy key={one.name} study={one} who={who} />)}
+      {value?.length === 0 && (
+        <p>Studies come with the repository; this test bed was installed without it.</p>
+      )}
+      {value?.map((one) => (
+        <OneStudy key={one.name} study={one} who={who} />
+      ))}
     </>
   );
 }
@@ -27,7 +34,10 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
   const once = useRef(unique());
   const launch = async () => {
     try {
-      const made = await api.post<Entry>(`/studies/${study.name}/runs`, { test: test || null, once: once.current });
+      const made = await api.post<Entry>(`/studies/${study.name}/runs`, {
+        test: test || null,
+        once: once.current,
+      });
       go(["runs", made.id]);
     } catch (error) {
       setTrouble(message(error));
@@ -42,10 +52,14 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
       <div className="row">
         <Field label={`Test of ${study.name}`}>
           {(id) => (
-            <select id={id} value={test} onChange={(event) => {
+            <select
+              id={id}
+              value={test}
+              onChange={(event) => {
                 setTest(event.target.value);
                 once.current = unique();
-              }}>
+              }}
+            >
               {study.tests.map((one) => (
                 <option key={one.name} value={one.name}>
                   {one.about ? `${one.name}: ${one.about}` : one.name}
@@ -56,7 +70,11 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
           )}
         </Field>
         {who.level !== "guest" && (
-          <button disabled={Boolean(reason)} onClick={() => void launch()} aria-label={`Reproduce ${study.name}`}>
+          <button
+            disabled={Boolean(reason)}
+            onClick={() => void launch()}
+            aria-label={`Reproduce ${study.name}`}
+          >
             Reproduce
           </button>
         )}

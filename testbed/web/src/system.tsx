@@ -44,16 +44,29 @@ export function System({
   const data = useMemo<PictureData>(() => {
     const known = view?.picture ?? { nodes: [], edges: [] };
     const names = new Set(known.nodes.map((one) => one.id));
-    const drawn = pending.filter((one) => !names.has(one)).map((one) => ({ id: one, label: one, kind: "router" as const, path: ["node", one] }));
+    const drawn = pending
+      .filter((one) => !names.has(one))
+      .map((one) => ({ id: one, label: one, kind: "router" as const, path: ["node", one] }));
     return { ...known, nodes: [...known.nodes, ...drawn] };
   }, [view, pending]);
   const entities = useMemo(() => parts(view?.resolved), [view]);
   const path = useMemo(() => (chosen ? splitPath(chosen, entities) : []), [chosen, entities]);
-  const nodes = data.nodes.filter((one) => one.kind !== "network" && one.kind !== "group").map((one) => one.id);
-  const hasSatellites = !stale && Object.values((view?.resolved.network ?? {}) as Table).some((one) => (one as Table).kind === "constellation");
+  const nodes = data.nodes
+    .filter((one) => one.kind !== "network" && one.kind !== "group")
+    .map((one) => one.id);
+  const hasSatellites =
+    !stale &&
+    Object.values((view?.resolved.network ?? {}) as Table).some(
+      (one) => (one as Table).kind === "constellation",
+    );
   const addLink = (from: string, to: string) => {
-    const name = unused("link", entities.map((one) => one.path[1] ?? ""));
-    void edit?.([{ path: ["link", name], value: { from, to, rate: "10 Mbit/s", delay: "10 ms" } }]).then((done) => done && choose(["link", name]));
+    const name = unused(
+      "link",
+      entities.map((one) => one.path[1] ?? ""),
+    );
+    void edit?.([{ path: ["link", name], value: { from, to, rate: "10 Mbit/s", delay: "10 ms" } }]).then(
+      (done) => done && choose(["link", name]),
+    );
   };
   return (
     <div className="columns">
@@ -83,7 +96,11 @@ export function System({
           <ul className="parts">
             {entities.map((one) => (
               <li key={one.path.join(".")}>
-                <button className="plain" aria-pressed={chosen === one.path.join(".")} onClick={() => open(one.path)}>
+                <button
+                  className="plain"
+                  aria-pressed={chosen === one.path.join(".")}
+                  onClick={() => open(one.path)}
+                >
                   {one.label}
                 </button>
               </li>
@@ -93,7 +110,9 @@ export function System({
       </section>
       <section aria-label="Panel" className="right">
         <div className="heading">
-          <h2 ref={heading} tabIndex={-1}>{path.length > 0 ? path.join(" ") : "TOML"}</h2>
+          <h2 ref={heading} tabIndex={-1}>
+            {path.length > 0 ? path.join(" ") : "TOML"}
+          </h2>
           <span className="grow" />
           {path.length > 0 && <button onClick={() => open([])}>Show TOML</button>}
           {path.length > 0 && edit && path[0] !== "node" && (
@@ -109,7 +128,14 @@ export function System({
         {path.length === 0 && <TomlText text={text} setText={setText} />}
         {path[0] === "node" && <OfNode node={path[1] ?? ""} view={view} choose={open} />}
         {path.length > 0 && path[0] !== "node" && schema && view && (
-          <Panel key={path.join(".")} path={path} schema={schema} data={view.resolved} edit={edit} stale={stale} />
+          <Panel
+            key={path.join(".")}
+            path={path}
+            schema={schema}
+            data={view.resolved}
+            edit={edit}
+            stale={stale}
+          />
         )}
       </section>
     </div>
@@ -118,7 +144,10 @@ export function System({
 
 function TomlText({ text, setText }: { text: string; setText?: (text: string) => void }) {
   return (
-    <Field label="Scenario" help="The same scenario as the picture and the forms: a change in one is a change in all.">
+    <Field
+      label="Scenario"
+      help="The same scenario as the picture and the forms: a change in one is a change in all."
+    >
       {(id, described) => (
         <textarea
           id={id}
@@ -135,7 +164,15 @@ function TomlText({ text, setText }: { text: string; setText?: (text: string) =>
   );
 }
 
-function Draw({ nodes, addNode, addLink }: { nodes: string[]; addNode: (name: string) => void; addLink: (from: string, to: string) => void }) {
+function Draw({
+  nodes,
+  addNode,
+  addLink,
+}: {
+  nodes: string[];
+  addNode: (name: string) => void;
+  addLink: (from: string, to: string) => void;
+}) {
   const [name, setName] = useState("");
   const [taken, setTaken] = useState("");
   const [from, setFrom] = useState("");
@@ -154,7 +191,11 @@ function Draw({ nodes, addNode, addLink }: { nodes: string[]; addNode: (name: st
           setName("");
         }}
       >
-        <Field label="New node" help="A letter, then letters, digits, _ and -. It becomes part of the scenario with its first link." problem={taken}>
+        <Field
+          label="New node"
+          help="A letter, then letters, digits, _ and -. It becomes part of the scenario with its first link."
+          problem={taken}
+        >
           {(id, described) => (
             <input
               id={id}
@@ -189,7 +230,17 @@ function Draw({ nodes, addNode, addLink }: { nodes: string[]; addNode: (name: st
   );
 }
 
-function Choice({ label, value, among, choose }: { label: string; value: string; among: string[]; choose: (value: string) => void }) {
+function Choice({
+  label,
+  value,
+  among,
+  choose,
+}: {
+  label: string;
+  value: string;
+  among: string[];
+  choose: (value: string) => void;
+}) {
   return (
     <Field label={label}>
       {(id) => (
@@ -203,7 +254,15 @@ function Choice({ label, value, among, choose }: { label: string; value: string;
   );
 }
 
-function OfNode({ node, view, choose }: { node: string; view: View | null; choose: (path: string[]) => void }) {
+function OfNode({
+  node,
+  view,
+  choose,
+}: {
+  node: string;
+  view: View | null;
+  choose: (path: string[]) => void;
+}) {
   const near = parts(view?.resolved).filter((one) => one.ends.includes(node));
   return (
     <>
@@ -235,21 +294,37 @@ function parts(data: Table | undefined): PartOf[] {
   for (const kind of ["link", "access", "proxy", "service", "flow"]) {
     for (const one of (data[kind] ?? []) as Table[]) {
       const ends = [one.from, one.to, one.node].filter((end): end is string => typeof end === "string");
-      found.push({ path: [kind, String(one.name)], label: `${kind} ${String(one.name)}${one.to ? `: ${ends.join(" → ")}` : ""}`, ends });
+      found.push({
+        path: [kind, String(one.name)],
+        label: `${kind} ${String(one.name)}${one.to ? `: ${ends.join(" → ")}` : ""}`,
+        ends,
+      });
     }
   }
   for (const [name, network] of Object.entries((data.network ?? {}) as Record<string, Table>)) {
-    const ends = [network.gateway, ...((network.terminals ?? []) as unknown[]), ...((network.ends ?? []) as unknown[]), ...Object.keys((network.sites ?? {}) as Table)];
+    const ends = [
+      network.gateway,
+      ...((network.terminals ?? []) as unknown[]),
+      ...((network.ends ?? []) as unknown[]),
+      ...Object.keys((network.sites ?? {}) as Table),
+    ];
     found.push({
       path: ["network", name],
       label: `network ${name} (${String(network.kind)})`,
       ends: ends.map((one) => (isTable(one) ? String(one.name ?? "") : String(one))),
     });
   }
-  for (const node of Object.keys((data.edge ?? {}) as Table)) found.push({ path: ["edge", node], label: `DiffServ edge ${node}`, ends: [node] });
+  for (const node of Object.keys((data.edge ?? {}) as Table))
+    found.push({ path: ["edge", node], label: `DiffServ edge ${node}`, ends: [node] });
   // Those have no names and are addressed by their places.
   for (const kind of ["handover", "change"]) {
-    ((data[kind] ?? []) as Table[]).forEach((one, place) => found.push({ path: [kind, String(place)], label: `${kind} at ${String(one.at ?? place + 1)}`, ends: [] }));
+    ((data[kind] ?? []) as Table[]).forEach((one, place) =>
+      found.push({
+        path: [kind, String(place)],
+        label: `${kind} at ${String(one.at ?? place + 1)}`,
+        ends: [],
+      }),
+    );
   }
   found.push({ path: ["record"], label: "what is recorded", ends: [] });
   return found;
@@ -265,4 +340,3 @@ function splitPath(chosen: string, entities: PartOf[]): string[] {
 export function unused(stem: string, names: string[]): string {
   for (let count = 1; ; count++) if (!names.includes(`${stem}${count}`)) return `${stem}${count}`;
 }
-

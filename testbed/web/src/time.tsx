@@ -8,7 +8,8 @@ import { useValue } from "./state";
 export function useTime(): [[number, number] | undefined, (part: [number, number] | undefined) => void] {
   const [time, set] = useValue("time");
   const [from, to] = time.split("-").map(Number);
-  const part: [number, number] | undefined = from !== undefined && to !== undefined && from < to ? [from, to] : undefined;
+  const part: [number, number] | undefined =
+    from !== undefined && to !== undefined && from < to ? [from, to] : undefined;
   return [part, (next) => set(next ? next.map((one) => Math.max(0, one).toPrecision(6)).join("-") : "")];
 }
 
@@ -31,16 +32,33 @@ export function TimeShown() {
       onSubmit={(event) => {
         event.preventDefault();
         const [first, last] = [Number(from || "0"), Number(to)];
-        if (!to || !(first >= 0 && first < last)) setWrong("The end must be a number of seconds after the beginning.");
+        if (!to || !(first >= 0 && first < last))
+          setWrong("The end must be a number of seconds after the beginning.");
         else choose([first, last]);
       }}
     >
       <Field label="Show from (s)">
-        {(id) => <input id={id} className="short" inputMode="decimal" value={from} onChange={(event) => setFrom(event.target.value)} />}
+        {(id) => (
+          <input
+            id={id}
+            className="short"
+            inputMode="decimal"
+            value={from}
+            onChange={(event) => setFrom(event.target.value)}
+          />
+        )}
       </Field>
       <Field label="to (s)" problem={wrong}>
         {(id, described) => (
-          <input id={id} className="short" inputMode="decimal" aria-describedby={described} aria-invalid={wrong !== "" || undefined} value={to} onChange={(event) => setTo(event.target.value)} />
+          <input
+            id={id}
+            className="short"
+            inputMode="decimal"
+            aria-describedby={described}
+            aria-invalid={wrong !== "" || undefined}
+            value={to}
+            onChange={(event) => setTo(event.target.value)}
+          />
         )}
       </Field>
       <button>Show</button>

@@ -20,7 +20,9 @@ const VARY = "campaign.vary.";
 /** What is to be run is kept for the tab, so that it outlives a reload. */
 export function useInstruments(id: string, who: Who): [string[], (next: string[]) => void] {
   const key = `instruments ${id}`;
-  const [found, setFound] = useState<string[]>(() => JSON.parse(sessionStorage.getItem(key) ?? '["simulate"]') as string[]);
+  const [found, setFound] = useState<string[]>(
+    () => JSON.parse(sessionStorage.getItem(key) ?? '["simulate"]') as string[],
+  );
   const allowed = (who.limits.instruments as string[]) ?? [];
   return [
     found.filter((one) => allowed.includes(one)),
@@ -31,7 +33,19 @@ export function useInstruments(id: string, who: Who): [string[], (next: string[]
   ];
 }
 
-export function Trial({ view, impossible, edit, id, who }: { view: View | null; impossible: Record<string, string>; edit?: Edit; id: string; who: Who }) {
+export function Trial({
+  view,
+  impossible,
+  edit,
+  id,
+  who,
+}: {
+  view: View | null;
+  impossible: Record<string, string>;
+  edit?: Edit;
+  id: string;
+  who: Who;
+}) {
   const [instruments, setInstruments] = useInstruments(id, who);
   const campaign = view?.campaign ?? null;
   const wrong = useProblemsBelow(VARY);
@@ -43,7 +57,10 @@ export function Trial({ view, impossible, edit, id, who }: { view: View | null; 
     <div className="columns">
       <section className="left">
         <h2>How to test</h2>
-        <p>Predictions of the equations are part of every launch. Choose one instrument, or several to see them side by side.</p>
+        <p>
+          Predictions of the equations are part of every launch. Choose one instrument, or several to see them
+          side by side.
+        </p>
         <fieldset>
           <legend>Instruments</legend>
           {Object.entries(ABOUT).map(([name, about]) => (
@@ -54,7 +71,11 @@ export function Trial({ view, impossible, edit, id, who }: { view: View | null; 
                 // One that was chosen before can be left out.
                 disabled={name in impossible && !instruments.includes(name)}
                 aria-describedby={name in impossible ? `why-${name}` : undefined}
-                onChange={(event) => setInstruments(event.target.checked ? [...instruments, name] : instruments.filter((one) => one !== name))}
+                onChange={(event) =>
+                  setInstruments(
+                    event.target.checked ? [...instruments, name] : instruments.filter((one) => one !== name),
+                  )
+                }
               />
               <span>
                 <strong>{name}</strong> <span className="soft">{about}</span>
@@ -68,19 +89,29 @@ export function Trial({ view, impossible, edit, id, who }: { view: View | null; 
             </label>
           ))}
         </fieldset>
-        <Setting label="Duration" path={["duration"]} known={String(view?.resolved.duration ?? "")} edit={edit} />
+        <Setting
+          label="Duration"
+          path={["duration"]}
+          known={String(view?.resolved.duration ?? "")}
+          edit={edit}
+        />
         <Setting label="Seed" path={["seed"]} known={String(view?.resolved.seed ?? "")} edit={edit} number />
       </section>
       <section className="right">
         <h2>Campaign</h2>
-        <p className="soft">Vary values and repeat with other random numbers: every combination becomes a run.</p>
+        <p className="soft">
+          Vary values and repeat with other random numbers: every combination becomes a run.
+        </p>
         {Object.keys(vary).length > 0 && (
           <ul>
             {Object.entries(vary).map(([name, listed]) => (
               <li key={name}>
                 <code>{name}</code>: {(listed as unknown[]).map(String).join(", ")}{" "}
                 {edit && (
-                  <button onClick={() => void edit([{ path: ["campaign", "vary", name], value: null }])} aria-label={`Stop varying ${name}`}>
+                  <button
+                    onClick={() => void edit([{ path: ["campaign", "vary", name], value: null }])}
+                    aria-label={`Stop varying ${name}`}
+                  >
                     Remove
                   </button>
                 )}
@@ -94,7 +125,12 @@ export function Trial({ view, impossible, edit, id, who }: { view: View | null; 
               <li key={one.path + one.value}>
                 <code>{one.path.slice(VARY.length)}</code>: <span className="wrong">{sentence(one)}</span>{" "}
                 {edit && (
-                  <button onClick={() => void edit([{ path: ["campaign", "vary", one.path.slice(VARY.length)], value: null }])} aria-label={`Stop varying ${one.path.slice(VARY.length)}`}>
+                  <button
+                    onClick={() =>
+                      void edit([{ path: ["campaign", "vary", one.path.slice(VARY.length)], value: null }])
+                    }
+                    aria-label={`Stop varying ${one.path.slice(VARY.length)}`}
+                  >
                     Remove
                   </button>
                 )}
@@ -117,15 +153,38 @@ export function Trial({ view, impossible, edit, id, who }: { view: View | null; 
                 void edit([{ path: ["campaign", "vary", key], value: list }]);
               }}
             >
-              <Field label="Key to vary" help={first ? `Such as flow.${String(first.name)}.transport.congestion` : undefined}>
-                {(id, described) => <input id={id} aria-describedby={described} value={key} onChange={(event) => setKey(event.target.value)} />}
+              <Field
+                label="Key to vary"
+                help={first ? `Such as flow.${String(first.name)}.transport.congestion` : undefined}
+              >
+                {(id, described) => (
+                  <input
+                    id={id}
+                    aria-describedby={described}
+                    value={key}
+                    onChange={(event) => setKey(event.target.value)}
+                  />
+                )}
               </Field>
               <Field label="Values" help="Separated by commas: reno, cubic, hybla">
-                {(id, described) => <input id={id} aria-describedby={described} value={values} onChange={(event) => setValues(event.target.value)} />}
+                {(id, described) => (
+                  <input
+                    id={id}
+                    aria-describedby={described}
+                    value={values}
+                    onChange={(event) => setValues(event.target.value)}
+                  />
+                )}
               </Field>
               <button disabled={!key || !values}>Vary</button>
             </form>
-            <Setting label="Replications" path={["campaign", "replications"]} known={String(campaign?.replications ?? 1)} edit={edit} number />
+            <Setting
+              label="Replications"
+              path={["campaign", "replications"]}
+              known={String(campaign?.replications ?? 1)}
+              edit={edit}
+              number
+            />
           </>
         )}
       </section>
@@ -134,7 +193,19 @@ export function Trial({ view, impossible, edit, id, who }: { view: View | null; 
 }
 
 /** One value of the scenario, which it gets when the field is left or Enter is pressed. What was typed stays until it has. */
-function Setting({ label, path, known, edit, number = false }: { label: string; path: string[]; known: string; edit?: Edit; number?: boolean }) {
+function Setting({
+  label,
+  path,
+  known,
+  edit,
+  number = false,
+}: {
+  label: string;
+  path: string[];
+  known: string;
+  edit?: Edit;
+  number?: boolean;
+}) {
   const [value, setValue] = useState<string | null>(null);
   const sent = useRef(known);
   const problem = useProblem(path.join("."));
