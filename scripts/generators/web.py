@@ -1,4 +1,4 @@
-"""``testbed/web/src/api.gen.ts``: the types of the test bed's REST interface, from its OpenAPI document."""
+"""``testbed/web/src/data/api.gen.ts``: the types of the test bed's REST interface, from its OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
 // The frame of all views: who is logged in, and which view the address names.
 
 import { useEffect, useState } from "react";
-import { AccountView, People } from "./account";
-import { api, Refusal } from "./api";
-import type { Who } from "./api.gen";
-import { Comparison } from "./comparison";
-import { Configurations } from "./configurations";
-import { useLost, useReturns } from "./connection";
-import { Editor } from "./editor";
-import { Join, LogIn, LogInAgain } from "./entrance";
-import { Notice, Title } from "./parts";
-import { RunView } from "./run";
-import { QueueView, Runs } from "./runs";
-import { renewed, useEnded } from "./session";
-import { link, usePlace } from "./state";
-import { Studies } from "./studies";
+import { api, Refusal } from "./data/api";
+import type { Who } from "./data/api.gen";
+import { useLost, useReturns } from "./data/connection";
+import { renewed, useEnded } from "./data/session";
+import { link, usePlace } from "./data/state";
+import { Notice, Title } from "./parts/basics";
+import { AccountView, People } from "./views/account";
+import { Comparison } from "./views/comparison";
+import { Configurations } from "./views/configurations";
+import { Editor } from "./views/editor";
+import { Join, LogIn, LogInAgain } from "./views/entrance";
+import { RunView } from "./views/run";
+import { QueueView, Runs } from "./views/runs";
+import { Studies } from "./views/studies";
 
 export function Application() {
   const [who, setWho] = useState<Who | null | undefined>();

@@ -1,7 +1,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Application } from "./application";
-import "./focus";
+import "./parts/focus";
 import "./style.css";
 
 const root = document.getElementById("root");

@@ -1,11 +1,11 @@
 // The list of named configurations, and how to start a new one.
 
 import { useMemo, useState } from "react";
-import { useActions } from "./actions";
-import { api } from "./api";
-import type { Brief, Draft, Full, Template, Who } from "./api.gen";
-import { Field, Notice, Title, when } from "./parts";
-import { go, link, message, useLoaded } from "./state";
+import { useActions } from "../data/actions";
+import { api } from "../data/api";
+import type { Brief, Draft, Full, Template, Who } from "../data/api.gen";
+import { go, link, message, useLoaded } from "../data/state";
+import { Field, Notice, Title, when } from "../parts/basics";
 
 export function Configurations({ who }: { who: Who }) {
   const { value, error, again } = useLoaded<Brief[]>("/configurations");

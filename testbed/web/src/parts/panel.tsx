@@ -1,9 +1,9 @@
 // The form of one entity of a draft.
 
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { Edit } from "./draft";
+import type { Edit } from "../data/draft";
+import { changes, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { TableForm } from "./form";
-import { changes, isTable, resolved, type Schema, type Table, variants } from "./schema";
 
 /** The schema and the value of the entity at a key path. */
 function entity(path: string[], schema: Schema, data: Table): { schema: Schema; value: unknown } | null {

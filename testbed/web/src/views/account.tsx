@@ -1,12 +1,12 @@
 // One's own account: password, tokens and audit log; and everyone's, for administrators.
 
 import { type FormEvent, useState } from "react";
-import { useActions } from "./actions";
-import { api } from "./api";
-import type { Account, AuditLine, Invitation, Token, Who } from "./api.gen";
-import { Field, Notice, Title, when } from "./parts";
-import { Secret } from "./secret";
-import { message, useLoaded } from "./state";
+import { useActions } from "../data/actions";
+import { api } from "../data/api";
+import type { Account, AuditLine, Invitation, Token, Who } from "../data/api.gen";
+import { message, useLoaded } from "../data/state";
+import { Field, Notice, Title, when } from "../parts/basics";
+import { Secret } from "../parts/secret";
 
 export function AccountView({ who, left }: { who: Who; left: () => void }) {
   return (

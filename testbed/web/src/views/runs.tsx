@@ -1,13 +1,13 @@
 // Runs in lists, and the queue.
 
 import { useEffect, useState } from "react";
-import { api } from "./api";
-import type { Entry, Queue } from "./api.gen";
-import { useReturns } from "./connection";
-import { Marks } from "./marks";
-import { MeansOfLaunch } from "./means";
-import { duration, Field, Notice, Progress, Title, when } from "./parts";
-import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
+import { api } from "../data/api";
+import type { Entry, Queue } from "../data/api.gen";
+import { useReturns } from "../data/connection";
+import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "../data/state";
+import { duration, Field, Notice, Progress, Title, when } from "../parts/basics";
+import { Marks } from "../parts/marks";
+import { MeansOfLaunch } from "../parts/means";
 
 /** All runs, or what one launch has put into the queue: its runs, and their means. */
 export function Runs() {

@@ -1,6 +1,6 @@
 // What the server says of a draft.
 
-import type { PictureData } from "./picture";
+import type { PictureData } from "../parts/picture";
 import type { Change, Table } from "./schema";
 
 export interface Problem {

@@ -5,10 +5,10 @@ import { useEffect, useId, useMemo, useRef, useState } from "react";
 import { feature } from "topojson-client";
 import type { Topology } from "topojson-specification";
 import landOf from "world-atlas/land-110m.json";
-import { api } from "./api";
-import type { Map as MapData } from "./api.gen";
-import { Notice, rounded } from "./parts";
-import { message } from "./state";
+import { api } from "../data/api";
+import type { Map as MapData } from "../data/api.gen";
+import { message } from "../data/state";
+import { Notice, rounded } from "./basics";
 
 const topology = landOf as unknown as Topology;
 const LAND = feature(topology, topology.objects.land!) as GeoPermissibleObjects;

@@ -1,11 +1,19 @@
 // Step 2: the flows, with their applications and transports.
 
 import { useState } from "react";
-import type { Edit, View } from "./draft";
-import { Panel } from "./panel";
-import { Field } from "./parts";
-import { beginning, type Change, isTable, resolved, type Schema, type Table, variants } from "./schema";
-import { useLoaded } from "./state";
+import type { Edit, View } from "../../data/draft";
+import {
+  beginning,
+  type Change,
+  isTable,
+  resolved,
+  type Schema,
+  type Table,
+  variants,
+} from "../../data/schema";
+import { useLoaded } from "../../data/state";
+import { Field } from "../../parts/basics";
+import { Panel } from "../../parts/panel";
 import { unused } from "./system";
 
 /** How many flows a table stands for, if more than one. */

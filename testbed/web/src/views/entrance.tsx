@@ -1,10 +1,10 @@
 // Log in, and create the account of an invitation.
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { api } from "./api";
-import type { Who } from "./api.gen";
-import { Field, Notice, Title } from "./parts";
-import { go, message } from "./state";
+import { api } from "../data/api";
+import type { Who } from "../data/api.gen";
+import { go, message } from "../data/state";
+import { Field, Notice, Title } from "../parts/basics";
 
 export function LogIn({ done }: { done: (who: Who) => void }) {
   return (

@@ -1,8 +1,8 @@
 // The form of one entity, generated from the scenario's schema: every key with its unit, range, default and description.
 
 import { memo, useId, useState } from "react";
+import { beginning, choices, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { useProblem, Wrong } from "./problems";
-import { beginning, choices, isTable, resolved, type Schema, type Table, variants } from "./schema";
 
 interface Given {
   /** The path of the key, as problems name it. */

@@ -1,8 +1,8 @@
 // The part of the time that plots show, by its two ends: what dragging over a plot does, for the keyboard and a single pointer.
 
 import { useEffect, useState } from "react";
-import { Field } from "./parts";
-import { useValue } from "./state";
+import { useValue } from "../data/state";
+import { Field } from "./basics";
 
 /** The part of the time in the address, in seconds of the scenario (none: the whole), and a way to change it. */
 export function useTime(): [[number, number] | undefined, (part: [number, number] | undefined) => void] {

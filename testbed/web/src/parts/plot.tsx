@@ -3,8 +3,8 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { Region, Series } from "./api.gen";
-import { tickTexts } from "./numbers";
+import type { Region, Series } from "../data/api.gen";
+import { tickTexts } from "../data/numbers";
 
 export const COLOURS = [
   "#2f6fde",

@@ -1,7 +1,7 @@
 // What is wrong with a draft, for the fields of its keys.
 
 import { createContext, useContext } from "react";
-import type { Problem } from "./draft";
+import type { Problem } from "../data/draft";
 
 const Problems = createContext<Problem[]>([]);
 

@@ -1,6 +1,6 @@
 // A text to be copied, once: in a field, so that the keyboard can select it.
 
-import { Field } from "./parts";
+import { Field } from "./basics";
 
 export function Secret({ label, text }: { label: string; text: string }) {
   return (

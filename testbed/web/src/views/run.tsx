@@ -1,8 +1,8 @@
 // One run: its progress while it runs, then its report, plots and files.
 
 import { type ReactNode, useEffect, useState } from "react";
-import { useActions } from "./actions";
-import { api } from "./api";
+import { useActions } from "../data/actions";
+import { api } from "../data/api";
 import type {
   Changed,
   Entry,
@@ -12,16 +12,16 @@ import type {
   Results,
   Scenario,
   Series,
-} from "./api.gen";
-import { useReturns } from "./connection";
-import { MadeList } from "./controls";
-import { Live } from "./live";
-import { type Marked, Marks } from "./marks";
-import { csv, Notice, rounded, save, scaled, Title, when } from "./parts";
-import { Plot } from "./plot";
+} from "../data/api.gen";
+import { useReturns } from "../data/connection";
+import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "../data/state";
+import { csv, Notice, rounded, save, scaled, Title, when } from "../parts/basics";
+import { MadeList } from "../parts/controls";
+import { Live } from "../parts/live";
+import { type Marked, Marks } from "../parts/marks";
+import { Plot } from "../parts/plot";
+import { TimeShown, useTime } from "../parts/time";
 import { State } from "./runs";
-import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "./state";
-import { TimeShown, useTime } from "./time";
 
 const TABS = ["report", "plots", "files", "scenario"] as const;
 

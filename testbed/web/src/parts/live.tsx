@@ -1,12 +1,12 @@
 // A run in progress: plots that grow, what happens in it, and what can be changed by hand.
 
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { Region, Scenario, Series } from "./api.gen";
+import type { Region, Scenario, Series } from "../data/api.gen";
+import type { Table } from "../data/schema";
+import { type Part, useLoaded, useRows } from "../data/state";
+import { Progress } from "./basics";
 import { Controls } from "./controls";
-import { Progress } from "./parts";
 import { Plot } from "./plot";
-import type { Table } from "./schema";
-import { type Part, useLoaded, useRows } from "./state";
 
 /** The columns of the tables of traces, after the time. */
 type Tables = Record<string, { entity: string; columns: { name: string; unit: string }[] }>;

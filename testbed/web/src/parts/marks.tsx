@@ -1,7 +1,7 @@
 // Marks beside the numbers of a run: its fidelity, and changes by hand.
 
 import { useId, useState } from "react";
-import type { Fidelity } from "./api.gen";
+import type { Fidelity } from "../data/api.gen";
 
 /** The part of a run that its marks show. */
 export interface Marked {

@@ -1,11 +1,11 @@
 // Studies: published experiments, launched by name.
 
 import { useRef, useState } from "react";
-import { api } from "./api";
-import type { Entry, Study, Who } from "./api.gen";
-import { unique } from "./once";
-import { Field, Notice, Title } from "./parts";
-import { go, message, useLoaded } from "./state";
+import { api } from "../data/api";
+import type { Entry, Study, Who } from "../data/api.gen";
+import { unique } from "../data/once";
+import { go, message, useLoaded } from "../data/state";
+import { Field, Notice, Title } from "../parts/basics";
 
 export function Studies({ who }: { who: Who }) {
   const { value, error } = useLoaded<Study[]>("/studies");

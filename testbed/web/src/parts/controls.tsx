@@ -2,11 +2,11 @@
 // and a value.
 
 import { useEffect, useMemo, useRef, useState } from "react";
-import { api } from "./api";
-import type { Changed, Scenario } from "./api.gen";
-import { Field, Notice } from "./parts";
-import { isTable, resolved, type Schema, type Table, variants } from "./schema";
-import { message, useLoaded } from "./state";
+import { api } from "../data/api";
+import type { Changed, Scenario } from "../data/api.gen";
+import { isTable, resolved, type Schema, type Table, variants } from "../data/schema";
+import { message, useLoaded } from "../data/state";
+import { Field, Notice } from "./basics";
 
 interface Slider {
   key: string;

@@ -1,11 +1,11 @@
 // Means over the runs of one launch, with their confidence intervals.
 
 import { useEffect, useRef, useState } from "react";
-import type { Means, Point } from "./api.gen";
+import type { Means, Point } from "../data/api.gen";
+import { FINAL, link, useEvents, useLoaded, useValue } from "../data/state";
+import { csv, Field, Notice, save } from "./basics";
 import { Intervals } from "./intervals";
 import { FidelityMark } from "./marks";
-import { csv, Field, Notice, save } from "./parts";
-import { FINAL, link, useEvents, useLoaded, useValue } from "./state";
 
 /** Metrics that are shown at a time: as many as the interface takes. */
 const MOST_METRICS = 12;

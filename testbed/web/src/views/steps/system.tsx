@@ -1,15 +1,15 @@
 // Step 1, the system: picture, panels and text of the network, which are views of one draft.
 
 import { lazy, Suspense, useMemo, useRef, useState } from "react";
-import type { Edit, View } from "./draft";
-import { Panel } from "./panel";
-import { Field } from "./parts";
-import { Picture, type PictureData, type Positions } from "./picture";
-import { isTable, type Schema, type Table } from "./schema";
-import { useLoaded } from "./state";
+import type { Edit, View } from "../../data/draft";
+import { isTable, type Schema, type Table } from "../../data/schema";
+import { useLoaded } from "../../data/state";
+import { Field } from "../../parts/basics";
+import { Panel } from "../../parts/panel";
+import { Picture, type PictureData, type Positions } from "../../parts/picture";
 
 // The map has the outlines of the continents with it.
-const ConstellationMap = lazy(async () => ({ default: (await import("./map")).ConstellationMap }));
+const ConstellationMap = lazy(async () => ({ default: (await import("../../parts/map")).ConstellationMap }));
 
 export function System({
   view,

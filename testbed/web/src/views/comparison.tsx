@@ -1,12 +1,12 @@
 // Runs side by side: only what differs, from a pinned baseline.
 
 import { type ReactNode, useMemo, useState } from "react";
-import type { Compared, Entry, Results } from "./api.gen";
-import { Marks, markText } from "./marks";
-import { csv, Field, Notice, rounded, save, Title } from "./parts";
+import type { Compared, Entry, Results } from "../data/api.gen";
+import { go, useLoaded, usePlace, useValue } from "../data/state";
+import { csv, Field, Notice, rounded, save, Title } from "../parts/basics";
+import { Marks, markText } from "../parts/marks";
+import { TimeShown } from "../parts/time";
 import { firstOf, Quantity, quantitiesOf } from "./run";
-import { go, useLoaded, usePlace, useValue } from "./state";
-import { TimeShown } from "./time";
 
 interface Difference {
   key: string;

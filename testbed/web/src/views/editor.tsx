@@ -2,19 +2,19 @@
 // Apply makes it the configuration's scenario.
 
 import { useCallback, useEffect, useRef, useState } from "react";
-import { api, Refusal } from "./api";
-import type { Draft, Full, Who } from "./api.gen";
-import { Connections } from "./connections";
-import type { View } from "./draft";
-import { Launch } from "./launch";
-import { Notice, Title } from "./parts";
-import type { Positions } from "./picture";
-import { ProblemsOf, sentence } from "./problems";
+import { api, Refusal } from "../data/api";
+import type { Draft, Full, Who } from "../data/api.gen";
+import type { View } from "../data/draft";
+import type { Change } from "../data/schema";
+import { go, link, message, useLoaded, usePlace } from "../data/state";
+import { Notice, Title } from "../parts/basics";
+import type { Positions } from "../parts/picture";
+import { ProblemsOf, sentence } from "../parts/problems";
 import { RunList } from "./runs";
-import type { Change } from "./schema";
-import { go, link, message, useLoaded, usePlace } from "./state";
-import { System } from "./system";
-import { Trial } from "./trial";
+import { Connections } from "./steps/connections";
+import { Launch } from "./steps/launch";
+import { System } from "./steps/system";
+import { Trial } from "./steps/trial";
 
 const STEPS = [
   ["system", "System"],

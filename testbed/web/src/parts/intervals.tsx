@@ -3,9 +3,9 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { Means, Varied } from "./api.gen";
+import type { Means, Varied } from "../data/api.gen";
+import { decades, spansDecades, tickTexts } from "../data/numbers";
 import { FidelityMark, worst } from "./marks";
-import { decades, spansDecades, tickTexts } from "./numbers";
 import { COLOURS } from "./plot";
 
 /** Pixels between the marks of two lines at the same value, so that their intervals do not cover each other. */

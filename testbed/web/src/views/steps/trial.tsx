@@ -1,12 +1,12 @@
 // Step 3: what the scenario is tested with, and the campaign.
 
 import { useEffect, useRef, useState } from "react";
-import type { Who } from "./api.gen";
-import type { Edit, View } from "./draft";
-import { typed } from "./form";
-import { Field } from "./parts";
-import { sentence, useProblem, useProblemsBelow } from "./problems";
-import type { Table } from "./schema";
+import type { Who } from "../../data/api.gen";
+import type { Edit, View } from "../../data/draft";
+import type { Table } from "../../data/schema";
+import { Field } from "../../parts/basics";
+import { typed } from "../../parts/form";
+import { sentence, useProblem, useProblemsBelow } from "../../parts/problems";
 
 const ABOUT: Record<string, string> = {
   simulate: "In virtual time, with the models of TCP: fast and exactly repeatable.",

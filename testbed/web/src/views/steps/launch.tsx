@@ -1,12 +1,12 @@
 // Step 4: the preview, and the launch.
 
 import { useRef, useState } from "react";
-import { api, Refusal } from "./api";
-import type { Entry, Full, Who } from "./api.gen";
-import type { View } from "./draft";
-import { unique } from "./once";
-import { duration, Notice, rounded, scaled } from "./parts";
-import { go, message } from "./state";
+import { api, Refusal } from "../../data/api";
+import type { Entry, Full, Who } from "../../data/api.gen";
+import type { View } from "../../data/draft";
+import { unique } from "../../data/once";
+import { go, message } from "../../data/state";
+import { duration, Notice, rounded, scaled } from "../../parts/basics";
 import { useInstruments } from "./trial";
 
 export function Launch({
