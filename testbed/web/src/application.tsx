@@ -7,13 +7,15 @@ import { useLost, useReturns } from "./data/connection";
 import { renewed, useEnded } from "./data/session";
 import { link, usePlace } from "./data/state";
 import { Notice, Title } from "./parts/basics";
-import { AccountView, People } from "./views/account";
+import { AccountView } from "./views/account";
 import { Comparison } from "./views/comparison";
 import { Configurations } from "./views/configurations";
 import { Editor } from "./views/editor";
 import { Join, LogIn, LogInAgain } from "./views/entrance";
+import { People } from "./views/people";
+import { QueueView } from "./views/queue";
 import { RunView } from "./views/run";
-import { QueueView, Runs } from "./views/runs";
+import { Runs } from "./views/runs";
 import { Studies } from "./views/studies";
 
 export function Application() {

@@ -1,6 +1,5 @@
 // What the server says of a draft.
 
-import type { PictureData } from "../parts/picture";
 import type { Change, Table } from "./schema";
 
 export interface Problem {
@@ -16,6 +15,25 @@ export interface Prediction {
   note: string;
   prediction: { goodput_bit_s: number; limited_by: string; round_trip: { mean_s: number } } | null;
 }
+export interface PictureNode {
+  id: string;
+  label: string;
+  kind: "host" | "router" | "proxy" | "network" | "group";
+  path: string[];
+}
+export interface PictureEdge {
+  id: string;
+  from: string;
+  to: string;
+  label: string;
+  path: string[];
+}
+export interface PictureData {
+  nodes: PictureNode[];
+  edges: PictureEdge[];
+  first?: string | null;
+}
+export type Positions = Record<string, [number, number]>;
 export interface View {
   valid: boolean;
   problems: Problem[];
@@ -35,3 +53,8 @@ export interface View {
 
 /** Makes changes in the text of the draft, one after the other. Returns whether they were made. */
 export type Edit = (edits: Change[]) => Promise<boolean>;
+
+/** The first free name: the stem with a number. */
+export function unused(stem: string, names: string[]): string {
+  for (let count = 1; ; count++) if (!names.includes(`${stem}${count}`)) return `${stem}${count}`;
+}

@@ -7,8 +7,9 @@ import type { Topology } from "topojson-specification";
 import landOf from "world-atlas/land-110m.json";
 import { api } from "../data/api";
 import type { Map as MapData } from "../data/api.gen";
+import { rounded } from "../data/format";
 import { message } from "../data/state";
-import { Notice, rounded } from "./basics";
+import { Notice } from "./basics";
 
 const topology = landOf as unknown as Topology;
 const LAND = feature(topology, topology.objects.land!) as GeoPermissibleObjects;

@@ -2,8 +2,9 @@
 
 import { useEffect, useRef, useState } from "react";
 import type { Means, Point } from "../data/api.gen";
+import { csv, save } from "../data/format";
 import { FINAL, link, useEvents, useLoaded, useValue } from "../data/state";
-import { csv, Field, Notice, save } from "./basics";
+import { Field, Notice } from "./basics";
 import { Intervals } from "./intervals";
 import { FidelityMark } from "./marks";
 

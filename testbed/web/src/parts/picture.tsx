@@ -16,26 +16,7 @@ import {
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { memo, type RefObject, useEffect, useMemo, useRef } from "react";
-
-export interface PictureNode {
-  id: string;
-  label: string;
-  kind: "host" | "router" | "proxy" | "network" | "group";
-  path: string[];
-}
-export interface PictureEdge {
-  id: string;
-  from: string;
-  to: string;
-  label: string;
-  path: string[];
-}
-export interface PictureData {
-  nodes: PictureNode[];
-  edges: PictureEdge[];
-  first?: string | null;
-}
-export type Positions = Record<string, [number, number]>;
+import type { PictureData, Positions } from "../data/draft";
 
 type PartNode = Node<{ label: string; kind: string }, "part">;
 

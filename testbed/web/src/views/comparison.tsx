@@ -2,11 +2,12 @@
 
 import { type ReactNode, useMemo, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
+import { csv, rounded, save } from "../data/format";
 import { go, useLoaded, usePlace, useValue } from "../data/state";
-import { csv, Field, Notice, rounded, save, Title } from "../parts/basics";
+import { Field, Notice, Title } from "../parts/basics";
 import { Marks, markText } from "../parts/marks";
+import { firstOf, Quantity, quantitiesOf } from "../parts/quantity";
 import { TimeShown } from "../parts/time";
-import { firstOf, Quantity, quantitiesOf } from "./run";
 
 interface Difference {
   key: string;

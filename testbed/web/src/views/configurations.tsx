@@ -4,8 +4,9 @@ import { useMemo, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
 import type { Brief, Draft, Full, Template, Who } from "../data/api.gen";
+import { when } from "../data/format";
 import { go, link, message, useLoaded } from "../data/state";
-import { Field, Notice, Title, when } from "../parts/basics";
+import { Field, Notice, Title } from "../parts/basics";
 
 export function Configurations({ who }: { who: Who }) {
   const { value, error, again } = useLoaded<Brief[]>("/configurations");

@@ -4,13 +4,12 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, Refusal } from "../data/api";
 import type { Draft, Full, Who } from "../data/api.gen";
-import type { View } from "../data/draft";
+import type { Positions, View } from "../data/draft";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";
-import type { Positions } from "../parts/picture";
 import { ProblemsOf, sentence } from "../parts/problems";
-import { RunList } from "./runs";
+import { RunList } from "../parts/run_list";
 import { Connections } from "./steps/connections";
 import { Launch } from "./steps/launch";
 import { System } from "./steps/system";

@@ -1,27 +1,18 @@
 // One run: its progress while it runs, then its report, plots and files.
 
-import { type ReactNode, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type {
-  Changed,
-  Entry,
-  File,
-  Group as GroupOfFlows,
-  Region,
-  Results,
-  Scenario,
-  Series,
-} from "../data/api.gen";
-import { useReturns } from "../data/connection";
+import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario } from "../data/api.gen";
+import { rounded, scaled, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "../data/state";
-import { csv, Notice, rounded, save, scaled, Title, when } from "../parts/basics";
+import { Notice, Title } from "../parts/basics";
 import { MadeList } from "../parts/controls";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
-import { Plot } from "../parts/plot";
-import { TimeShown, useTime } from "../parts/time";
-import { State } from "./runs";
+import { firstOf, Quantity, quantitiesOf } from "../parts/quantity";
+import { State } from "../parts/run_list";
+import { TimeShown } from "../parts/time";
 
 const TABS = ["report", "plots", "files", "scenario"] as const;
 
@@ -228,22 +219,6 @@ function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
   );
 }
 
-/** The quantities of the study's figure 17, and the round-trip time. */
-const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
-
-/** What was recorded of a run, as traces and their quantities. */
-export function quantitiesOf(results: Results | null | undefined): string[] {
-  return Object.entries(results?.quantities ?? {}).flatMap(([trace, columns]) =>
-    columns.map((one) => `${trace}.${one}`),
-  );
-}
-
-/** The quantities of which plots show first: those of TCP, or of a run without TCP the first that were recorded. */
-export function firstOf(known: string[]): string[] {
-  const first = FIRST.filter((one) => known.includes(one));
-  return first.length > 0 ? first : known.slice(0, FIRST.length);
-}
-
 function Plots({ run }: { run: Entry }) {
   const { id } = run;
   const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
@@ -290,87 +265,6 @@ function Plots({ run }: { run: Entry }) {
       {value && shown.length === 0 && <p className="soft">Choose quantities to plot.</p>}
     </>
   );
-}
-
-/** Milliseconds in which further changes of the part of the time are waited for. */
-const SETTLE = 150;
-
-/** One quantity of several runs in one plot. A part of the time is loaded with its own detail. */
-export function Quantity({
-  runs,
-  quantity,
-  regions,
-  marks,
-}: {
-  runs: { id: string; name: string }[];
-  quantity: string;
-  regions?: Region[];
-  marks?: ReactNode;
-}) {
-  const [part, choose] = useTime();
-  const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
-  const [trouble, setTrouble] = useState("");
-  const key = runs.map((one) => `${one.id} ${one.name}`).join(",");
-  const within = part ? `?from=${part[0]}&to=${part[1]}` : "";
-  const returns = useReturns();
-  useEffect(() => {
-    let current = true;
-    setTrouble("");
-    // The present lines stay until the detail has arrived.
-    const timer = setTimeout(
-      () =>
-        Promise.all(
-          runs.map(async ({ id, name }) => ({
-            name,
-            of: await api.get<Series>(`/runs/${id}/series/${quantity}${within}`),
-          })),
-        ).then(
-          (found) => current && setSeries(found),
-          (error: unknown) => current && setTrouble(message(error)),
-        ),
-      within ? SETTLE : 0,
-    );
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [key, quantity, within, returns]);
-  return (
-    <section>
-      <div className="heading">
-        <h2>{quantity}</h2>
-        {marks}
-        {part && (
-          <button onClick={() => choose(undefined)} aria-label={`All of ${quantity}`}>
-            Whole time
-          </button>
-        )}
-        {series.length > 0 && (
-          <button
-            onClick={() => save(`${quantity}.csv`, data(series))}
-            aria-label={`Data of ${quantity} as CSV`}
-          >
-            CSV
-          </button>
-        )}
-      </div>
-      <Notice text={trouble} kind="plain" />
-      {series.length > 0 && (
-        <Plot series={series} title={quantity} regions={regions} part={part} choose={choose} />
-      )}
-    </section>
-  );
-}
-
-/** The points of a figure, a line each. */
-function data(series: { name: string; of: Series }[]): string {
-  const rows = series.flatMap(({ name, of }) =>
-    of.lines.flatMap((line) =>
-      line.time.map((time, place) => [name, line.name, time, line.value[place] ?? ""]),
-    ),
-  );
-  return csv([["run", "line", "time (s)", series[0]?.of.unit ?? "value"], ...rows]);
 }
 
 /** The scenario as it ran, and the way to do it again: with the changes that were made by hand, at the times at which they were made. */

@@ -1,7 +1,7 @@
 // Step 2: the flows, with their applications and transports.
 
 import { useState } from "react";
-import type { Edit, View } from "../../data/draft";
+import { type Edit, unused, type View } from "../../data/draft";
 import {
   beginning,
   type Change,
@@ -14,7 +14,6 @@ import {
 import { useLoaded } from "../../data/state";
 import { Field } from "../../parts/basics";
 import { Panel } from "../../parts/panel";
-import { unused } from "./system";
 
 /** How many flows a table stands for, if more than one. */
 function members(flow: Table): string {

@@ -4,10 +4,11 @@ import { useRef, useState } from "react";
 import { api, Refusal } from "../../data/api";
 import type { Entry, Full, Who } from "../../data/api.gen";
 import type { View } from "../../data/draft";
+import { duration, rounded, scaled } from "../../data/format";
+import { useInstruments } from "../../data/instruments";
 import { unique } from "../../data/once";
 import { go, message } from "../../data/state";
-import { duration, Notice, rounded, scaled } from "../../parts/basics";
-import { useInstruments } from "./trial";
+import { Notice } from "../../parts/basics";
 
 export function Launch({
   view,

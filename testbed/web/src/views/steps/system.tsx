@@ -1,12 +1,12 @@
 // Step 1, the system: picture, panels and text of the network, which are views of one draft.
 
 import { lazy, Suspense, useMemo, useRef, useState } from "react";
-import type { Edit, View } from "../../data/draft";
+import { type Edit, type PictureData, type Positions, unused, type View } from "../../data/draft";
 import { isTable, type Schema, type Table } from "../../data/schema";
 import { useLoaded } from "../../data/state";
 import { Field } from "../../parts/basics";
 import { Panel } from "../../parts/panel";
-import { Picture, type PictureData, type Positions } from "../../parts/picture";
+import { Picture } from "../../parts/picture";
 
 // The map has the outlines of the continents with it.
 const ConstellationMap = lazy(async () => ({ default: (await import("../../parts/map")).ConstellationMap }));
@@ -335,8 +335,4 @@ function splitPath(chosen: string, entities: PartOf[]): string[] {
   if (known) return known.path;
   const dot = chosen.indexOf(".");
   return dot < 0 ? [chosen] : [chosen.slice(0, dot), chosen.slice(dot + 1)];
-}
-
-export function unused(stem: string, names: string[]): string {
-  for (let count = 1; ; count++) if (!names.includes(`${stem}${count}`)) return `${stem}${count}`;
 }

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Who } from "../../data/api.gen";
 import type { Edit, View } from "../../data/draft";
+import { useInstruments } from "../../data/instruments";
 import type { Table } from "../../data/schema";
 import { Field } from "../../parts/basics";
 import { typed } from "../../parts/form";
@@ -16,22 +17,6 @@ const ABOUT: Record<string, string> = {
 
 /** The path of a campaign's keys in problems. */
 const VARY = "campaign.vary.";
-
-/** What is to be run is kept for the tab, so that it outlives a reload. */
-export function useInstruments(id: string, who: Who): [string[], (next: string[]) => void] {
-  const key = `instruments ${id}`;
-  const [found, setFound] = useState<string[]>(
-    () => JSON.parse(sessionStorage.getItem(key) ?? '["simulate"]') as string[],
-  );
-  const allowed = (who.limits.instruments as string[]) ?? [];
-  return [
-    found.filter((one) => allowed.includes(one)),
-    (next) => {
-      sessionStorage.setItem(key, JSON.stringify(next));
-      setFound(next);
-    },
-  ];
-}
 
 export function Trial({
   view,

@@ -1,0 +1,49 @@
+// Texts of times, numbers and tables, and files of them.
+
+export function when(seconds: number | null | undefined): string {
+  return seconds
+    ? new Date(seconds * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "medium" })
+    : "–";
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 1) return "less than a second";
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+export function rounded(value: unknown): string {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") {
+    if (typeof value === "string" || typeof value === "boolean") return String(value);
+    const text = JSON.stringify(value);
+    return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  }
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6) return value.toExponential(3);
+  return String(Number(value.toPrecision(4)));
+}
+
+/** A number in another unit, of which one is `1 / factor` of the value's. */
+export function scaled(value: unknown, factor: number): string {
+  return typeof value === "number" ? rounded(value * factor) : "–";
+}
+
+export function csv(rows: (string | number)[][]): string {
+  // A cell that begins like a formula would be one in a spreadsheet.
+  const cell = (given: string | number) => {
+    const text = String(given);
+    return `"${(/^[=+@\t-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+export function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const element = document.createElement("a");
+  element.href = url;
+  element.download = name;
+  element.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,67 @@
+// The queue of the laboratory.
+
+import { useEffect } from "react";
+import type { Queue } from "../data/api.gen";
+import { link, useEvents, useLoaded } from "../data/state";
+import { Notice, Title } from "../parts/basics";
+import { State } from "../parts/run_list";
+
+export function QueueView() {
+  const { value, error, again } = useLoaded<Queue>("/queue");
+  useEvents(() => again());
+  useEffect(() => {
+    const timer = setInterval(again, 5000);
+    return () => clearInterval(timer);
+  }, [again]);
+  return (
+    <>
+      <Title>Queue</Title>
+      <Notice text={error} />
+      {value && (
+        <>
+          <p>
+            {value.running} running, {value.waiting} waiting. The laboratory does {value.slots}{" "}
+            {value.slots === 1 ? "run" : "runs"} at a time; users take turns.{" "}
+            {value.real_time
+              ? "Emulations in real time have it for themselves."
+              : "Emulation in real time is off."}
+          </p>
+          {value.entries.length > 0 && (
+            <div className="wide" role="region" aria-label="Runs in the queue" tabIndex={0}>
+              <table>
+                <thead>
+                  <tr>
+                    <th>Place</th>
+                    <th>Run</th>
+                    <th>Owner</th>
+                    <th>Instrument</th>
+                    <th>State</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {value.entries.map((one) => (
+                    <tr key={one.number}>
+                      <td>{one.position ?? "now"}</td>
+                      <th scope="row">
+                        {one.id ? (
+                          <a href={link(["runs", one.id])}>{`${one.number} ${one.name}`}</a>
+                        ) : (
+                          one.name
+                        )}
+                      </th>
+                      <td>{one.owner || "–"}</td>
+                      <td>{one.instrument}</td>
+                      <td>
+                        <State run={one} />
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+        </>
+      )}
+    </>
+  );
+}
