@@ -514,6 +514,12 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     bob.get_by_label("Password").fill(PASSWORD)
     bob.get_by_role("button", name="Create account").click()
     expect(bob.get_by_role("heading", name="Configurations")).to_be_visible()
+    # A view for a higher level has no link, and its address says who may open it.
+    expect(bob.get_by_role("navigation").get_by_role("link", name="Queue")).to_be_visible()
+    expect(bob.get_by_role("link", name="People")).to_have_count(0)
+    bob.goto(f"{bed.url}/#/people")
+    expect(bob.get_by_role("alert")).to_have_text("Only for the level administrator.")
+    expect(bob.get_by_role("button", name="Create a link")).to_have_count(0)
     body = {"name": "ours", "text": SMALL}
     made = ada.request.post(f"{bed.url}/api/configurations", data=body, headers=origin).json()
     bob.goto(f"{bed.url}/#/configuration/{made['id']}/system")

@@ -7,16 +7,8 @@ import { useLost, useReturns } from "./data/connection";
 import { renewed, useEnded } from "./data/session";
 import { link, usePlace } from "./data/state";
 import { Notice, Title } from "./parts/basics";
-import { AccountView } from "./views/account";
-import { Comparison } from "./views/comparison";
-import { Configurations } from "./views/configurations";
-import { Editor } from "./views/editor";
+import { mayOpen, VIEWS, viewAt } from "./views";
 import { Join, LogIn, LogInAgain } from "./views/entrance";
-import { People } from "./views/people";
-import { QueueView } from "./views/queue";
-import { RunView } from "./views/run";
-import { Runs } from "./views/runs";
-import { Studies } from "./views/studies";
 
 export function Application() {
   const [who, setWho] = useState<Who | null | undefined>();
@@ -70,17 +62,11 @@ export function Application() {
           bentpipe
         </a>
         <nav aria-label="Main">
-          {VIEWS.filter(([, , level]) => level !== "administrator" || who.level === "administrator").map(
-            ([path, label]) => (
-              <a
-                key={path}
-                href={link(path ? [path] : [])}
-                aria-current={first === path ? "page" : undefined}
-              >
-                {label}
-              </a>
-            ),
-          )}
+          {VIEWS.filter((one) => one.label && mayOpen(who, one)).map(({ path, label }) => (
+            <a key={path} href={link(path ? [path] : [])} aria-current={first === path ? "page" : undefined}>
+              {label}
+            </a>
+          ))}
         </nav>
         <a className="who" href={link(["account"])} aria-current={first === "account" ? "page" : undefined}>
           {who.name} <span className="soft">({who.level})</span>
@@ -89,7 +75,7 @@ export function Application() {
       <Connection />
       {expired && <LogInAgain who={who} done={entered} />}
       <main id="main" tabIndex={-1}>
-        <View who={who} left={() => setWho(null)} />
+        <Opened who={who} left={() => setWho(null)} />
       </main>
     </>
   );
@@ -119,48 +105,29 @@ function Connection() {
   );
 }
 
-const VIEWS: [string, string, string?][] = [
-  ["", "Configurations"],
-  ["runs", "Runs"],
-  ["studies", "Studies"],
-  ["queue", "Queue"],
-  ["compare", "Compare"],
-  ["people", "People", "administrator"],
-];
-
 function skip(event: { preventDefault: () => void }) {
   event.preventDefault();
   document.getElementById("main")?.focus();
 }
 
-function View({ who, left }: { who: Who; left: () => void }) {
-  const { path } = usePlace();
-  const [first = "", second = ""] = path;
-  switch (first) {
-    case "":
-      return <Configurations who={who} />;
-    case "configuration":
-      return <Editor key={second} id={second} who={who} />;
-    case "runs":
-      return second ? <RunView key={second} id={second} /> : <Runs />;
-    case "studies":
-      return <Studies who={who} />;
-    case "queue":
-      return <QueueView />;
-    case "compare":
-      return <Comparison />;
-    case "people":
-      return <People />;
-    case "account":
-      return <AccountView who={who} left={left} />;
-    default:
-      return (
-        <>
-          <Title>There is no such page</Title>
-          <p>
-            <a href="#/">To the configurations</a>
-          </p>
-        </>
-      );
+function Opened({ who, left }: { who: Who; left: () => void }) {
+  const found = viewAt(usePlace().path);
+  if (!found) return <Refused title="There is no such page" />;
+  const { view, id } = found;
+  if (!mayOpen(who, view)) {
+    return <Refused title={view.label ?? view.path} reason={`Only for the level ${view.level}.`} />;
   }
+  return <view.component key={id} who={who} id={id} left={left} />;
+}
+
+function Refused({ title, reason = "" }: { title: string; reason?: string }) {
+  return (
+    <>
+      <Title>{title}</Title>
+      <Notice text={reason} />
+      <p>
+        <a href="#/">To the configurations</a>
+      </p>
+    </>
+  );
 }

@@ -5,11 +5,10 @@ import { useActions } from "../data/actions";
 import { api } from "../data/api";
 import type { Account, Invitation } from "../data/api.gen";
 import { when } from "../data/format";
+import { LEVELS } from "../data/levels";
 import { useLoaded } from "../data/state";
 import { Field, Notice, Title } from "../parts/basics";
 import { Secret } from "../parts/secret";
-
-const LEVELS = ["guest", "user", "administrator"];
 
 export function People() {
   const { value, error, again } = useLoaded<Account[]>("/accounts");

@@ -1,0 +1,57 @@
+// The list of views. A new page is a file in views/ and a line here: routing, navigation and access follow.
+
+import type { ComponentType } from "react";
+import type { Who } from "./data/api.gen";
+import { type Level, reaches } from "./data/levels";
+import { AccountView } from "./views/account";
+import { Comparison } from "./views/comparison";
+import { Configurations } from "./views/configurations";
+import { Editor } from "./views/editor";
+import { People } from "./views/people";
+import { QueueView } from "./views/queue";
+import { RunView } from "./views/run";
+import { Runs } from "./views/runs";
+import { Studies } from "./views/studies";
+
+/** The properties of every view: the user, the part of the address that ":id" stands for, and the way out. */
+export interface ViewProperties {
+  who: Who;
+  id: string;
+  left: () => void;
+}
+
+export interface View {
+  /** The beginning of the address. A view with ":id" is separate for each id. */
+  path: string;
+  /** The text of its link in the navigation; no link without it. */
+  label?: string;
+  /** The lowest level that may open it; everyone without it. */
+  level?: Level;
+  component: ComponentType<ViewProperties>;
+}
+
+/** All views, in the order of the navigation. */
+export const VIEWS: View[] = [
+  { path: "", label: "Configurations", component: Configurations },
+  { path: "configuration/:id", component: Editor },
+  { path: "runs", label: "Runs", component: Runs },
+  { path: "runs/:id", component: RunView },
+  { path: "studies", label: "Studies", component: Studies },
+  { path: "queue", label: "Queue", component: QueueView },
+  { path: "compare", label: "Compare", component: Comparison },
+  { path: "people", label: "People", level: "administrator", component: People },
+  { path: "account", component: AccountView },
+];
+
+/** The view of an address, and its id. The address may continue, for example with a tab. */
+export function viewAt(address: string[]): { view: View; id: string } | null {
+  const [first = "", id = ""] = address;
+  const named = (path: string) => VIEWS.find((one) => one.path === path);
+  const view = (id && named(`${first}/:id`)) || named(first);
+  return view ? { view, id: view.path.endsWith("/:id") ? id : "" } : null;
+}
+
+/** True if the user's level is high enough for a view. */
+export function mayOpen(who: Who, { level }: View): boolean {
+  return !level || reaches(who.level, level);
+}
