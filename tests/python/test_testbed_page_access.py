@@ -256,7 +256,7 @@ def test_the_focus_is_never_lost(bed: Served, ada: Page) -> None:
     expect(page.get_by_text("focused was removed.")).to_be_visible()
     expect(page.get_by_role("button", name="Remove focused")).to_have_count(0)
     expect(page.locator(":focus")).to_have_count(1)
-    assert focused() == "DIV Configurations"
+    assert focused() == "SECTION Configurations"
 
 
 def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> None:

@@ -17,6 +17,7 @@ export function Application() {
   const expired = useEnded();
   const returns = useReturns();
   const unknown = who === undefined || who === null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only at the beginning, and when the test bed is there again
   useEffect(() => {
     if (!unknown) return;
     api.get<Who>("/session").then(
@@ -30,8 +31,6 @@ export function Application() {
         setTrouble(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
       },
     );
-    // Only at the beginning, and when the test bed is there again.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [returns]);
   const entered = (next: Who) => {
     // What waits was asked for by someone else, and is not to be done in the name of this user.
@@ -54,6 +53,7 @@ export function Application() {
   }
   return (
     <>
+      {/* biome-ignore lint/a11y/useValidAnchor: the address is that of the view, so that the click moves the focus itself */}
       <a className="skip" href="#main" onClick={(event) => skip(event)}>
         Skip to the content
       </a>

@@ -36,7 +36,7 @@ export function csv(rows: (string | number)[][]): string {
     const text = String(given);
     return `"${(/^[=+@\t-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
-  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
 export function save(name: string, text: string): void {

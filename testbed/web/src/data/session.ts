@@ -12,7 +12,7 @@ function tell(): void {
 /** Returns when the user has logged in again. */
 export function ended(): Promise<void> {
   if (waiting === null) {
-    let release = () => undefined as void;
+    let release: () => void = () => undefined;
     const done = new Promise<void>((resolve) => (release = resolve));
     waiting = { done, release };
     tell();

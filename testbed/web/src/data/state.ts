@@ -79,6 +79,7 @@ export function useLoaded<T>(path: string): { value: T | undefined; error: strin
   const [found, setFound] = useState<{ path: string; value?: T; error: string }>({ path: "", error: "" });
   const [count, setCount] = useState(0);
   const returns = useReturns();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: count and returns only ask again
   useEffect(() => {
     if (!path) return;
     let current = true;

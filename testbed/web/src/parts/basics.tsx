@@ -47,6 +47,16 @@ export function Field({
   );
 }
 
+/** A part of the page that may be wider than the window, such as a table: a region that scrolls by itself. */
+export function Wide({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls only what can have the focus
+    <section className="wide" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}
+
 const PAGE = "bentpipe test bed";
 
 /** A heading that gets the focus when a view opens, so that a screen reader says where one is. It is the page's title too, with

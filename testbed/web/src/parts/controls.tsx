@@ -6,7 +6,7 @@ import { api } from "../data/api";
 import type { Changed, Scenario } from "../data/api.gen";
 import { isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { message, useLoaded } from "../data/state";
-import { Field, Notice } from "./basics";
+import { Field, Notice, Wide } from "./basics";
 
 interface Slider {
   key: string;
@@ -162,7 +162,9 @@ export function Controls({
               />
             )}
           </Field>
-          <button disabled={!key || !value}>Change</button>
+          <button type="submit" disabled={!key || !value}>
+            Change
+          </button>
         </form>
       </details>
       <MadeList changes={changes} />
@@ -314,7 +316,7 @@ function valueIn(text: string, unit: string): number | null {
 export function MadeList({ changes }: { changes: Changed[] }) {
   if (changes.length === 0) return null;
   return (
-    <div className="wide" role="region" aria-label="Changes by hand" tabIndex={0}>
+    <Wide label="Changes by hand">
       <table>
         <caption>Changes by hand</caption>
         <thead>
@@ -339,6 +341,6 @@ export function MadeList({ changes }: { changes: Changed[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

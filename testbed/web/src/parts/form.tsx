@@ -345,6 +345,7 @@ function List({ at, schema, root, value, change, disabled }: Given) {
   return (
     <div className="list">
       {items.map((item, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: items have no names, and their forms follow their values
         <div className="item" key={place}>
           <div className="grow">
             <Value

@@ -27,6 +27,7 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   const lines = axis ? linesOf(means, place, axis) : [];
   const drawable = lines.length > 0 && lines.length <= COLOURS.length;
   const key = JSON.stringify([title, unit, axis, lines]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: key has the content of all others, which are new objects at each rendering
   useEffect(() => {
     const inside = element.current;
     if (!inside || !axis || !drawable) return;
@@ -37,7 +38,6 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
       resize.disconnect();
       made.destroy();
     };
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [key]);
   if (!axis) return null;
   return (
@@ -182,10 +182,11 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
       ],
       hooks: {
         draw: [
-          (plot) =>
-            lines.forEach((line, number) =>
-              mark(plot, line, COLOURS[number]!, (number - (lines.length - 1) / 2) * APART, axis.numbers),
-            ),
+          (plot) => {
+            for (const [number, line] of lines.entries()) {
+              mark(plot, line, COLOURS[number]!, (number - (lines.length - 1) / 2) * APART, axis.numbers);
+            }
+          },
         ],
       },
     },

@@ -62,8 +62,12 @@ export function Live({ run }: { run: Scenario }) {
       setDropped((before) => (begins ? 0 : before) + part.dropped);
       events ||= part.changes.length > 0 || "handover" in part.rows || "selection" in part.rows;
       for (const [table, entities] of Object.entries(part.rows)) {
-        const of = (rows.current[table] ??= {});
-        for (const [entity, some] of Object.entries(entities)) (of[entity] ??= []).push(...some);
+        rows.current[table] ??= {};
+        const of = rows.current[table];
+        for (const [entity, some] of Object.entries(entities)) {
+          of[entity] ??= [];
+          of[entity].push(...some);
+        }
       }
     }
     if (events) setAsked((before) => before + 1);
@@ -73,10 +77,9 @@ export function Live({ run }: { run: Scenario }) {
     }, DRAW_MS);
   });
   useEffect(() => () => clearTimeout(waiting.current), []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies(count): the rows are in a reference, and count says that there are more
   const plots = useMemo(
     () => (tables ? SHOWN.flatMap((shown) => plotted(shown, rows.current, tables) ?? []) : []),
-    // The rows are in a reference; the count says that there are more.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
     [count, tables],
   );
   const satellites = Object.values((resolved.network ?? {}) as Table).some(

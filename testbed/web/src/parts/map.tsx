@@ -76,7 +76,9 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
       {data && <Drawn data={data} />}
       {data && time === undefined && (
         <div className="row">
-          <button onClick={() => setPlaying(!playing)}>{playing ? "Pause" : "Play"}</button>
+          <button type="button" onClick={() => setPlaying(!playing)}>
+            {playing ? "Pause" : "Play"}
+          </button>
           <span className="slide grow">
             <label htmlFor={id}>Time</label>
             <input

@@ -25,6 +25,7 @@ function Mark({ kind, label, reason }: { kind: string; label: string; reason: st
     <span
       className={`mark ${kind}`}
       role="note"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the reason appears with the focus
       tabIndex={0}
       aria-label={label}
       aria-describedby={id}

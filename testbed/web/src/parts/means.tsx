@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Means, Point } from "../data/api.gen";
 import { csv, save } from "../data/format";
 import { FINAL, link, useEvents, useLoaded, useValue } from "../data/state";
-import { Field, Notice } from "./basics";
+import { Field, Notice, Wide } from "./basics";
 import { Intervals } from "./intervals";
 import { FidelityMark } from "./marks";
 
@@ -173,7 +173,7 @@ function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
           />
         )}
       </Field>
-      <button>Show</button>
+      <button type="submit">Show</button>
     </form>
   );
 }
@@ -204,7 +204,7 @@ function Table({ of }: { of: Means }) {
     );
   return (
     <>
-      <div className="wide" role="region" aria-label="Means" tabIndex={0}>
+      <Wide label="Means">
         <table className="means">
           <caption>Mean ± half width of its interval</caption>
           <thead>
@@ -248,10 +248,14 @@ function Table({ of }: { of: Means }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <p className="row">
-        <button onClick={() => save("means.csv", data(of))}>CSV</button>
-        <button onClick={() => save("means.tex", remarks(of) + of.latex)}>LaTeX</button>
+        <button type="button" onClick={() => save("means.csv", data(of))}>
+          CSV
+        </button>
+        <button type="button" onClick={() => save("means.tex", remarks(of) + of.latex)}>
+          LaTeX
+        </button>
       </p>
     </>
   );

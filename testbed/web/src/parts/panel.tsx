@@ -29,6 +29,10 @@ function entity(path: string[], schema: Schema, data: Table): { schema: Schema; 
   return { schema: of, value };
 }
 
+function unchanged(_: unknown, next: unknown): unknown {
+  return next;
+}
+
 /** The form of an entity. What is typed shows at once, and becomes a change of the text when typing pauses. */
 export function Panel({
   path,
@@ -36,7 +40,7 @@ export function Panel({
   data,
   edit,
   stale,
-  adapted = (_, next) => next,
+  adapted = unchanged,
 }: {
   path: string[];
   schema: Schema;
@@ -63,6 +67,7 @@ export function Panel({
     }
   }
   const before = found?.value;
+  // biome-ignore lint/correctness/useExhaustiveDependencies(path): the key of a panel is its path
   const send = useCallback(() => {
     clearTimeout(timer.current);
     timer.current = undefined;
@@ -75,8 +80,7 @@ export function Panel({
       if (!made) written.current = from;
       else if (typed.current === sent) typed.current = null;
     });
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [path.join("."), edit]);
+  }, [edit]);
   const change = useCallback(
     (given: unknown) => {
       const next = adapted(before, given);
@@ -85,8 +89,7 @@ export function Panel({
       clearTimeout(timer.current);
       timer.current = setTimeout(send, 400);
     },
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-    [before, send],
+    [before, send, adapted],
   );
   // Another panel is opened before typing has paused.
   useEffect(() => () => void (timer.current !== undefined && send()), [send]);

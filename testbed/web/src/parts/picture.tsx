@@ -86,6 +86,7 @@ const Drawn = memo(function Drawn({
   const flow = useRef<ReactFlowInstance<PartNode>>(null);
   const frame = useRef<HTMLDivElement>(null);
   const parts = `${data.nodes.length} ${data.edges.length}`;
+  // biome-ignore lint/correctness/useExhaustiveDependencies(parts): other numbers of parts move the picture
   useEffect(() => {
     // What was added, or a narrower page, may have moved nodes out of the view; they have to be measured first.
     let timer: ReturnType<typeof setTimeout>;

@@ -54,6 +54,7 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
   const unit = series[0]?.of.unit ?? "";
   // A plot is made anew only for other lines; new values are put into it.
   const labels = JSON.stringify([title, unit, lines.map((one) => one.label)]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies(labels): the lines are in a reference, and labels says that there are others
   useEffect(() => {
     const element = place.current;
     if (!element || latest.current.length === 0) return;
@@ -125,9 +126,9 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
       plot.current = undefined;
     };
   }, [labels, title, unit]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the drawing reads all of them from references
   useEffect(() => {
     plot.current?.setData(joined(latest.current));
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [series, regions, end, part?.join()]);
   const thinned = series.some((one) => one.of.thinned);
   return (

@@ -47,6 +47,7 @@ export function Quantity({
   const key = runs.map((one) => `${one.id} ${one.name}`).join(",");
   const within = part ? `?from=${part[0]}&to=${part[1]}` : "";
   const returns = useReturns();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: key has the content of runs, which is a new list at each rendering; returns only asks again
   useEffect(() => {
     let current = true;
     setTrouble("");
@@ -68,7 +69,6 @@ export function Quantity({
       current = false;
       clearTimeout(timer);
     };
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [key, quantity, within, returns]);
   return (
     <section>
@@ -76,12 +76,13 @@ export function Quantity({
         <h2>{quantity}</h2>
         {marks}
         {part && (
-          <button onClick={() => choose(undefined)} aria-label={`All of ${quantity}`}>
+          <button type="button" onClick={() => choose(undefined)} aria-label={`All of ${quantity}`}>
             Whole time
           </button>
         )}
         {series.length > 0 && (
           <button
+            type="button"
             onClick={() => save(`${quantity}.csv`, data(series))}
             aria-label={`Data of ${quantity} as CSV`}
           >

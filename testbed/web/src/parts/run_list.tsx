@@ -1,12 +1,12 @@
 // A list of runs, and the state of a run.
 
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { api } from "../data/api";
 import type { Entry } from "../data/api.gen";
 import { useReturns } from "../data/connection";
 import { duration, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useValue } from "../data/state";
-import { Field, Notice, Progress } from "./basics";
+import { Field, Notice, Progress, Wide } from "./basics";
 import { Marks } from "./marks";
 
 const STATES = ["queued", "running", ...FINAL];
@@ -28,21 +28,24 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
     ...(batch && { batch }),
     ...(of && { configuration: of }),
   }).toString();
-  const fetchRows = () =>
-    api.get<Entry[]>(`/runs?${query}`).then(
-      (found) => {
-        setTrouble("");
-        setRows(found);
-        setMore(found.length === 50);
-      },
-      (error: unknown) => setTrouble(message(error)),
-    );
+  const fetchRows = useCallback(
+    () =>
+      api.get<Entry[]>(`/runs?${query}`).then(
+        (found) => {
+          setTrouble("");
+          setRows(found);
+          setMore(found.length === 50);
+        },
+        (error: unknown) => setTrouble(message(error)),
+      ),
+    [query],
+  );
   const returns = useReturns();
+  // biome-ignore lint/correctness/useExhaustiveDependencies(returns): returns only asks again
   useEffect(() => {
     const timer = setTimeout(() => void fetchRows(), search ? 200 : 0);
     return () => clearTimeout(timer);
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [query, returns]);
+  }, [fetchRows, search, returns]);
   useEvents((event) => {
     if (event === null || !rows?.some((one) => one.id === event.run)) {
       void fetchRows();
@@ -92,6 +95,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
           )}
         </Field>
         <button
+          type="button"
           className="primary"
           disabled={chosen.length < 1}
           onClick={() => go(["compare"], { run: chosen.join(",") })}
@@ -106,7 +110,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
             : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
       </p>
       {rows && rows.length > 0 && (
-        <div className="wide" role="region" aria-label="Runs" tabIndex={0}>
+        <Wide label="Runs">
           <table>
             <thead>
               <tr>
@@ -159,6 +163,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                   <td className="actions">
                     {one.mine && !FINAL.includes(one.state) && (
                       <button
+                        type="button"
                         onClick={() => void act(api.post(`/runs/${one.id}/cancel`))}
                         aria-label={`Cancel run ${one.number}`}
                       >
@@ -167,6 +172,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                     )}
                     {one.mine && FINAL.includes(one.state) && (
                       <button
+                        type="button"
                         onClick={() =>
                           confirm(`Remove run ${one.number} with its results?`) &&
                           void act(api.remove(`/runs/${one.id}`))
@@ -181,9 +187,13 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
-      {more && <button onClick={() => void next()}>More</button>}
+      {more && (
+        <button type="button" onClick={() => void next()}>
+          More
+        </button>
+      )}
     </>
   );
 }

@@ -61,7 +61,7 @@ export function TimeShown() {
           />
         )}
       </Field>
-      <button>Show</button>
+      <button type="submit">Show</button>
       <button type="button" disabled={!part} onClick={() => choose(undefined)}>
         Whole time
       </button>

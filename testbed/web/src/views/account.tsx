@@ -6,7 +6,7 @@ import { api } from "../data/api";
 import type { AuditLine, Token, Who } from "../data/api.gen";
 import { when } from "../data/format";
 import { message, useLoaded } from "../data/state";
-import { Field, Notice, Title } from "../parts/basics";
+import { Field, Notice, Title, Wide } from "../parts/basics";
 import { Secret } from "../parts/secret";
 
 export function AccountView({ who, left }: { who: Who; left: () => void }) {
@@ -16,7 +16,9 @@ export function AccountView({ who, left }: { who: Who; left: () => void }) {
         <Title>{who.name}</Title>
         <span className="badge">{who.level}</span>
         <span className="grow" />
-        <button onClick={() => void api.remove("/session").then(left, left)}>Log out</button>
+        <button type="button" onClick={() => void api.remove("/session").then(left, left)}>
+          Log out
+        </button>
       </div>
       <div className="columns">
         <Password />
@@ -73,7 +75,7 @@ function Password() {
             />
           )}
         </Field>
-        <button>Change the password</button>
+        <button type="submit">Change the password</button>
         <Notice text={told.text} kind={told.kind} />
       </form>
     </section>
@@ -109,6 +111,7 @@ function Tokens() {
               ({one.scope}, used {when(one.used)})
             </span>{" "}
             <button
+              type="button"
               onClick={() => void act(api.remove(`/tokens/${one.id}`))}
               aria-label={`Remove token ${one.name}`}
             >
@@ -142,7 +145,7 @@ function Tokens() {
             </select>
           )}
         </Field>
-        <button>Create</button>
+        <button type="submit">Create</button>
       </form>
       <Notice text={trouble} />
     </section>
@@ -154,7 +157,7 @@ function Audit() {
   return (
     <section>
       <h2>Audit log</h2>
-      <div className="wide" role="region" aria-label="Audit log" tabIndex={0}>
+      <Wide label="Audit log">
         <table>
           <thead>
             <tr>
@@ -175,7 +178,7 @@ function Audit() {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </section>
   );
 }

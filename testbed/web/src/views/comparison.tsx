@@ -1,10 +1,10 @@
 // Runs side by side: only what differs, from a pinned baseline.
 
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
 import { csv, rounded, save } from "../data/format";
 import { go, useLoaded, usePlace, useValue } from "../data/state";
-import { Field, Notice, Title } from "../parts/basics";
+import { Field, Notice, Title, Wide } from "../parts/basics";
 import { Marks, markText } from "../parts/marks";
 import { firstOf, Quantity, quantitiesOf } from "../parts/quantity";
 import { TimeShown } from "../parts/time";
@@ -60,17 +60,9 @@ export function Comparison() {
     const marks = found ? markText(found) : "";
     return marks ? `${name(id)} [${marks}]` : name(id);
   };
-  const plotted = useMemo(
-    () =>
-      value
-        ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({
-            id,
-            name: marked(id),
-          }))
-        : [],
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-    [value],
-  );
+  const plotted = value
+    ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({ id, name: marked(id) }))
+    : [];
   return (
     <>
       <Title>Compare</Title>
@@ -91,6 +83,7 @@ export function Comparison() {
         </Field>
         {/* By a button: the arrow keys go through a list's values, each of which would be added. */}
         <button
+          type="button"
           disabled={!added || runs.includes(added)}
           onClick={() => {
             to([...runs, added]);
@@ -123,6 +116,7 @@ export function Comparison() {
         {value && value.others.length > 0 && (
           <>
             <button
+              type="button"
               onClick={() =>
                 save(
                   "comparison.csv",
@@ -132,7 +126,9 @@ export function Comparison() {
             >
               CSV
             </button>
-            <button onClick={() => save("comparison.tex", latex(value, marked))}>LaTeX</button>
+            <button type="button" onClick={() => save("comparison.tex", latex(value, marked))}>
+              LaTeX
+            </button>
           </>
         )}
       </div>
@@ -145,6 +141,7 @@ export function Comparison() {
             <h2>{name(String(one.run))}</h2>
             {entry(String(one.run)) && <Marks run={entry(String(one.run))!} />}
             <button
+              type="button"
               onClick={() => to(runs.filter((other) => other !== one.run))}
               aria-label={`Remove ${name(String(one.run))} from the comparison`}
             >
@@ -209,7 +206,7 @@ function Differences({
   const small = differing.length - visible.length;
   return (
     <div className="beside">
-      <div className="wide" role="region" aria-label={`Scenario of ${name}`} tabIndex={0}>
+      <Wide label={`Scenario of ${name}`}>
         <table>
           <caption>What differs in the scenario</caption>
           <thead>
@@ -233,8 +230,8 @@ function Differences({
           </tbody>
         </table>
         {scenario.length === 0 && <p className="soft">Nothing.</p>}
-      </div>
-      <div className="wide" role="region" aria-label={`Results of ${name}`} tabIndex={0}>
+      </Wide>
+      <Wide label={`Results of ${name}`}>
         <table>
           <caption>What differs in the results</caption>
           <thead>
@@ -272,7 +269,7 @@ function Differences({
           </p>
         )}
         {missing.length > 0 && <p>In one run only: {missing.join(", ")}</p>}
-      </div>
+      </Wide>
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { api } from "../data/api";
 import type { Brief, Draft, Full, Template, Who } from "../data/api.gen";
 import { when } from "../data/format";
 import { go, link, message, useLoaded } from "../data/state";
-import { Field, Notice, Title } from "../parts/basics";
+import { Field, Notice, Title, Wide } from "../parts/basics";
 
 export function Configurations({ who }: { who: Who }) {
   const { value, error, again } = useLoaded<Brief[]>("/configurations");
@@ -20,7 +20,7 @@ export function Configurations({ who }: { who: Who }) {
       {!guest && <Start names={(value ?? []).map((one) => one.name)} />}
       {value?.length === 0 && <p className="soft">There are none yet.</p>}
       {value && value.length > 0 && (
-        <div className="wide" role="region" aria-label="Configurations" tabIndex={0}>
+        <Wide label="Configurations">
           <table>
             <thead>
               <tr>
@@ -44,13 +44,14 @@ export function Configurations({ who }: { who: Who }) {
                   <td>{when(one.changed)}</td>
                   <td className="actions">
                     {!guest && (
-                      <button onClick={() => act(fork(one))} aria-label={`Fork ${one.name}`}>
+                      <button type="button" onClick={() => act(fork(one))} aria-label={`Fork ${one.name}`}>
                         Fork
                       </button>
                     )}
                     {one.mine && (
                       <>
                         <button
+                          type="button"
                           onClick={() =>
                             act(
                               api.put(`/configurations/${one.id}`, {
@@ -67,6 +68,7 @@ export function Configurations({ who }: { who: Who }) {
                           {one.shared ? "Stop sharing" : "Share"}
                         </button>
                         <button
+                          type="button"
                           onClick={() =>
                             confirm(`Remove "${one.name}"? Its runs stay.`) &&
                             act(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)
@@ -82,7 +84,7 @@ export function Configurations({ who }: { who: Who }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
     </>
   );
@@ -148,6 +150,7 @@ function Start({ names }: { names: string[] }) {
           )}
         </Field>
         <button
+          type="button"
           className="primary"
           disabled={busy || !chosen}
           onClick={() =>

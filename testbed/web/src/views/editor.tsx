@@ -67,6 +67,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     else sessionStorage.removeItem(`draft ${applied.id}`);
   }, [dirty, text, applied.id]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies(view): only another text needs another look
   useEffect(() => {
     const timer = setTimeout(
       () => {
@@ -83,8 +84,6 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
       view === null ? 0 : 250,
     );
     return () => clearTimeout(timer);
-    // Only another text needs another look.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [text]);
 
   // One after the other, each in the text that the one before has made: none is lost when the test bed is slow.
@@ -169,14 +168,17 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
         <span className="grow" />
         {mine && (
           <>
-            <button onClick={() => void reset()}>Reset</button>
+            <button type="button" onClick={() => void reset()}>
+              Reset
+            </button>
             <button
+              type="button"
               onClick={() => confirm("Discard all changes since the last Apply?") && setText(applied.text)}
               disabled={!dirty}
             >
               Discard changes
             </button>
-            <button className="primary" onClick={() => void apply()} disabled={!dirty}>
+            <button type="button" className="primary" onClick={() => void apply()} disabled={!dirty}>
               Apply
             </button>
           </>
@@ -255,8 +257,8 @@ function Problems({ view, id }: { view: View | null; id: string }) {
     <div className="notice error" role="alert">
       <strong>Not valid yet.</strong>
       <ul>
-        {view.problems.slice(0, 8).map((one, place) => (
-          <li key={place}>
+        {view.problems.slice(0, 8).map((one) => (
+          <li key={`${one.line} ${one.path} ${one.message}`}>
             {one.line !== null && (
               <>
                 line {one.line}

@@ -54,7 +54,9 @@ export function LogInAgain({ who, done }: { who: Who; done: (who: Who) => void }
       {!open && (
         <p className="notice error banner" role="alert">
           Your log-in has ended. What you typed is still here, and is sent when you have logged in.{" "}
-          <button onClick={() => setOpen(true)}>Log in again</button>
+          <button type="button" onClick={() => setOpen(true)}>
+            Log in again
+          </button>
         </p>
       )}
       <dialog ref={dialog} aria-labelledby="again" onClose={() => setOpen(false)}>
@@ -123,6 +125,7 @@ function Credentials({
             onChange={(event) => setName(event.target.value)}
             autoComplete="username"
             required
+            // biome-ignore lint/a11y/noAutofocus: the view has nothing but this form
             autoFocus={!as}
           />
         )}
@@ -145,7 +148,9 @@ function Credentials({
         )}
       </Field>
       <Notice text={error} id="refused" />
-      <button className="primary">{button}</button>
+      <button type="submit" className="primary">
+        {button}
+      </button>
     </form>
   );
 }

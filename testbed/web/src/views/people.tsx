@@ -7,7 +7,7 @@ import type { Account, Invitation } from "../data/api.gen";
 import { when } from "../data/format";
 import { LEVELS } from "../data/levels";
 import { useLoaded } from "../data/state";
-import { Field, Notice, Title } from "../parts/basics";
+import { Field, Notice, Title, Wide } from "../parts/basics";
 import { Secret } from "../parts/secret";
 
 export function People() {
@@ -41,6 +41,7 @@ export function People() {
             )}
           </Field>
           <button
+            type="button"
             className="primary"
             onClick={() => void act(api.post<Invitation>("/invitations", { level }).then(setInvitation))}
           >
@@ -57,7 +58,7 @@ export function People() {
           </div>
         )}
       </section>
-      <div className="wide" role="region" aria-label="Accounts" tabIndex={0}>
+      <Wide label="Accounts">
         <table>
           <thead>
             <tr>
@@ -88,6 +89,7 @@ export function People() {
                 <td>{when(one.created)}</td>
                 <td className="actions">
                   <button
+                    type="button"
                     aria-label={`Remove ${one.name}`}
                     onClick={() =>
                       confirm(`Remove ${one.name} with all configurations and runs?`) &&
@@ -101,7 +103,7 @@ export function People() {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </>
   );
 }
@@ -121,6 +123,7 @@ function Level({ of, set }: { of: Account; set: (level: string) => void }) {
         ))}
       </select>{" "}
       <button
+        type="button"
         disabled={level === of.level}
         onClick={() => set(level)}
         aria-label={`Set the level of ${of.name}`}

@@ -3,7 +3,7 @@
 import { useEffect } from "react";
 import type { Queue } from "../data/api.gen";
 import { link, useEvents, useLoaded } from "../data/state";
-import { Notice, Title } from "../parts/basics";
+import { Notice, Title, Wide } from "../parts/basics";
 import { State } from "../parts/run_list";
 
 export function QueueView() {
@@ -27,7 +27,7 @@ export function QueueView() {
               : "Emulation in real time is off."}
           </p>
           {value.entries.length > 0 && (
-            <div className="wide" role="region" aria-label="Runs in the queue" tabIndex={0}>
+            <Wide label="Runs in the queue">
               <table>
                 <thead>
                   <tr>
@@ -58,7 +58,7 @@ export function QueueView() {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </Wide>
           )}
         </>
       )}

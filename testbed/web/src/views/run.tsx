@@ -6,7 +6,7 @@ import { api } from "../data/api";
 import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario } from "../data/api.gen";
 import { rounded, scaled, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "../data/state";
-import { Notice, Title } from "../parts/basics";
+import { Notice, Title, Wide } from "../parts/basics";
 import { MadeList } from "../parts/controls";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
@@ -50,14 +50,20 @@ export function RunView({ id }: { id: string }) {
         <Marks run={run} />
         <span className="grow" />
         {run.mine && !ended && (
-          <button onClick={() => void act(api.post(`/runs/${id}/cancel`))}>Cancel</button>
+          <button type="button" onClick={() => void act(api.post(`/runs/${id}/cancel`))}>
+            Cancel
+          </button>
         )}
         {run.mine && run.state === "done" && (
           <>
-            <button onClick={() => void act(api.patch(`/runs/${id}`, { baseline: !run.baseline }))}>
+            <button
+              type="button"
+              onClick={() => void act(api.patch(`/runs/${id}`, { baseline: !run.baseline }))}
+            >
               {run.baseline ? "Unpin baseline" : "Pin as baseline"}
             </button>
             <button
+              type="button"
               onClick={() =>
                 void act(
                   api.patch(`/runs/${id}`, { shared: !run.shared }),
@@ -132,7 +138,7 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
         <Group key={one.name} group={one} run={run} />
       ))}
       {flows && (
-        <div className="wide" role="region" aria-label="Flows" tabIndex={0}>
+        <Wide label="Flows">
           <table>
             <caption>
               Flows
@@ -165,7 +171,7 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
       {state === "done" && (
         <iframe className="report" title="Report of the run" src={`/api/runs/${id}/report`} sandbox="" />
@@ -182,10 +188,20 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
 /** Rows of the table of flows. */
 const MOST_FLOWS = 50;
 
+/** The statistics of a quantity, with their headings. */
+const STATISTICS = [
+  ["mean", "Mean"],
+  ["p05", "5 %"],
+  ["median", "Median"],
+  ["p95", "95 %"],
+  ["best", "Best"],
+  ["worst", "Worst"],
+] as const;
+
 /** The flows of a group as statistics, a row per quantity. */
 function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
   return (
-    <div className="wide" role="region" aria-label={`Group ${group.name}`} tabIndex={0}>
+    <Wide label={`Group ${group.name}`}>
       <table>
         <caption>
           {group.name}: {group.flows} flows
@@ -195,11 +211,12 @@ function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
         </caption>
         <thead>
           <tr>
-            {["Quantity", "Flows", "Mean", "5 %", "Median", "95 %", "Best", "Worst", "Worst flow"].map(
-              (one) => (
-                <th key={one}>{one}</th>
-              ),
-            )}
+            <th>Quantity</th>
+            <th>Flows</th>
+            {STATISTICS.map(([key, label]) => (
+              <th key={key}>{label}</th>
+            ))}
+            <th>Worst flow</th>
           </tr>
         </thead>
         <tbody>
@@ -207,15 +224,15 @@ function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
             <tr key={one.about}>
               <th scope="row">{one.about}</th>
               <td>{one.count}</td>
-              {[one.mean, one.p05, one.median, one.p95, one.best, one.worst].map((number, place) => (
-                <td key={place}>{rounded(number)}</td>
+              {STATISTICS.map(([key]) => (
+                <td key={key}>{rounded(one[key])}</td>
               ))}
               <td>{one.worst_flow}</td>
             </tr>
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 
@@ -285,15 +302,17 @@ function Repeat({ run }: { run: Scenario }) {
     <>
       <Notice text={trouble} />
       <p>
-        <button onClick={() => void open()}>Open as a configuration</button>{" "}
+        <button type="button" onClick={() => void open()}>
+          Open as a configuration
+        </button>{" "}
         <span className="soft">
           It contains every change that was made by hand, so that it repeats this run.
         </span>
       </p>
       <MadeList changes={value ?? []} />
-      <pre tabIndex={0} aria-label="Resolved scenario">
-        {run.scenario}
-      </pre>
+      <Wide label="Resolved scenario">
+        <pre>{run.scenario}</pre>
+      </Wide>
     </>
   );
 }

@@ -71,6 +71,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
         </Field>
         {who.level !== "guest" && (
           <button
+            type="button"
             disabled={Boolean(reason)}
             onClick={() => void launch()}
             aria-label={`Reproduce ${study.name}`}

@@ -12,7 +12,7 @@ import {
   variants,
 } from "../../data/schema";
 import { useLoaded } from "../../data/state";
-import { Field } from "../../parts/basics";
+import { Field, Wide } from "../../parts/basics";
 import { Panel } from "../../parts/panel";
 
 /** How many flows a table stands for, if more than one. */
@@ -97,7 +97,7 @@ export function Connections({
   return (
     <div className="columns">
       <section className="left" aria-label="Connections">
-        <div className="wide" role="region" aria-label="Flows" tabIndex={0}>
+        <Wide label="Flows">
           <table>
             <thead>
               <tr>
@@ -113,6 +113,7 @@ export function Connections({
                 <tr key={String(one.name)} className={one.name === name ? "chosen" : undefined}>
                   <th scope="row">
                     <button
+                      type="button"
                       className="plain"
                       aria-pressed={one.name === name}
                       onClick={() => choose(["flow", String(one.name)])}
@@ -134,7 +135,7 @@ export function Connections({
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
         {flows.length === 0 && <p className="soft">There are none yet.</p>}
         {edit && nodes.length > 1 && (
           <div className="row">
@@ -147,8 +148,12 @@ export function Connections({
                 </select>
               )}
             </Field>
-            <button onClick={() => add(false)}>Add a connection</button>
-            <button onClick={() => add(true)}>Add a group of 5</button>
+            <button type="button" onClick={() => add(false)}>
+              Add a connection
+            </button>
+            <button type="button" onClick={() => add(true)}>
+              Add a group of 5
+            </button>
           </div>
         )}
       </section>
@@ -160,6 +165,7 @@ export function Connections({
               <span className="grow" />
               {edit && (
                 <button
+                  type="button"
                   onClick={() =>
                     void edit([{ path: ["flow", name], value: null }]).then((done) => done && choose([]))
                   }

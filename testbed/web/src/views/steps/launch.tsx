@@ -8,7 +8,7 @@ import { duration, rounded, scaled } from "../../data/format";
 import { useInstruments } from "../../data/instruments";
 import { unique } from "../../data/once";
 import { go, message } from "../../data/state";
-import { Notice } from "../../parts/basics";
+import { Notice, Wide } from "../../parts/basics";
 
 export function Launch({
   view,
@@ -68,6 +68,7 @@ export function Launch({
       <div className="row">
         {who.level !== "guest" && (
           <button
+            type="button"
             className="primary"
             disabled={
               busy ||
@@ -138,7 +139,7 @@ export function Launch({
             {runs > 1 && `, in each of ${runs} runs`}.
           </p>
           {view.predictions.length > 0 && (
-            <div className="wide" role="region" aria-label="Predictions" tabIndex={0}>
+            <Wide label="Predictions">
               <table>
                 <caption>Predicted by the equations</caption>
                 <thead>
@@ -162,11 +163,11 @@ export function Launch({
                   ))}
                 </tbody>
               </table>
-            </div>
+            </Wide>
           )}
-          <pre tabIndex={0} aria-label="Summary of the scenario">
-            {view.summary.join("\n")}
-          </pre>
+          <Wide label="Summary of the scenario">
+            <pre>{view.summary.join("\n")}</pre>
+          </Wide>
         </>
       )}
     </section>

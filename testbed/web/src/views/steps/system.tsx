@@ -97,6 +97,7 @@ export function System({
             {entities.map((one) => (
               <li key={one.path.join(".")}>
                 <button
+                  type="button"
                   className="plain"
                   aria-pressed={chosen === one.path.join(".")}
                   onClick={() => open(one.path)}
@@ -114,9 +115,14 @@ export function System({
             {path.length > 0 ? path.join(" ") : "TOML"}
           </h2>
           <span className="grow" />
-          {path.length > 0 && <button onClick={() => open([])}>Show TOML</button>}
+          {path.length > 0 && (
+            <button type="button" onClick={() => open([])}>
+              Show TOML
+            </button>
+          )}
           {path.length > 0 && edit && path[0] !== "node" && (
             <button
+              type="button"
               onClick={() => {
                 void edit([{ path, value: null }]).then((done) => done && choose([]));
               }}
@@ -212,7 +218,9 @@ function Draw({
             />
           )}
         </Field>
-        <button disabled={!name}>Add node</button>
+        <button type="submit" disabled={!name}>
+          Add node
+        </button>
       </form>
       <form
         className="row"
@@ -223,7 +231,9 @@ function Draw({
       >
         <Choice label="Link from" value={start} among={nodes} choose={setFrom} />
         <Choice label="to" value={end} among={nodes.filter((one) => one !== start)} choose={setTo} />
-        <button disabled={!start || !end}>Add link</button>
+        <button type="submit" disabled={!start || !end}>
+          Add link
+        </button>
       </form>
       <p className="help">Or drag from the right edge of a node to another one.</p>
     </details>
@@ -270,7 +280,7 @@ function OfNode({
       <ul className="parts">
         {near.map((one) => (
           <li key={one.path.join(".")}>
-            <button className="plain" onClick={() => choose(one.path)}>
+            <button type="button" className="plain" onClick={() => choose(one.path)}>
               {one.label}
             </button>
           </li>
@@ -318,13 +328,10 @@ function parts(data: Table | undefined): PartOf[] {
     found.push({ path: ["edge", node], label: `DiffServ edge ${node}`, ends: [node] });
   // Those have no names and are addressed by their places.
   for (const kind of ["handover", "change"]) {
-    ((data[kind] ?? []) as Table[]).forEach((one, place) =>
-      found.push({
-        path: [kind, String(place)],
-        label: `${kind} at ${String(one.at ?? place + 1)}`,
-        ends: [],
-      }),
-    );
+    for (const [place, one] of ((data[kind] ?? []) as Table[]).entries()) {
+      const label = `${kind} at ${String(one.at ?? place + 1)}`;
+      found.push({ path: [kind, String(place)], label, ends: [] });
+    }
   }
   found.push({ path: ["record"], label: "what is recorded", ends: [] });
   return found;

@@ -94,6 +94,7 @@ export function Trial({
                 <code>{name}</code>: {(listed as unknown[]).map(String).join(", ")}{" "}
                 {edit && (
                   <button
+                    type="button"
                     onClick={() => void edit([{ path: ["campaign", "vary", name], value: null }])}
                     aria-label={`Stop varying ${name}`}
                   >
@@ -111,6 +112,7 @@ export function Trial({
                 <code>{one.path.slice(VARY.length)}</code>: <span className="wrong">{sentence(one)}</span>{" "}
                 {edit && (
                   <button
+                    type="button"
                     onClick={() =>
                       void edit([{ path: ["campaign", "vary", one.path.slice(VARY.length)], value: null }])
                     }
@@ -161,7 +163,9 @@ export function Trial({
                   />
                 )}
               </Field>
-              <button disabled={!key || !values}>Vary</button>
+              <button type="submit" disabled={!key || !values}>
+                Vary
+              </button>
             </form>
             <Setting
               label="Replications"
