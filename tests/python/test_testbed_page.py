@@ -271,6 +271,15 @@ def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     expect(page.get_by_role("row").filter(has_text="http").filter(has_text="tcp cubic")).to_be_visible()
     page.get_by_label("kind", exact=True).first.select_option("calls")
     expect(page.get_by_role("row").filter(has_text="calls").filter(has_text="sip")).to_be_visible()
+    # Every application that is offered can be added as it is.
+    offered = page.get_by_label("Application").locator("option").all_text_contents()
+    assert {"bulk", "netpipe", "sensors"} <= set(offered)
+    assert "command" not in offered
+    for number, app in enumerate(offered, 2):
+        page.get_by_label("Application").select_option(app)
+        page.get_by_role("button", name="Add a connection").click()
+        expect(page.get_by_role("row").filter(has_text=f"flow{number}").filter(has_text=app)).to_be_visible()
+    expect(page.get_by_text("Not valid yet")).to_have_count(0)
     page.get_by_role("link", name="4 Launch").click()
     expect(page.get_by_label("Summary of the scenario")).to_contain_text("calls over sip, alice -> bob")
 
@@ -574,7 +583,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
     page.reload()
     page.get_by_label("slow down").check()
-    page.get_by_label("Seconds of the scenario per second").fill("1")
+    page.get_by_label("Seconds of the scenario per second").fill("0.5")
     page.get_by_role("button", name="Launch").click()
     for quantity in ("goodput", "RTT", "congestion window", "queue"):
         canvas = page.get_by_role("img", name=f"{quantity} over time").locator("canvas")
@@ -601,6 +610,12 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     expect(page.get_by_text(re.compile(f"^{wanted} set at "))).to_be_visible()
     # The label in the plots is that of the value that holds.
     until(lambda: f"link.sat.rate = {wanted}" in page.evaluate("window.drawn"))
+    # A value in another unit moves the slider, which keeps its own.
+    page.get_by_text("Any key").click()
+    page.get_by_label("Key", exact=True).fill("link.sat.rate")
+    page.get_by_label("New value").fill("2500 kbit/s")
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.get_by_text(re.compile("^2.5 Mbit/s set at "))).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 800})
     # Plots follow a change of the window when they hear of it.
     until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))

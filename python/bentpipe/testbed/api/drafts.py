@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 
 from bentpipe import _native
 from bentpipe.beginnings import scenario_from
-from bentpipe.scenarios import schema
 from bentpipe.testbed import drafts, instruments, maps
+from bentpipe.testbed.forms import form_schema
 from bentpipe.testbed.rules import check_text
 
 from .callers import Anyone, Given
@@ -130,8 +130,9 @@ def template(name: str, _: Anyone) -> Draft:
 
 @router.get("/schema")
 def scenario_schema(_: Anyone) -> dict[str, Any]:
-    """Return the JSON Schema of scenarios, from which the forms are made."""
-    return schema()
+    """Return the JSON Schema of scenarios, from which the forms are made. Quantities also have ``units``, with their
+    sizes in base units, and applications ``transports``, the kinds of transport that carry them."""
+    return form_schema()
 
 
 @router.post("/drafts/view")

@@ -9,7 +9,7 @@ export interface Schema {
   default?: unknown;
   const?: unknown;
   enum?: unknown[];
-  examples?: string[];
+  examples?: unknown[];
   pattern?: string;
   minimum?: number;
   maximum?: number;
@@ -20,6 +20,10 @@ export interface Schema {
   oneOf?: Schema[];
   anyOf?: Schema[];
   changeable?: boolean;
+  /** Of a quantity: by base unit, each unit with its size in the base unit. */
+  units?: Record<string, Record<string, number>>;
+  /** Of an application: the kinds of transport that carry it, the one to propose first. */
+  transports?: string[];
   /** Whether it is a text of several lines, which a file could hold. */
   long?: boolean;
 }
@@ -96,10 +100,11 @@ export function beginning(given: Schema, root: Schema, depth = 0): unknown {
     case "string":
       return schema.examples?.[0] ?? "";
   }
-  const made: Table = {};
+  const example = schema.examples?.[0];
+  const made: Table = isTable(example) ? { ...example } : {};
   for (const key of schema.required ?? []) {
     const inner = schema.properties?.[key];
-    if (inner) made[key] = beginning(inner, root, depth + 1);
+    if (inner && !(key in made)) made[key] = beginning(inner, root, depth + 1);
   }
   return made;
 }

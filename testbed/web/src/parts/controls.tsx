@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../data/api";
 import type { Changed, Scenario } from "../data/api.gen";
+import { inUnit, quantity, type Units, unitsOf } from "../data/quantities";
 import { isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { message, useLoaded } from "../data/state";
 import { Field, Notice, Wide } from "./basics";
@@ -13,6 +14,7 @@ interface Slider {
   /** Value at the start of the run, in `unit`. */
   value: number;
   unit: string;
+  units: Units;
   least: number;
   most: number;
   logarithmic: boolean;
@@ -35,7 +37,7 @@ export function sliders(data: Table, root: Schema): Slider[] {
       return;
     }
     if (!marked) return;
-    const slider = sliderOf(path.join("."), value, schema);
+    const slider = sliderOf(path.join("."), value, schema, schema ? unitsOf(schema, root) : {});
     if (slider) found.push({ ...slider, about: given?.description ?? schema?.description ?? "" });
   };
   const entities = (list: string, items: [string, unknown][]) => {
@@ -53,27 +55,31 @@ export function sliders(data: Table, root: Schema): Slider[] {
   return found;
 }
 
-function sliderOf(key: string, value: unknown, schema: Schema | undefined): Omit<Slider, "about"> | null {
+function sliderOf(
+  key: string,
+  value: unknown,
+  schema: Schema | undefined,
+  units: Units,
+): Omit<Slider, "about"> | null {
   if (
     typeof value === "number" &&
     schema?.maximum !== undefined &&
     schema.maximum <= 1 &&
     (schema.minimum ?? 0) === 0
   ) {
-    return { key, value, unit: "", least: 0, most: schema.maximum, logarithmic: false };
+    return { key, value, unit: "", units: {}, least: 0, most: schema.maximum, logarithmic: false };
   }
-  const quantity =
+  const { number, unit } =
     typeof value === "number"
-      ? [String(value), String(value), ""]
-      : /^([\d.]+(?:e[+-]?\d+)?) ?([A-Za-z/]+)$/.exec(String(value));
-  if (!quantity) return null;
-  const number = Number(quantity[1]);
-  if (!(number > 0)) return null;
+      ? { number: value, unit: "" }
+      : (quantity(value, units) ?? { number: 0, unit: "" });
+  if (number <= 0) return null;
   const least = Math.max(number / 10, schema?.minimum ?? 0);
   return {
     key,
     value: number,
-    unit: quantity[2] ?? "",
+    unit,
+    units,
     least,
     most: Math.min(number * 10, schema?.maximum ?? Infinity),
     logarithmic: true,
@@ -246,7 +252,7 @@ function Slide({
 }) {
   // While it is moved, its own value; otherwise that of the run, which may have been changed in another window.
   const [moved, setMoved] = useState<number | null>(null);
-  const current = (set && valueIn(set.value, of.unit)) ?? of.value;
+  const current = (set && valueIn(set.value, of)) ?? of.value;
   const value = moved ?? current;
   const scale = (number: number) =>
     of.logarithmic
@@ -306,10 +312,11 @@ function Slide({
   );
 }
 
-/** The number of a quantity in a unit; null if it has another unit. */
-function valueIn(text: string, unit: string): number | null {
-  const [number = "", ...rest] = text.split(" ");
-  return rest.join(" ") === unit && Number.isFinite(Number(number)) ? Number(number) : null;
+/** The number of a value in the unit of its slider; null if it is none, for example a rate of symbols instead of bits. */
+function valueIn(text: string, { unit, units }: Slider): number | null {
+  if (unit === "") return Number.isFinite(Number(text)) ? Number(text) : null;
+  const found = quantity(text, units);
+  return found && inUnit(found, unit, units);
 }
 
 /** The changes that were made by hand in a run, with what became of them. */

@@ -2,7 +2,8 @@
 
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Region, Scenario, Series } from "../data/api.gen";
-import type { Table } from "../data/schema";
+import { quantity, unitsOf } from "../data/quantities";
+import type { Schema, Table } from "../data/schema";
 import { type Part, useLoaded, useRows } from "../data/state";
 import { Progress } from "./basics";
 import { Controls } from "./controls";
@@ -54,7 +55,8 @@ export function Live({ run }: { run: Scenario }) {
   const kept = useRef<Region[]>([]);
   if (regions.value) kept.current = regions.value;
   const recorded = useCallback(() => setAsked((before) => before + 1), []);
-  const end = seconds(resolved.duration);
+  const schema = useLoaded<Schema>("/schema").value;
+  const end = schema && seconds(resolved.duration, schema);
   useRows(run.id, (parts: Part[], begins) => {
     if (begins) rows.current = {};
     let events = false;
@@ -128,10 +130,8 @@ export function Live({ run }: { run: Scenario }) {
   );
 }
 
-function seconds(duration: unknown): number | undefined {
-  const found = /^([\d.eE+-]+) ?(ns|us|ms|s|min|h|d)$/.exec(String(duration));
-  const units: Record<string, number> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 };
-  return found ? Number(found[1]) * units[found[2]!]! : undefined;
+function seconds(duration: unknown, schema: Schema): number | undefined {
+  return quantity(duration, unitsOf(schema.properties?.duration ?? {}, schema))?.value;
 }
 
 function plotted(

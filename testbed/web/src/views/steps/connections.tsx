@@ -1,6 +1,6 @@
 // Step 2: the flows, with their applications and transports.
 
-import { useState } from "react";
+import { useCallback, useState } from "react";
 import { type Edit, unused, type View } from "../../data/draft";
 import {
   beginning,
@@ -27,20 +27,6 @@ function started(starts: unknown): string {
   return `${String(starts.kind)}, ${String(starts.mean ?? starts.over ?? "")}`;
 }
 
-/** What carries applications that TCP does not. */
-const CARRIED: Record<string, string> = { cbr: "udp", voice: "udp", bundles: "udp", calls: "sip" };
-
-/** First values where the schema has none that is valid by itself. */
-const BEGUN: Record<string, Table> = {
-  http: { object: "20 kB" },
-  calls: { calls: 1 },
-  bundles: { rate: "10 kbit/s" },
-};
-
-function carrier(app: string): Table {
-  return CARRIED[app] ? { kind: CARRIED[app] } : { kind: "tcp", congestion: "cubic" };
-}
-
 /** The applications that the test bed offers; programs of the machine it does not start. */
 function applications(schema: Schema | undefined): { kind: string; schema: Schema }[] {
   const flow = schema?.properties?.flow && resolved(schema.properties.flow, schema);
@@ -48,15 +34,24 @@ function applications(schema: Schema | undefined): { kind: string; schema: Schem
   return app ? variants(resolved(app, schema!)).filter((one) => one.kind !== "command") : [];
 }
 
-/** A flow whose application was replaced has a transport that carries it. */
-function carried(before: unknown, next: unknown): unknown {
+/** The transport to propose for an application. */
+function carrier(app: Schema): Table {
+  const kind = app.transports?.[0] ?? "tcp";
+  return kind === "tcp" ? { kind, congestion: "cubic" } : { kind };
+}
+
+/** A flow whose application was replaced gets another transport if applications of the two kinds are carried differently. */
+function carried(before: unknown, next: unknown, schema: Schema | undefined): unknown {
   if (!isTable(before) || !isTable(next) || !isTable(next.app) || !isTable(before.app)) return next;
   const kind = String(next.app.kind);
-  if (kind === before.app.kind) return next;
-  const app = { ...next.app, ...BEGUN[kind] };
-  return CARRIED[kind] === CARRIED[String(before.app.kind)]
-    ? { ...next, app }
-    : { ...next, app, transport: carrier(kind) };
+  const former = String(before.app.kind);
+  if (kind === former || !isTable(next.transport)) return next;
+  const [app, old] = [kind, former].map(
+    (name) => applications(schema).find((one) => one.kind === name)?.schema ?? {},
+  ) as [Schema, Schema];
+  const proposed = carrier(app);
+  const stays = proposed.kind === carrier(old).kind && app.transports?.includes(String(next.transport.kind));
+  return stays ? next : { ...next, transport: proposed };
 }
 
 export function Connections({
@@ -80,6 +75,7 @@ export function Connections({
   // A group is one flow with a count: its members start by a process, and are one row of results.
   const [app, setApp] = useState("bulk");
   const offered = applications(schema);
+  const adapted = useCallback((before: unknown, next: unknown) => carried(before, next, schema), [schema]);
   const add = (group: boolean) => {
     const path = [
       "flow",
@@ -88,8 +84,8 @@ export function Connections({
         flows.map((one) => String(one.name)),
       ),
     ];
-    const begun = beginning(offered.find((one) => one.kind === app)!.schema, schema!) as Table;
-    const value: Table = { from, to, app: { kind: app, ...begun, ...BEGUN[app] }, transport: carrier(app) };
+    const of = offered.find((one) => one.kind === app)!.schema;
+    const value: Table = { from, to, app: beginning(of, schema!), transport: carrier(of) };
     if (group) Object.assign(value, { count: 5, starts: { kind: "poisson", mean: "1 s" } });
     const made: Change[] = [{ path, value }];
     void edit?.(made).then((done) => done && choose(path));
@@ -182,7 +178,7 @@ export function Connections({
               data={view.resolved}
               edit={edit}
               stale={false}
-              adapted={carried}
+              adapted={adapted}
             />
           </>
         )}

@@ -1,0 +1,45 @@
+// Quantities with units. The schema has the units of each kind of quantity, with their sizes.
+
+import { resolved, type Schema } from "./schema";
+
+/** The units of a kind of quantity: by base unit, each unit with its size in the base unit. */
+export type Units = Record<string, Record<string, number>>;
+
+export interface Quantity {
+  number: number;
+  unit: string;
+  /** The base unit, and the value in it. */
+  base: string;
+  value: number;
+}
+
+/** The units that the values of a key may have; none for anything but a quantity. */
+export function unitsOf(given: Schema, root: Schema): Units {
+  const schema = resolved(given, root);
+  if (schema.units) return schema.units;
+  const parts = (schema.oneOf ?? schema.anyOf ?? []).map((one) => resolved(one, root));
+  return parts.find((one) => one.units)?.units ?? {};
+}
+
+/** The quantity of a text such as "250 ms"; null if the text is something else. */
+export function quantity(text: unknown, units: Units): Quantity | null {
+  if (typeof text !== "string") return null;
+  const given = text.trim();
+  for (const [base, sizes] of Object.entries(units)) {
+    for (const [unit, size] of Object.entries(sizes)) {
+      // "250 ms" also ends with "s", but then "250 m" is no number.
+      const before = given.endsWith(unit) ? given.slice(0, -unit.length).trim() : "";
+      const number = Number(before);
+      if (before && Number.isFinite(number)) return { number, unit, base, value: number * size };
+    }
+  }
+  return null;
+}
+
+/** The number of a quantity in another unit; null if the two measure different things. */
+export function inUnit(of: Quantity, unit: string, units: Units): number | null {
+  const size = units[of.base]?.[unit];
+  if (size === undefined) return null;
+  // Without the rounding errors of the two conversions.
+  return unit === of.unit ? of.number : Number((of.value / size).toPrecision(12));
+}
