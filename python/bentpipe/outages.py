@@ -49,6 +49,14 @@ class Outage:
         flows = ranges(list(self.flows), 3) or "no flow"
         return f"{flows}: no capacity for {self.when} ({ranges(list(self.parts), 3)})"
 
+    @property
+    def sentence(self) -> str:
+        """The outage in sentences for a reader who sees no table beside it."""
+        spans = "from" if self.spans_s and not self.whole_run else "for"
+        flows = ranges(list(self.flows), 3)
+        affected = f"Flows affected: {flows}." if flows else "No flow is affected."
+        return f"{ranges(list(self.parts), 3)}: no capacity {spans} {self.when}. {affected}"
+
     def as_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON."""
         return {

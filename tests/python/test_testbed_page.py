@@ -243,6 +243,50 @@ def test_runs_without_tcp_are_plotted_and_compared(bed: Served, ada: Page) -> No
     expect(page.get_by_role("img", name="datagram.delay over time").locator("canvas")).to_be_visible()
 
 
+def test_a_run_states_its_outages_before_its_numbers(bed: Served, ada: Page) -> None:
+    """Flows without results because their path carried nothing; a run without outages says nothing of them."""
+    page, origin = ada, {"Origin": bed.url}
+    windows = 'when = { kind = "windows", windows = [["0 s", "1 h"]] }'
+    hidden = f'contacts = {{ {windows}, outages = [{{ start = "2 s", end = "4 s" }}] }}'
+    dead = 'trace = { samples = "time,rate\\n0,0\\n" }'
+    text = 'name = "dark"\nduration = "6 s"\n'
+    for name, end, state in (("moon", "base", hidden), ("down", "dead", dead), ("fine", "server", "")):
+        text += f"""
+[[link]]
+name = "{name}"
+from = "user"
+to = "{end}"
+rate = "1 Mbit/s"
+delay = "10 ms"
+{state}
+[[flow]]
+name = "over-{name}"
+from = "user"
+to = "{end}"
+app = "bulk"
+transport = "tcp"
+"""
+    for given, expected in (
+        (
+            text,
+            [
+                "down, down.return: no capacity for the whole run. Flows affected: over-down.",
+                "moon: no capacity from 2 s to 4 s. Flows affected: over-moon.",
+            ],
+        ),
+        (SMALL, []),
+    ):
+        asked = {"text": given, "name": "dark"}
+        (run,) = page.request.post(f"{bed.url}/api/runs", data=asked, headers=origin).json()
+        page.goto(f"{bed.url}/#/runs/{run['id']}")
+        page.get_by_role("region", name="Flows").wait_for(timeout=120_000)
+        assert (
+            page.get_by_role("list", name="Outages").get_by_role("listitem").all_text_contents() == expected
+        )
+        before = page.locator("main table").first.locator("xpath=preceding::ul[@aria-labelledby='outages']")
+        expect(before).to_have_count(1 if expected else 0)
+
+
 def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     """From a blank page: nodes and links, of which all are in view, and a call."""
     page = ada

@@ -88,6 +88,17 @@ class Group(BaseModel):
     statistics: list[Statistics]
 
 
+class Outage(BaseModel):
+    """Parts of the network without capacity for the whole run or for ``spans_s`` of it, the flows that pass them, and
+    all this as text."""
+
+    whole_run: bool
+    spans_s: list[tuple[float, float]]
+    parts: list[str]
+    flows: list[str]
+    text: str
+
+
 class Results(BaseModel):
     """What a run measured: statistics per group of flows, a row per flow, beside its prediction, those of no group
     first, and the quantities that can be plotted."""
@@ -95,7 +106,7 @@ class Results(BaseModel):
     complete: bool
     groups: list[Group]
     flows: list[dict[str, Any]]
-    outages: list[dict[str, Any]]
+    outages: list[Outage]
     quantities: dict[str, list[str]]
     provenance: dict[str, Any]
     fidelity: dict[str, Any]
@@ -173,7 +184,10 @@ def results_of(of: Run) -> Results:
         complete=of.complete,
         groups=[Group.model_validate(summarise(*one).as_dict()) for one in groups.items()],
         flows=[one.as_dict() for one in [*single, *grouped]],
-        outages=[one.as_dict() for one in (outages(of) if of.has_flows else [])],
+        outages=[
+            Outage.model_validate(one.as_dict() | {"text": one.sentence})
+            for one in (outages(of) if of.has_flows else [])
+        ],
         quantities=of.traces,
         provenance=provenance,
         fidelity={key: of.fidelity[key] for key in ("verdict",) if key in of.fidelity},

@@ -268,6 +268,15 @@ export interface OfLevel {
   level: "guest" | "user" | "administrator";
 }
 
+/** Parts of the network without capacity for the whole run or for ``spans_s`` of it, the flows that pass them, and all this as text. */
+export interface Outage {
+  whole_run: boolean;
+  spans_s: ([number, number])[];
+  parts: string[];
+  flows: string[];
+  text: string;
+}
+
 /** A line of a plot: times in seconds and values. */
 export interface PlotLine {
   name: string;
@@ -319,7 +328,7 @@ export interface Results {
   complete: boolean;
   groups: Group[];
   flows: (Record<string, unknown>)[];
-  outages: (Record<string, unknown>)[];
+  outages: Outage[];
   quantities: Record<string, string[]>;
   provenance: Record<string, unknown>;
   fidelity: Record<string, unknown>;

@@ -3,7 +3,16 @@
 import { useEffect, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type { Changed, Entry, File, Group as GroupOfFlows, Region, Results, Scenario } from "../data/api.gen";
+import type {
+  Changed,
+  Entry,
+  File,
+  Group as GroupOfFlows,
+  Outage,
+  Region,
+  Results,
+  Scenario,
+} from "../data/api.gen";
 import { rounded, scaled, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "../data/state";
 import { Notice, Title, Wide } from "../parts/basics";
@@ -134,6 +143,7 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
   if (!value) return <p aria-busy="true">Loading…</p>;
   return (
     <>
+      <Outages of={value.outages} />
       {value.groups.map((one) => (
         <Group key={one.name} group={one} run={run} />
       ))}
@@ -182,6 +192,21 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
         </a>
       </p>
     </>
+  );
+}
+
+/** The times without capacity, before the numbers that they explain. */
+function Outages({ of }: { of: Outage[] }) {
+  if (of.length === 0) return null;
+  return (
+    <div className="notice plain">
+      <strong id="outages">Outages</strong>
+      <ul aria-labelledby="outages">
+        {of.map((one) => (
+          <li key={one.text}>{one.text}</li>
+        ))}
+      </ul>
+    </div>
   );
 }
 
