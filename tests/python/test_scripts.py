@@ -127,6 +127,26 @@ def test_a_python_package_that_is_not_used_is_found(dependencies: ModuleType, tm
     ]
 
 
+def test_a_package_of_the_page_that_is_not_used_is_found(dependencies: ModuleType, tmp_path: Path) -> None:
+    for file, text in {
+        "package.json": '{"scripts": {"check": "biome check . && tsc --noEmit"}, "dependencies": {"react": "1", '
+        '"@flow/react": "1", "left": "1", "map-of": "1"}, "devDependencies": {"@biomejs/biome": "1", '
+        '"@types/react": "1", "@types/left": "1", "typescript": "1", "vite": "1", "eslint": "1"}}',
+        "vite.config.ts": 'import { defineConfig } from "vite";\n',
+        "src/views/a.tsx": 'import { memo } from "react";\nimport "@flow/react/style.css";\nimport "./left";\n',
+        "src/b.ts": 'const map = import("map-of/land.json");\n',
+        "node_modules/left/index.ts": 'import "left";\n',
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    found = list(dependencies.unused_web_packages(tmp_path))
+    assert [one.partition(": ")[2] for one in found] == [
+        "left is not used",
+        "@types/left is not used",
+        "eslint is not used",
+    ]
+
+
 #: Stands for pytest: the one that runs many files side by side fails `FAILING` tests and exits with `CODE`; the one
 #: that repeats files exits with `REPEATED`.
 PYTEST = """#!/bin/sh
