@@ -1,6 +1,6 @@
 // A run in progress: plots that grow, what happens in it, and what can be changed by hand.
 
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Region, Scenario, Series } from "../data/api.gen";
 import { quantity, unitsOf } from "../data/quantities";
 import type { Schema, Table } from "../data/schema";
@@ -8,11 +8,10 @@ import { type Part, useLoaded, useRows } from "../data/state";
 import { Progress } from "./basics";
 import { Controls } from "./controls";
 import { Plot } from "./plot";
+import { Satellites } from "./satellites";
 
 /** The columns of the tables of traces, after the time. */
 type Tables = Record<string, { entity: string; columns: { name: string; unit: string }[] }>;
-
-const ConstellationMap = lazy(async () => ({ default: (await import("./map")).ConstellationMap }));
 
 interface Shown {
   title: string;
@@ -84,9 +83,6 @@ export function Live({ run }: { run: Scenario }) {
     () => (tables ? SHOWN.flatMap((shown) => plotted(shown, rows.current, tables) ?? []) : []),
     [count, tables],
   );
-  const satellites = Object.values((resolved.network ?? {}) as Table).some(
-    (one) => (one as Table).kind === "constellation",
-  );
   const started = run.state === "running" || run.state === "leased";
   return (
     <>
@@ -100,13 +96,12 @@ export function Live({ run }: { run: Scenario }) {
       )}
       <div className="columns">
         <section aria-label="Live plots" className="left">
-          {satellites && started && end !== undefined && (
-            <Suspense fallback={null}>
-              <ConstellationMap
-                text={run.scenario}
-                time={Math.min(end, (Math.round(run.progress * 100) * end) / 100)}
-              />
-            </Suspense>
+          {started && end !== undefined && (
+            <Satellites
+              data={resolved}
+              text={run.scenario}
+              time={Math.min(end, (Math.round(run.progress * 100) * end) / 100)}
+            />
           )}
           {plots.map(({ title, series }) => (
             <section key={title}>

@@ -5,6 +5,7 @@ import type { Means, Point } from "../data/api.gen";
 import { csv, save } from "../data/format";
 import { FINAL, link, useEvents, useLoaded, useValue } from "../data/state";
 import { Field, Notice, Wide } from "./basics";
+import { Choices } from "./choices";
 import { Intervals } from "./intervals";
 import { FidelityMark } from "./marks";
 
@@ -51,30 +52,15 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
       <Missing of={found} />
       {found.available.length > 0 && (
         <>
-          <details>
-            <summary>Quantities</summary>
-            <fieldset className="many">
-              <legend className="hidden">Quantities to show</legend>
-              {found.available.map((one) => (
-                <label key={one} className="check">
-                  <input
-                    type="checkbox"
-                    checked={wanted.includes(one)}
-                    disabled={wanted.includes(one) ? wanted.length === 1 : wanted.length >= MOST_METRICS}
-                    onChange={(event) =>
-                      show(
-                        (event.target.checked
-                          ? [...wanted, one]
-                          : wanted.filter((other) => other !== one)
-                        ).join(","),
-                      )
-                    }
-                  />
-                  {one}
-                </label>
-              ))}
-            </fieldset>
-          </details>
+          <Choices
+            title="Quantities"
+            legend="Quantities to show"
+            names={found.available}
+            chosen={wanted}
+            choose={(next) => show(next.join(","))}
+            least={1}
+            most={MOST_METRICS}
+          />
           <div className="row">
             <Only of={of} choose={setOf} />
             {found.keys.length > 1 && across !== null && (

@@ -16,6 +16,7 @@ import type {
 import { rounded, scaled, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "../data/state";
 import { Notice, Title, Wide } from "../parts/basics";
+import { Choices } from "../parts/choices";
 import { MadeList } from "../parts/controls";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
@@ -272,28 +273,13 @@ function Plots({ run }: { run: Entry }) {
   if (error) return <Notice text={error} />;
   return (
     <>
-      <details>
-        <summary>Quantities</summary>
-        <fieldset className="many">
-          <legend className="hidden">Quantities to plot</legend>
-          {known.map((one) => (
-            <label key={one} className="check">
-              <input
-                type="checkbox"
-                checked={shown.includes(one)}
-                onChange={(event) =>
-                  show(
-                    (event.target.checked ? [...shown, one] : shown.filter((other) => other !== one)).join(
-                      ",",
-                    ) || "none",
-                  )
-                }
-              />
-              {one}
-            </label>
-          ))}
-        </fieldset>
-      </details>
+      <Choices
+        title="Quantities"
+        legend="Quantities to plot"
+        names={known}
+        chosen={shown}
+        choose={(next) => show(next.join(",") || "none")}
+      />
       {shown.length > 0 && <TimeShown />}
       {shown.map((one) => (
         <Quantity

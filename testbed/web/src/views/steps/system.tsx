@@ -1,15 +1,13 @@
 // Step 1, the system: picture, panels and text of the network, which are views of one draft.
 
-import { lazy, Suspense, useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { type Edit, type PictureData, type Positions, unused, type View } from "../../data/draft";
 import { isTable, type Schema, type Table } from "../../data/schema";
 import { useLoaded } from "../../data/state";
 import { Field } from "../../parts/basics";
 import { Panel } from "../../parts/panel";
 import { Picture } from "../../parts/picture";
-
-// The map has the outlines of the continents with it.
-const ConstellationMap = lazy(async () => ({ default: (await import("../../parts/map")).ConstellationMap }));
+import { Satellites } from "../../parts/satellites";
 
 export function System({
   view,
@@ -54,11 +52,6 @@ export function System({
   const nodes = data.nodes
     .filter((one) => one.kind !== "network" && one.kind !== "group")
     .map((one) => one.id);
-  const hasSatellites =
-    !stale &&
-    Object.values((view?.resolved.network ?? {}) as Table).some(
-      (one) => (one as Table).kind === "constellation",
-    );
   const addLink = (from: string, to: string) => {
     const name = unused(
       "link",
@@ -85,11 +78,7 @@ export function System({
           }
           connect={edit && ((from, to) => nodes.includes(from) && nodes.includes(to) && addLink(from, to))}
         />
-        {hasSatellites && (
-          <Suspense fallback={null}>
-            <ConstellationMap text={text} />
-          </Suspense>
-        )}
+        {view && !stale && <Satellites data={view.resolved} text={text} />}
         {edit && <Draw nodes={nodes} addNode={(name) => setPending([...pending, name])} addLink={addLink} />}
         <details className="panel" open={data.nodes.length > 0 && data.nodes.length <= 40}>
           <summary>All parts</summary>
