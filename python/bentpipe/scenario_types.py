@@ -1263,38 +1263,8 @@ Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rac
 RtoEstimator: TypeAlias = 'Literal["rfc6298", "linux"]'
 
 
-class Iax2Transport(TypedDict):
-    """Transport of the kind `iax2`. Telephone calls by IAX2 (RFC 5456): signalling and speech over one UDP
-    port, alone or in trunks."""
-
-    kind: Literal["iax2"]
-    mtu: NotRequired[Size]
-    """Size of the largest packet that carries a trunk frame, IP and UDP included; 1500 B if unset. Speech
-    that does not fit leaves in further trunk frames at the same time."""
-    timestamps: NotRequired[bool]
-    """Whether a call's entry in a trunk frame has a time stamp of its own, which takes 2 bytes. Off by
-    default."""
-    trunk: NotRequired[Span]
-    """Period of trunk frames, which carry the speech of all calls together (RFC 5456, section 7.1). If unset,
-    every packet of speech is a mini frame of its own."""
-
-
-class SipTransport(TypedDict):
-    """Transport of the kind `sip`. Telephone calls by SIP (RFC 3261) over UDP or TCP, with speech in RTP (RFC
-    3550)."""
-
-    kind: Literal["sip"]
-    over: NotRequired[SignallingTransport]
-    """Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls
-    with the default settings of the transport `tcp`. Speech is sent over UDP with either."""
-    t1: NotRequired[Span]
-    """Timer T1, the estimate of the round-trip time from which all timers of SIP follow (RFC 3261, section
-    17.1.1.1): the first retransmission comes after T1, and a request fails after 64 T1. 500 ms by default;
-    the RFC recommends more where round-trip times are longer."""
-
-
-class TcpTransport(TypedDict):
-    """Transport of the kind `tcp`. TCP with the values of a profile and what differs from it."""
+class Tcp(TypedDict):
+    """TCP with the values of a profile and what differs from it."""
 
     ack_compression: NotRequired[Span]
     """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
@@ -1402,7 +1372,6 @@ class TcpTransport(TypedDict):
     late below 63 jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of
     the clock `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in
     profiles linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock."""
-    kind: Literal["tcp"]
     minshall: NotRequired[bool]
     """Whether `nagle` holds back a small segment only while another small one is unacknowledged
     (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it does nothing.
@@ -1527,6 +1496,42 @@ class TcpTransport(TypedDict):
     window_validation: NotRequired[bool]
     """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
     on in the profiles of Linux, off in the others."""
+
+
+class Iax2Transport(TypedDict):
+    """Transport of the kind `iax2`. Telephone calls by IAX2 (RFC 5456): signalling and speech over one UDP
+    port, alone or in trunks."""
+
+    kind: Literal["iax2"]
+    mtu: NotRequired[Size]
+    """Size of the largest packet that carries a trunk frame, IP and UDP included; 1500 B if unset. Speech
+    that does not fit leaves in further trunk frames at the same time."""
+    timestamps: NotRequired[bool]
+    """Whether a call's entry in a trunk frame has a time stamp of its own, which takes 2 bytes. Off by
+    default."""
+    trunk: NotRequired[Span]
+    """Period of trunk frames, which carry the speech of all calls together (RFC 5456, section 7.1). If unset,
+    every packet of speech is a mini frame of its own."""
+
+
+class SipTransport(TypedDict):
+    """Transport of the kind `sip`. Telephone calls by SIP (RFC 3261) over UDP or TCP, with speech in RTP (RFC
+    3550)."""
+
+    kind: Literal["sip"]
+    over: NotRequired[SignallingTransport]
+    """Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls
+    with the default settings of the transport `tcp`. Speech is sent over UDP with either."""
+    t1: NotRequired[Span]
+    """Timer T1, the estimate of the round-trip time from which all timers of SIP follow (RFC 3261, section
+    17.1.1.1): the first retransmission comes after T1, and a request fails after 64 T1. 500 ms by default;
+    the RFC recommends more where round-trip times are longer."""
+
+
+class TcpTransport(Tcp):
+    """Transport of the kind `tcp`. TCP with the values of a profile and what differs from it."""
+
+    kind: Literal["tcp"]
 
 
 class TfrcTransport(TypedDict):
@@ -2577,15 +2582,6 @@ Estimator: TypeAlias = (
 )
 
 
-class Avbdc(TypedDict):
-    """Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending
-    volume."""
-
-    max: NotRequired[RateOrZero]
-    """Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
-    link."""
-
-
 class Rbdc(TypedDict):
     """Rate requests (RBDC): each states the rate that the terminal needs and replaces the previous one."""
 
@@ -2615,52 +2611,40 @@ class Vbdc(TypedDict):
     unset, it never does."""
 
 
+class Avbdc(TypedDict):
+    """Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending
+    volume."""
+
+    max: NotRequired[RateOrZero]
+    """Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
+    link."""
+
+
 class CraScheme(TypedDict):
     """Scheme of the kind `cra`. Constant slots only (CRA): terminals request nothing."""
 
     kind: Literal["cra"]
 
 
-class RbdcScheme(TypedDict):
+class RbdcScheme(Rbdc):
     """Scheme of the kind `rbdc`. Rate requests (RBDC): each states the rate that the terminal needs and
     replaces the previous one."""
 
-    estimator: NotRequired[Estimator]
-    """How the terminal estimates the rate that it needs; from its queue by default."""
-    gamma: NotRequired[float]
-    """Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti, Zampognaro 2009),
-    0.4 by default; must be greater than 0. With the default estimator it is the weight of the present
-    queue."""
     kind: Literal["rbdc"]
-    max: NotRequired[RateOrZero]
-    """Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset, the whole
-    return link."""
-    timeout: NotRequired[int]
-    """Number of superframes for which an assignment holds without a new request (RBDC_timeout), 2 by
-    default."""
 
 
-class VbdcScheme(TypedDict):
+class VbdcScheme(Vbdc):
     """Scheme of the kind `vbdc`. Volume requests (VBDC): each states the data that have not been requested
     yet and adds to the pending volume."""
 
     kind: Literal["vbdc"]
-    max: NotRequired[RateOrZero]
-    """Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset, the whole
-    return link."""
-    timeout: NotRequired[int]
-    """Number of superframes after the last request after which the controller forgets the unserved volume. If
-    unset, it never does."""
 
 
-class AvbdcScheme(TypedDict):
+class AvbdcScheme(Avbdc):
     """Scheme of the kind `avbdc`. Absolute volume requests (AVBDC): each states all the data that wait and
     replaces the pending volume."""
 
     kind: Literal["avbdc"]
-    max: NotRequired[RateOrZero]
-    """Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
-    link."""
 
 
 class FcaScheme(TypedDict):
@@ -3502,241 +3486,6 @@ NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | Constellation
 
 #: When the handshake with a connection's source is completed.
 Accept: TypeAlias = 'Literal["late", "early"]'
-
-
-class Tcp(TypedDict):
-    """TCP with the values of a profile and what differs from it."""
-
-    ack_compression: NotRequired[Span]
-    """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
-    SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in the profiles of Linux
-    except linux-2.6.32, 0 s (never) in the others."""
-    ack_every: NotRequired[int]
-    """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
-    standard reduces the frequency of acknowledgments and leaves the number open."""
-    ack_pushed: NotRequired[bool]
-    """Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end
-    of what an application has written and of each burst of several segments, so its acknowledgments follow
-    the sender's bursts. A segment that is shorter than the full ones counts as one with PSH. Default: on in
-    the profiles linux and linux-6.12, off in the others."""
-    adapt: NotRequired[list[Adapt]]
-    """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
-    at, rate, round_trip }`."""
-    bursts: NotRequired[bool]
-    """Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
-    the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits
-    for the next acknowledgment. Default: on in the profiles of Linux except linux-2.6.32, off in the
-    others."""
-    byte_counting: NotRequired[bool]
-    """Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC
-    3465, without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
-    acknowledgments slow it down. Default: off in profile linux-2.6.32 (tcp_abc is 0), on in the others."""
-    congestion: NotRequired[
-        Literal[
-            "bbr",
-            "bbr3",
-            "bic",
-            "compound",
-            "cubic",
-            "fixed_rate",
-            "highspeed",
-            "htcp",
-            "hybla",
-            "illinois",
-            "ledbat",
-            "lp",
-            "reno",
-            "scalable",
-            "vegas",
-            "vegas95",
-            "veno",
-            "westwood",
-            "yeah",
-            "linux-bbr",
-            "linux-bic",
-            "linux-cdg",
-            "linux-cubic",
-            "linux-dctcp",
-            "linux-highspeed",
-            "linux-htcp",
-            "linux-hybla",
-            "linux-illinois",
-            "linux-lp",
-            "linux-nv",
-            "linux-reno",
-            "linux-scalable",
-            "linux-vegas",
-            "linux-veno",
-            "linux-westwood",
-            "linux-yeah",
-        ]
-        | dict[str, object]
-    ]
-    """Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
-    kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if `bentpipe --allow-code` says so
-    (docs/congestion-recipe.md). Default: reno, vegas in profile scps."""
-    delayed_ack: NotRequired[bool]
-    """Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
-    section 4.2.3.2), instead of every segment at once. On in all profiles."""
-    delayed_ack_min: NotRequired[Span]
-    """Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
-    40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the delay is
-    constant."""
-    delayed_ack_timeout: NotRequired[Span]
-    """Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122)."""
-    dsack: NotRequired[bool]
-    """Duplicate selective acknowledgments (RFC 2883). Default: on in the profiles of Linux, off in the
-    others."""
-    ecn: NotRequired[bool]
-    """Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
-    only uses it when asked to."""
-    freeze: NotRequired[list[Freeze]]
-    """Disconnections before which receivers close their window, to open it afterwards (Freeze-TCP): a list of
-    `{ at, until }`."""
-    freeze_warning: NotRequired[Span]
-    """Time before such a handover at which the ends are warned of it. If unset, the round-trip time of a full
-    segment over the path without queues."""
-    frto: NotRequired[bool]
-    """Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
-    SACK. Default: on in the profiles of Linux, off in the others."""
-    initial_sequence: NotRequired[int]
-    """Initial sequence number of both ends. If unset, it is random."""
-    initial_ssthresh: NotRequired[int]
-    """Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite."""
-    initial_window: NotRequired[int]
-    """Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux except
-    linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
-    nineties."""
-    jiffy: NotRequired[Span]
-    """Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and
-    delayed acknowledgments are counted in jiffies and expire on steps of the timer wheel: up to one jiffy
-    late below 63 jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of
-    the clock `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in
-    profiles linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock."""
-    minshall: NotRequired[bool]
-    """Whether `nagle` holds back a small segment only while another small one is unacknowledged
-    (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it does nothing.
-    Default: on in the profiles of Linux, off in the others."""
-    nagle: NotRequired[bool]
-    """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
-    3.7.4). Default: on in profile nineties, off in the others."""
-    on_handover: NotRequired[list[OnHandover]]
-    """What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
-    interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing."""
-    pacing: NotRequired[bool]
-    """Whether segments are always paced, as with Linux' fq queue discipline. Otherwise, the default, they are
-    paced only if the congestion control asks for it, as bbr does."""
-    pacing_ca_ratio: NotRequired[int]
-    """Pacing rate otherwise, in percent of cwnd / SRTT; 120 by default (Linux' tcp_pacing_ca_ratio)."""
-    pacing_ss_ratio: NotRequired[int]
-    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT; 200 by default (Linux'
-    tcp_pacing_ss_ratio)."""
-    parameters: NotRequired[dict[str, int]]
-    """Parameters of the congestion control, by the names that it declares."""
-    profile: NotRequired[Profile]
-    """The named set of values that applies to all keys that are not set; `linux` by default."""
-    proportional_reduction: NotRequired[bool]
-    """Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
-    Default: on in the profiles of Linux except linux-2.6.32, off in the others."""
-    quick_acks: NotRequired[int]
-    """Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
-    sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others."""
-    quick_start: NotRequired[Rate]
-    """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
-    Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
-    quick_window: NotRequired[Size]
-    """Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and what it
-    exceeds this part by, and grows to the whole by two segments for each segment that arrives, which is then
-    acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose window grows by
-    4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds payload; 16 MiB in
-    linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means the whole
-    window from the start."""
-    rate_halving: NotRequired[bool]
-    """Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
-    what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
-    far below the slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with
-    `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others."""
-    receive_window: NotRequired[Size]
-    """Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
-    the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
-    linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never limits (1 GiB). A larger value
-    raises it."""
-    receive_window_start: NotRequired[Size]
-    """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
-    right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
-    hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
-    window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
-    so."""
-    recovery: NotRequired[Recovery]
-    """How losses are detected and repaired. Default: rack in the profiles of Linux except linux-2.6.32, snack
-    in scps, reno in nineties, sack in the others."""
-    restart_after_idle: NotRequired[bool]
-    """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
-    Linux by halving the window for each time-out that has passed. Default: on in the profiles of Linux, off
-    in the others."""
-    retries: NotRequired[int]
-    """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
-    fails. Default: 12 in profile nineties, 15 in the others."""
-    retries_as_time: NotRequired[bool]
-    """Whether `retries` stands for a time: data is given up at the first retransmission after the time that
-    so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
-    Default: on in the profiles of Linux, off in the others."""
-    rto_estimator: NotRequired[RtoEstimator]
-    """How the variation of the round-trip time is smoothed. Default: linux in the profiles of Linux, rfc6298
-    in the others."""
-    rto_initial: NotRequired[Span]
-    """Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
-    profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others."""
-    rto_max: NotRequired[Span]
-    """Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
-    Linux, in the others; RFC 6298 (2.5) requires at least 60 s."""
-    rto_min: NotRequired[Span]
-    """Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298, 2.4) in the
-    others."""
-    rto_variance_min: NotRequired[Span]
-    """Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
-    6298 (2.3). 200 ms by default, as in Linux."""
-    sack: NotRequired[bool]
-    """Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them."""
-    segment_size: NotRequired[int]
-    """Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
-    or 52 with timestamps."""
-    segmentation_offload: NotRequired[bool]
-    """Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet
-    is queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
-    split before the models see them."""
-    send_buffer: NotRequired[Size]
-    """Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it
-    never limits. In the profiles of Linux it replaces `send_memory`."""
-    send_memory: NotRequired[Size]
-    """Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst
-    once it has been sent. A program that has filled the buffer writes again when a third of it is free.
-    Default: 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the
-    others it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own."""
-    syn_linear_timeouts: NotRequired[int]
-    """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles linux and
-    linux-6.12, as in Linux since 6.5; 0 in the others."""
-    syn_retries: NotRequired[int]
-    """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
-    fails. Default: 5 in profile linux-2.6.32, 6 in the others."""
-    tail_loss_probe: NotRequired[bool]
-    """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    needs `recovery = "rack"`. Default: on in the profiles of Linux except linux-2.6.32, off in the others."""
-    timer_tick: NotRequired[Span]
-    """Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
-    ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock."""
-    timestamps: NotRequired[bool]
-    """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in the profiles of
-    Linux and in scps, off in the others."""
-    undo: NotRequired[bool]
-    """Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
-    been spurious. Default: on in the profiles of Linux, off in the others."""
-    window_scaling: NotRequired[bool]
-    """Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
-    the window is at most 65535 bytes."""
-    window_validation: NotRequired[bool]
-    """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
-    on in the profiles of Linux, off in the others."""
 
 
 class AckDecimationMechanism(TypedDict):

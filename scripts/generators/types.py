@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import textwrap
 
@@ -22,7 +23,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 def module(schema: Schema) -> str:
     """Returns the module's text, before formatting."""
-    definitions = named(schema)
+    definitions = named(with_bases(schema))
     names = [ROOT, *sorted(name for name in definitions if name != ROOT)]
     listed = "".join(f'    "{name}",\n' for name in sorted(names))
     return (
@@ -31,6 +32,39 @@ def module(schema: Schema) -> str:
         + "\n\n".join(_define(*item) for item in definitions.items())
         + "\n"
     )
+
+
+def with_bases(schema: Schema) -> Schema:
+    """Returns the schema in which a variant that has the keys of a definition, and `kind`, refers to that definition
+    instead of repeating the keys: the TCP of a transport has those of the TCP of a proxy's side."""
+    definitions = schema["$defs"]
+    tables = {
+        (_keys(one), tuple(sorted(one.get("required", ())))): name
+        for name, one in definitions.items()
+        if one.get("type") == "object" and one.get("properties")
+    }
+    return schema | {
+        "$defs": {
+            name: one | {"oneOf": [_on_base(part, tables) for part in one["oneOf"]]} if variants(one) else one
+            for name, one in definitions.items()
+        }
+    }
+
+
+def _on_base(part: Schema, tables: dict[tuple[str, tuple[str, ...]], str]) -> Schema:
+    """Returns a variant that refers to the table with its other keys, if there is one."""
+    required = tuple(sorted(key for key in part.get("required", ()) if key != "kind"))
+    base = tables.get((_keys(part), required))
+    if base is None:
+        return part
+    own = {key: value for key, value in part["properties"].items() if key == "kind"}
+    return part | {"allOf": [{"$ref": f"#/$defs/{base}"}], "properties": own, "required": ["kind"]}
+
+
+def _keys(table: Schema) -> str:
+    """The keys of a table but `kind`, with their schemas, as a text that can be compared."""
+    properties = table.get("properties", {})
+    return json.dumps({key: value for key, value in properties.items() if key != "kind"}, sort_keys=True)
 
 
 def _define(name: str, definition: Schema) -> str:
@@ -71,7 +105,9 @@ def _table(name: str, definition: Schema) -> str:
     for key, kind in fields.items():
         lines.append(f"    {key}: {kind}")
         lines += _docstring(definition["properties"][key].get("description", ""), 4)
-    return "\n".join([f"class {name}(TypedDict):", *_docstring(about or f"The table {name}.", 4), "", *lines])
+    bases = [reference(base) for base in definition.get("allOf", ())] or ["TypedDict"]
+    head = f"class {name}({', '.join(map(str, bases))}):"
+    return "\n".join([head, *_docstring(about or f"The table {name}.", 4), "", *lines])
 
 
 def _type(schema: Schema) -> str:
