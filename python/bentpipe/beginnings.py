@@ -27,16 +27,22 @@ def preset_named(beginning: str, what: str = "preset") -> str:
     raise unknown(what, beginning, names)
 
 
-def scenario_from(preset: str, about: str, text: str) -> str:
-    """Returns a commented scenario on top of a preset, whose TOML text is ``text``.
+#: The line by which editors find the schema of a scenario, which `bentpipe schema --editor` writes beside it.
+SCHEMA = "#:schema ./bentpipe.schema.json"
+
+
+def scenario_from(preset: str, about: str, text: str, editor: bool = False) -> str:
+    """Returns a commented scenario on top of a preset, whose TOML text is ``text``. For an ``editor`` its first line
+    names the schema.
 
     If the preset has no flow, the scenario has one bulk transfer between the preset's ends. The preset's text follows
     as comments, to show what can be overridden.
     """
     fragment = tomllib.loads(text)
     parts = [
+        *([SCHEMA] if editor else []),
         f"# {about}",
-        "#",
+        *([] if editor else ["#"]),
         "# Quantities are strings with a unit. Try bentpipe check, simulate and predict on this file.",
         "",
         f"name = {_quoted(f'My {preset}')}",

@@ -164,9 +164,34 @@ def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
         yield ["change", str(numbers[0]), "at"], words
 
 
-def schema() -> dict[str, Any]:
-    """Returns the JSON Schema of scenarios, for editors, forms and the generated types."""
-    return cast("dict[str, Any]", json.loads(_native.schema()))
+def schema(editor: bool = False) -> dict[str, Any]:
+    """Returns the JSON Schema of complete scenarios, or, for editors, of a scenario as people write it: over a preset,
+    which supplies required keys and the kinds of tables."""
+    document = cast("dict[str, Any]", json.loads(_native.schema()))
+    return cast("dict[str, Any]", _without_required(document)) if editor else document
+
+
+def _without_required(part: Any) -> Any:
+    """Returns a part of a schema in which no key is required and a table may fit several variants, since the key
+    `kind` may be missing.
+
+    >>> kinds = [{"properties": {"kind": {"const": "a"}, "required": {}}, "required": ["kind"]}]
+    >>> _without_required({"oneOf": kinds, "default": {"required": []}})
+    {'anyOf': [{'properties': {'kind': {'const': 'a'}, 'required': {}}}], 'default': {'required': []}}
+    """
+    if isinstance(part, list):
+        return [_without_required(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    whole: dict[str, Any] = {}
+    for keyword, value in part.items():
+        if keyword in ("properties", "$defs"):
+            whole[keyword] = {name: _without_required(one) for name, one in value.items()}
+        elif keyword in ("default", "examples", "const", "enum"):
+            whole[keyword] = value
+        elif keyword != "required":
+            whole["anyOf" if keyword == "oneOf" else keyword] = _without_required(value)
+    return whole
 
 
 def override_texts(overrides: Overrides) -> list[Override]:

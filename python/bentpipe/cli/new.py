@@ -60,7 +60,7 @@ def new(
     about, text = presets[preset]
     if out is not None:
         of_format(out, (".toml",))
-    scenario = scenario_from(preset, about, text)
+    scenario = scenario_from(preset, about, text, editor=True)
     file = out or Path(f"{preset}.toml")
     if json:
         print_json({"name": preset, "about": about, "toml": scenario})

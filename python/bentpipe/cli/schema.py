@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from .common import Json, Out
 
 
-def schema(out: Out = None, json: Json = False) -> None:  # noqa: ARG001 - the schema is JSON in any case
+def schema(
+    editor: Annotated[
+        bool,
+        typer.Option(
+            "--editor",
+            help="Print the schema for completion in editors: no key is required, as a preset may set it.",
+        ),
+    ] = False,
+    out: Out = None,
+    json: Json = False,  # noqa: ARG001 - the schema is JSON in any case
+) -> None:
     """Print the JSON Schema of scenarios."""
     from bentpipe import scenarios
 
     from .output import as_json, of_format, print_json, write_text
 
-    document = scenarios.schema()
+    document = scenarios.schema(editor)
     if out is not None:
         of_format(out, (".json",))
         write_text(out, as_json(document) + "\n")
