@@ -217,7 +217,7 @@ def earlier(plan: Plan) -> Iterator[Row]:
 
 
 def emulation() -> Iterator[Row]:
-    """Returns rows of the data plane of emulations, with the results of prototypes (docs/decisions/0009-ports.md)."""
+    """Returns rows of the data plane of emulations, with the results of prototypes (docs/notes/emulation-ports.md)."""
 
     def row(name: str, what: str, figure: Figure, floor: str = "") -> Row:
         return Row(f"emu-{name}", [str(programs.PLANE), *what.split()], figure=figure, floor=floor)

@@ -5,7 +5,7 @@
 
 One endless transfer over 10 Mbit/s and 250 ms each way, a drop-tail queue of one bandwidth-delay product, an
 acknowledgment for each segment, an initial window of 10, timestamps only if a congestion control needs them. Prints
-goodput and retransmitted segments, as the rows of the first table of docs/second-opinion.md; then the experiments of
+goodput and retransmitted segments, as the rows of the first table of docs/notes/ns-3.md; then the experiments of
 the second, each of which changes one attribute of ns-3 or one parameter of ours. ns-3 is Debian's (apt-get install
 libns3-dev, then make -C benches/ns3); without it nothing runs, and the reason is printed.
 """

@@ -38,7 +38,7 @@ UNUSED: Final = (
 UNSCALED_BYTES: Final = 65_535.0
 #: Ratio of round-trip times from which on flows at one bottleneck do not share it equally.
 UNEQUAL: Final = 1.05
-#: Memory of a packet in Linux' send buffer besides its payload (docs/decisions/0135-send-memory.md).
+#: Memory of a packet in Linux' send buffer besides its payload (docs/notes/linux-tcp.md).
 PACKET_BYTES: Final = 960
 
 

@@ -359,7 +359,7 @@ KERNELS: Final = (
 _CHAOS: Final = (
     "with rho = 20 the window leaps to its bound at the first acknowledgment in both, and again after each recovery: "
     "how much leaves then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to 270 kB, "
-    "docs/decisions/0135-send-memory.md)"
+    "docs/notes/linux-tcp.md)"
 )
 
 #: Cases in which ours and the kernel's control of that name are known to differ by more than the tolerance, with the
@@ -533,7 +533,7 @@ def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock =
 
     A comparison that differs is repeated if packets were late. A pause of the machine of some 100 ms in which a slow
     start fills a queue makes the first loss earlier; a window that is otherwise halved to just above the capacity is
-    then halved to less, and not a second time some seconds later (docs/decisions/0153-losses.md). Raises
+    then halved to less, and not a second time some seconds later (docs/notes/linux-tcp.md). Raises
     :class:`DisturbedError` if no repetition helps.
     """
     late = []

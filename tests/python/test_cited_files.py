@@ -8,14 +8,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Where files are cited. Decisions and changelogs are of their time, and tests of scripts cite files that they make.
+#: Where files are cited. Changelogs are of their time, and tests of scripts cite files that they make.
 CITING = (
     "*.md",
     "authorities/**/*.md",
     "benches/**/*.py",
     "crates/**/*.rs",
-    "docs/*.md",
-    "docs/[!d]*/**/*.md",
+    "docs/**/*.md",
     "python/**/*.py",
     "scripts/*",
     "studies/**/*.*",

@@ -1,5 +1,5 @@
 """Every packet of connections whose applications answer is the one that Linux sends: captures of the simulation and of
-real kernels in virtual time, under the same losses (docs/decisions/0154-acknowledgments-and-answers.md)."""
+real kernels in virtual time, under the same losses (docs/notes/linux-tcp.md)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ BULK = {
     "cubic-slow": ("512 kbit/s", "250 ms", "", 'congestion = "cubic"', '"bulk"', 1),
     "cubic-losses": ("10 Mbit/s", "25 ms", LOSS, 'congestion = "cubic"', '"bulk"', 1),
     "cubic-stream": ("10 Mbit/s", "50 ms", "", 'congestion = "cubic"', STREAM, 1),
-    # Several segments arrive at one instant; docs/decisions/0162-arrivals-at-one-instant.md.
+    # Several segments arrive at one instant; docs/notes/linux-tcp.md.
     "jitter": (
         "5 Mbit/s",
         "25 ms",
@@ -94,7 +94,7 @@ BULK = {
 
 @pytest.mark.parametrize("case", BULK)
 def test_all_packets_of_transfers_and_streams_are_those_of_linux(case: str, tmp_path: Path) -> None:
-    """docs/decisions/0158-memory-of-divided-bursts.md, 0159-cubic-in-jiffies.md."""
+    """docs/notes/linux-tcp.md."""
     rate, delay, more, settings, app, count = BULK[case]
     link = pieces.PAIR.replace("5 Mbit/s", rate).replace("10 ms", delay) + more
     transport = f'{{ kind = "tcp", {settings} }}'
@@ -124,7 +124,7 @@ BBR = {
 
 @pytest.mark.parametrize("case", BBR)
 def test_all_packets_of_bbr_are_those_of_linux_with_the_same_phase(case: str, tmp_path: Path) -> None:
-    """docs/decisions/0160-bbr-to-the-packet.md. Runs of different seeds differ by the phase alone, one of seven."""
+    """docs/notes/linux-tcp.md. Runs of different seeds differ by the phase alone, one of seven."""
     rate, delay, duration = BBR[case]
     link = pieces.PAIR.replace("5 Mbit/s", rate).replace("10 ms", delay)
     flow = pieces.flow("f", "a", "b", '"bulk"', '{ kind = "tcp", congestion = "bbr" }')

@@ -1,5 +1,5 @@
 """The test bed's accounts: log-ins, passwords, levels, tokens, ownership, and the audit log. Numbers in names are
-those of the abuse cases in docs/decisions/0068-abuse.md."""
+those of the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 

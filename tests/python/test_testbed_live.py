@@ -1,5 +1,5 @@
 """Runs in progress in the test bed: rows of their traces, changes by hand, regions. Numbers in names are those of the
-abuse cases in docs/decisions/0068-abuse.md."""
+abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Emulation in real time in the test bed: it is watched and changed like a simulation, and touches nothing of the
-machine's own network. Numbers in names are those of the abuse cases in docs/decisions/0068-abuse.md."""
+machine's own network. Numbers in names are those of the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 

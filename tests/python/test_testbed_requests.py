@@ -1,5 +1,5 @@
 """The test bed's answers to requests of other sites, nonsense, and streams of events. Numbers in names are those of
-the abuse cases in docs/decisions/0068-abuse.md."""
+the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Scenarios in the test bed: as attacks, as drafts that are changed, and as named configurations. Numbers in names
-are those of the abuse cases in docs/decisions/0068-abuse.md."""
+are those of the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 

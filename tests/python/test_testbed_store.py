@@ -1,5 +1,5 @@
 """The test bed's database and its package. Numbers in names are those of the abuse
-cases in docs/decisions/0068-abuse.md."""
+cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ fn after_a_time_out_the_window_grows_from_where_slow_start_ends_and_by_a_twentie
 
 #[test]
 fn a_reduction_that_is_taken_back_begins_a_new_curve_at_the_window_before_it() {
-    // Linux, not section 4.9 of RFC 9438: docs/decisions/0159-cubic-in-jiffies.md.
+    // Linux, not section 4.9 of RFC 9438: docs/notes/linux-tcp.md.
     let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
     lose(control.as_mut(), &mut state, 100);
     control.cong_avoid(&mut state, 0, 1);

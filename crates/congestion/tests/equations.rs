@@ -376,7 +376,7 @@ fn end_round(yeah: &mut Connection, rtt_us: i32) {
     yeah.control.cong_avoid(&mut yeah.state, ack, 1);
 }
 
-/// As Linux 6.12's module over VBDC at 6.99 s (decision 0147): base and round of 618.3 and 1247.7 ms.
+/// As Linux 6.12's module over VBDC at 6.99 s (docs/notes/linux-tcp.md): base and round of 618.3 and 1247.7 ms.
 #[test]
 fn yeah_judges_a_round_with_the_window_that_its_last_acknowledgment_leaves() {
     let mut yeah = Connection::new("yeah", &[("early", 1)], 160, 618_300);
@@ -389,7 +389,7 @@ fn yeah_judges_a_round_with_the_window_that_its_last_acknowledgment_leaves() {
     assert_eq!((yeah.state.snd_cwnd, yeah.state.snd_ssthresh), (81, 81));
 }
 
-/// As Linux 6.12's module over LEO at 0.65 s (decision 0147).
+/// As Linux 6.12's module over LEO at 0.65 s (docs/notes/linux-tcp.md).
 #[test]
 fn yeah_takes_the_queue_of_the_last_round_off_at_every_loss() {
     let mut yeah = Connection::new("yeah", &[], 95, 100_000);

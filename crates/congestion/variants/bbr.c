@@ -23,7 +23,7 @@
  *             section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. What is in flight is compared with
  *             BBRInflight as it will be when the next segment may leave (`bbr_in_network`; message of the commit "tcp_bbr:
  *             adjust TCP BBR for departure time pacing", 2018). Of expected segments the whole ones count for `aggregation`,
- *             and RTprop's age and ProbeRTT are in jiffies (docs/decisions/0160-bbr-to-the-packet.md). Not included: Linux'
+ *             and RTprop's age and ProbeRTT are in jiffies (docs/notes/linux-tcp.md). Not included: Linux'
  *             guess of a policer's rate (the draft does not have it).
  * Licence:    Dual MIT/GPL
  */

@@ -16,7 +16,7 @@
  *             After a time-out, and after a slow start that HyStart ended, W_max = cwnd_epoch and K = 0 (4.8, 4.10).
  *             Slow start: hystart.h (HyStart, or HyStart++ of RFC 9406).
  * Constants:  C 0.4, beta 0.7 (section 5); HyStart's in hystart.h.
- * Deviations: those of Linux 6.12. docs/decisions/0159-cubic-in-jiffies.md says which were found by comparing packets.
+ * Deviations: those of Linux 6.12. docs/notes/linux-tcp.md says which were found by comparing packets.
  *             - All windows are whole segments: W_cubic(t) is rounded towards W_max, W_max, W_est and ssthresh down. Growth is
  *               "one segment for so many that are acknowledged" (cnt), a whole number that is recomputed when cwnd has
  *               changed or a 32nd of a second has passed. Over short paths with much loss, where windows are a dozen

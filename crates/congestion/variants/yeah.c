@@ -13,7 +13,7 @@
  *             0.01 and 16.
  * Deviations: a round starts when a repair ends: what is measured before is the queue of the window before, which the
  *             loss has taken off already. Q of the last round stays until the next round is judged, which is after its
- *             last acknowledgment has let the window grow (the paper says neither; both as in Linux, decision 0147).
+ *             last acknowledgment has let the window grow (the paper says neither; both as in Linux, docs/notes/linux-tcp.md).
  *             Otherwise none but Linux' (windows in segments; see reno.c). Linux' module empties the queue in slow
  *             start, too, and takes at most half of the window off (`early`).
  * Licence:    Dual MIT/GPL

@@ -8,7 +8,7 @@
 //! (`hold`). The worker opens the connection to the server from the client's own address (IP_TRANSPARENT). When it is
 //! there, the worker gives the kernel the SYN back (`raw`), the kernel completes the client's handshake with a listening
 //! socket (TPROXY), and bytes go both ways through `direction`. When it fails, the client gets the error that it would
-//! have got without a proxy: RST, or ICMP unreachable. docs/decisions/0012-pep.md says why so.
+//! have got without a proxy: RST, or ICMP unreachable. docs/decisions/proxies.md says why so.
 //!
 //! Processes: a parent with root's rights that does nothing but wait and remove the rules (`supervisor`), and its child
 //! without (`daemon`), with one thread per worker. Each thread has a table of descriptors of its own, so that

@@ -9,7 +9,7 @@ use std::io;
 const BEFORE_END: u64 = 1024;
 
 /// A packet whose answers the host may keep until the engine's thread wakes for another reason, in virtual time. They are then taken at
-/// the packet's own time, so that only one system call is made for it ([0152](../../../../docs/decisions/0152-put-off-answers.md)).
+/// the packet's own time, so that only one system call is made for it ([speed of guests](../../../../docs/notes/guest-speed.md)).
 pub(super) struct PutOff {
     /// Index of the host's attachment, and the flow of the packet.
     pub number: usize,

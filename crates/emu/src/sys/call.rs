@@ -1,6 +1,6 @@
 //! System calls that need no signal in a guest. Where a guest's programs stop themselves, the instruction `syscall` is a signal of
 //! this machine; our guest's kernel gives its programs an address that they can call instead, with the same registers
-//! (docs/decisions/0155).
+//! (docs/notes/guest-speed.md).
 
 use nix::errno::Errno;
 use std::io;

@@ -78,7 +78,7 @@ fn receive_memory(config: &tcp::Config) -> String {
 pub const LEAST_SENT: u64 = 4 << 20;
 
 /// The memory of the send buffer, at least [`LEAST_SENT`]. For a limit in bytes of payload it is the memory that carries
-/// them in a round trip (docs/decisions/0033-buffers.md).
+/// them in a round trip (docs/notes/linux-tcp.md).
 fn send_memory(config: &tcp::Config) -> String {
     let carries = config.send_buffer.map(|buffer| buffer.bytes().div_ceil(6).saturating_mul(7));
     let most = config.send_memory.map(Size::bytes).or(carries).unwrap_or(1 << 30);

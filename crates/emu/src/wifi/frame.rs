@@ -2,7 +2,7 @@
 //!
 //! mac80211 marks the frames of a session of block acknowledgments. As in a card, the medium decides which of them travel together, and the
 //! status of one of them tells rate control how many frames the aggregate had and how many were acknowledged. The driver
-//! of a kernel passes both on if it was built for bentpipe (decision 0112).
+//! of a kernel passes both on if it was built for bentpipe (docs/notes/linux-wifi.md).
 
 use super::genetlink::Message;
 use super::radio::{hwsim, station_of};

@@ -38,7 +38,7 @@ use std::time::Duration;
 const SETTLING: Duration = Duration::from_secs(60);
 const ASKING: Duration = Duration::from_millis(500);
 /// Bytes of memory for packets on their way through the kernel: two frames of 1500 bytes. The kernel chooses a frame's rates when it
-/// hands the frame to the driver, so with more of them rates are as old as the frames before take (decision 0104).
+/// hands the frame to the driver, so with more of them rates are as old as the frames before take (docs/notes/linux-wifi.md).
 const UNDER_WAY: usize = 6_000;
 /// The same for 802.11n, in which the kernel itself limits the airtime of the frames that it hands to the driver: two aggregates of 64
 /// frames of 1500 bytes, each of which takes 2304 bytes of memory. What is beyond the limit waits in the queues of the kernel's Wi-Fi.

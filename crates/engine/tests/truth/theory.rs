@@ -174,7 +174,7 @@ fn a_small_receive_window_gives_window_over_round_trip_time() {
 }
 
 /// Payload in a round trip once it no longer grows, as Linux 6.12 has it in virtual time with these maxima of tcp_rmem and
-/// tcp_wmem (docs/decisions/0135-send-memory.md); and with a key that replaces the memory.
+/// tcp_wmem (docs/notes/linux-tcp.md); and with a key that replaces the memory.
 #[test]
 fn linux_carries_what_its_buffers_hold_in_a_round_trip() {
     const RAISED: &str = "profile = \"linux\"\nreceive_window = \"9 MB\"\nsend_buffer = \"8 MB\"";

@@ -3,7 +3,7 @@
 //! The packet in transmission is not counted, as in a Linux or ns-3 device queue.
 //!
 //! Without a limit it holds 1000 packets, the length that Linux gives a device's transmit queue (`DEFAULT_TX_QUEUE_LEN` in
-//! `include/net/pkt_sched.h`) and tc-netem its own (`limit`, tc-netem(8)); docs/decisions/0028-default-queue.md says why.
+//! `include/net/pkt_sched.h`) and tc-netem its own (`limit`, tc-netem(8)); docs/decisions/queues.md says why.
 //!
 //! ```toml
 //! queue = { kind = "drop-tail", packets = 417 }

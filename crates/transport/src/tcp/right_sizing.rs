@@ -12,7 +12,7 @@
 //!
 //! and never less than it was; at first it is 5/4 of the window at the start (of 128 KiB of memory 81 kB were window).
 //! Source: limits, and bytes of a round trip (tcpi_rcv_space), of Linux 6.12 in virtual time and 6.18 in real time
-//! (docs/decisions/0129-receive-window.md).
+//! (docs/notes/linux-tcp.md).
 //!
 //! The receiver's round-trip time is that of the timestamps echoed to it, smoothed by eighths; without
 //! timestamps, that of the handshake.

@@ -16,8 +16,7 @@
 //! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
 //! lets it grow to twice the congestion window.
 //!
-//! Source: experiments with Linux 6.12 (docs/decisions/0135-send-memory.md, docs/decisions/0157-what-a-program-writes-next.md,
-//! docs/decisions/0158-memory-of-divided-bursts.md).
+//! Source: experiments with Linux 6.12 (docs/notes/linux-tcp.md, *Buffers and windows*).
 
 use super::borders::Borders;
 use super::bursts;
@@ -283,7 +282,7 @@ mod tests {
         writer.fill_up(*out, *nxt, u64::MAX);
     }
 
-    /// The first and the fourth row of the table in docs/decisions/0128-send-buffer.md, to its last digit.
+    /// The two rows of the table of memory in docs/notes/linux-tcp.md, to its last digit.
     #[test]
     fn memory_is_that_of_the_kernel() {
         let has = |writer: &Writer, out, nxt, row: [f64; 3]| {

@@ -12,7 +12,7 @@
 //! In the long run a cycle (single talk and what follows) takes 0.854 + 0.4 x 0.226 + 0.6 x 0.656 = 1.338 s, and a side speaks
 //! (0.854 / 2 + 0.4 x 0.226) / 1.338 = 38.7 % of the time, which table 1 of the recommendation gives as 38.53 %; its talk spurts
 //! have a mean of 1.035 s (1.004 s there) and its pauses of 1.641 s (1.587 s). The probabilities of the first row are often quoted
-//! the other way round, with which a side would speak 45 % of the time: see decision 0041.
+//! the other way round, with which a side would speak 45 % of the time: see docs/decisions/calls.md.
 //!
 //! The conversation begins with mutual silence.
 

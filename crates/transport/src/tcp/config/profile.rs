@@ -23,7 +23,7 @@ pub enum Profile {
     #[serde(rename = "linux-6.1")]
     Linux61,
     /// Linux 2.6.32 of 2009, which the distributions of 2010 to 2012 had, to reproduce measurements of that time
-    /// (decision 0137 gives the source of each value): losses by selective acknowledgments alone, rate halving, growth by
+    /// (docs/notes/linux-2.6.32.md gives the source of each value): losses by selective acknowledgments alone, rate halving, growth by
     /// acknowledgments, an initial window of 3 segments and time-out of 3 s, buffers of 4 MiB; no bursts, no probes for
     /// tail losses. The initial window is 10 from version 2.6.39 on, the initial time-out 1 s from 3.1 on.
     /// Not modelled: segmentation offload of that time, the adaptation to reordering, and FACK.

@@ -11,7 +11,7 @@
 //! - In the profiles of Linux an application runs after all packets that arrive at one instant ([`Receiver::hold_reading`]). Until it reads, more
 //!   than a full segment is acknowledged only if the window that would be offered is not smaller than the last one, and windows are what unread
 //!   data leaves of the buffer. What waits, PSH included, shares one acknowledgment, which leaves when the application has read
-//!   (docs/decisions/0162-arrivals-at-one-instant.md).
+//!   (docs/notes/linux-tcp.md).
 //! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the acknowledgment, the
 //!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
 //!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders

@@ -5,7 +5,7 @@
 //! - Neighbours that are both SACKed are one packet again, of less than 524280 bytes.
 //! - A packet counts until all of it is acknowledged, though the payload that is acknowledged is free.
 //!
-//! Source: memory of a socket of Linux 6.12 (docs/decisions/0158-memory-of-divided-bursts.md).
+//! Source: memory of a socket of Linux 6.12 (docs/notes/linux-tcp.md).
 
 use super::sent::{Sent, BEGINS, SACKED};
 use std::collections::VecDeque;
