@@ -194,7 +194,7 @@ def test_minstrel_ht_carries_what_linux_does_in_aggregates(
 ) -> None:
     """Without statuses of whole aggregates the kernel stays at its first rates (docs/notes/linux-wifi.md)."""
     file = write(tmp_path, '"minstrel-ht"', FADING.format(snr=snr), seconds=3)
-    # The kernel's limit of airtime in the driver makes longer aggregates shorter than the model's (docs/notes/linux-wifi.md).
+    # The kernel's limit of airtime in the driver makes longer aggregates shorter than the model's.
     more = [*HIGH_THROUGHPUT, "network.wlan.short_retry_limit=20", "network.wlan.aggregate_frames=8"]
     model = [bp.simulate(file, overrides=more, out=tmp_path / f"model-{seed}", seed=seed) for seed in seeds]
     linux = [
@@ -291,7 +291,10 @@ def queued(folder: Path, file: Path) -> tuple[dict[str, str], int]:
 
 @guests
 def test_no_packet_waits_in_the_queues_of_the_kernels_wifi(tmp_path: Path) -> None:
-    """The driver takes whatever mac80211's queues hold, so those of a saturated station are empty (docs/notes/linux-wifi.md)."""
+    """The driver takes whatever mac80211's queues hold, so those of a saturated station are empty.
+
+    See docs/notes/linux-wifi.md.
+    """
     file = write(tmp_path, '{ kind = "fixed", rate = "6 Mbit/s" }', seconds=2)
     row, airtime = queued(tmp_path, file)
     packets = int(row["tx-packets"])
