@@ -105,5 +105,5 @@ lock: venv ## Rewrite requirements/ from pyproject.toml, with the newest version
 	@scripts/lock --upgrade
 
 clean: ## Remove everything that was built, and nothing else
-	rm -rf .venv target dist build $(NATIVE) python/bentpipe/testbed/static python/bentpipe/site testbed/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv target dist build examples/bentpipe.schema.json $(NATIVE) python/bentpipe/testbed/static python/bentpipe/site testbed/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests studies scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
