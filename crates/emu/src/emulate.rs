@@ -14,7 +14,6 @@ use crate::wifi::{refused, Radios};
 use bentpipe_bpf::Skipped;
 use bentpipe_core::{Report, Seen, Span, Time};
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_engine::Wanted;
 use bentpipe_networks::wifi::counters as wifi;
 use bentpipe_results::{Cost, ResultsError};
 use bentpipe_runs::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
@@ -155,7 +154,7 @@ pub(crate) fn emulate_on(
     }
     let (hosts, network) = prepared.parts();
     let traffic = Traffic::new(scenario, run.seed(), hosts, &variants, timing, &mut |table, entity| {
-        scenario.record.traces(table).then(|| network.out().recorder().open(table, entity))
+        scenario.record.writes(table).then(|| network.out().recorder().open(table, entity))
     })?;
     let mut commands = Commands::prepare(planned, hosts, run.folder().path())?;
     let clock = Clock::start_after(LEAD).with(timing);
@@ -275,7 +274,7 @@ fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> 
     let network = bridge.network();
     network.out().set_capture(None);
     network.finish(reached);
-    if scenario.record.traces(&wifi::TRACE) {
+    if scenario.record.writes(&wifi::TRACE) {
         media.iter().for_each(|(medium, _)| medium.record(network.out()));
     }
     network.out().recorder().finish();

@@ -3,6 +3,7 @@
 
 use crate::network::{Graph, Network};
 use crate::routes::{Edge, Routes};
+use crate::scenario::Record;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
 use bentpipe_networks::node::edge;
 use bentpipe_networks::node::gate::Gate;
@@ -51,22 +52,12 @@ struct Unbuilt<'a> {
     build: RoutingStage<'a>,
 }
 
-/// The traces to write and the nodes at which packets are captured.
-pub trait Wanted {
-    /// Whether rows of `table` are written.
-    fn traces(&self, table: &Table) -> bool;
-    /// Whether destinations measure details.
-    fn details(&self) -> bool;
-    /// The capture interface of a node, if its packets are captured.
-    fn interface(&self, node: &str) -> Option<u32>;
-}
-
 /// A network under construction.
 pub struct Builder<'a> {
     graph: Graph,
     streams: Streams,
     recorder: Recorder,
-    wanted: &'a dyn Wanted,
+    record: &'a Record,
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
@@ -89,12 +80,12 @@ pub struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     /// Creates an empty network; traces go to `recorder`.
-    pub fn new(streams: Streams, recorder: Recorder, wanted: &'a dyn Wanted) -> Builder<'a> {
+    pub fn new(streams: Streams, recorder: Recorder, record: &'a Record) -> Builder<'a> {
         Builder {
             graph: Graph::default(),
             streams,
             recorder,
-            wanted,
+            record,
             nodes: Vec::new(),
             ids: BTreeMap::new(),
             edges: Vec::new(),
@@ -252,7 +243,7 @@ impl<'a> Builder<'a> {
 
     /// Whether destinations measure details.
     pub fn details(&self) -> bool {
-        self.wanted.details()
+        self.record.details
     }
 
     /// Computes the routes and returns the network.
@@ -354,7 +345,7 @@ impl Supply for Builder<'_> {
     }
 
     fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe> {
-        self.wanted.traces(table).then(|| self.recorder.open(table, entity))
+        self.record.writes(table).then(|| self.recorder.open(table, entity))
     }
 }
 
@@ -366,7 +357,7 @@ impl<'a> Construction<'a> for Builder<'a> {
         let id =
             NodeId(u16::try_from(self.nodes.len()).expect("the scenario's check bounds the number of nodes"));
         let stage = self.graph.reserve(name);
-        let interface = self.wanted.interface(name);
+        let interface = self.record.interface(name);
         self.nodes.push(Node {
             stage,
             router: Router::new(id, interface),

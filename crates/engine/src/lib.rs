@@ -2,9 +2,11 @@
 
 mod builder;
 mod change;
+mod check;
 pub mod facts;
 mod handovers;
 mod instantiate;
+mod layout;
 mod network;
 pub mod presets;
 mod routes;
@@ -14,7 +16,7 @@ mod serving;
 pub mod tables;
 
 pub use bentpipe_networks::StageId;
-pub use builder::{Builder, Wanted};
+pub use builder::Builder;
 pub use change::changeable;
 pub use instantiate::{instantiate, instantiate_emulated, instantiate_ends, instantiate_with_radios, Host};
 pub use network::{Graph, Network};

@@ -1,7 +1,7 @@
 //! Determines which flows a proxy or a service serves.
 
 use crate::builder::Builder;
-use crate::instantiate::lay;
+use crate::layout::lay;
 use crate::scenario::{Flow, Scenario};
 use bentpipe_core::{FlowId, NodeId, Recorder, Streams};
 use bentpipe_networks::node::proxy::Mechanism;

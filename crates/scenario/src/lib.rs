@@ -50,7 +50,6 @@ mod print;
 mod read;
 mod resolve;
 mod value;
-mod variant;
 
 pub use change::{assignment, changed, refused, Set};
 pub use error::{Problem, ScenarioError};

@@ -9,7 +9,7 @@ mod means;
 mod queues;
 mod sharing;
 
-use crate::instantiate::lay;
+use crate::layout::lay;
 use crate::scenario::{Flow as Wanted, Scenario};
 use bentpipe_core::{Recorder, Streams};
 use bentpipe_networks::node::edge::Rule;

@@ -157,7 +157,7 @@ pub struct Lists(pub Vec<(String, Vec<Value>)>);
 pub struct Point(pub Vec<(String, Value)>);
 
 impl Campaign {
-    pub(super) fn check(&self, problems: &mut Problems) {
+    pub(crate) fn check(&self, problems: &mut Problems) {
         let mut seen = BTreeSet::new();
         let mut once = |key: &str, problems: &mut Problems| {
             if !seen.insert(key.to_owned()) {

@@ -1,8 +1,7 @@
 //! What a scenario changes during a run.
 
 use super::Scenario;
-use crate::change::Parts;
-use bentpipe_core::{Problems, Span};
+use bentpipe_core::Span;
 use bentpipe_scenario::Set;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,25 +37,5 @@ impl Scenario {
         let mut changes: Vec<_> = self.change.iter().enumerate().collect();
         changes.sort_by_key(|(_, change)| change.at);
         changes
-    }
-
-    /// Adds the problems of the changes, for a scenario that is otherwise valid.
-    pub(super) fn check_changes(&self, problems: &mut Problems) {
-        let mut parts = Parts::of(self);
-        for (index, change) in self.changes() {
-            problems.within(index.to_string(), |problems| {
-                if change.at > self.duration {
-                    let message = format!(
-                        "{} is after the end of the run; allowed: up to {}",
-                        change.at, self.duration
-                    );
-                    problems.add("at", message);
-                }
-                problems.within("set", |problems| {
-                    let found = parts.change(&change.set).err().into_iter().flatten();
-                    found.for_each(|problem| problems.adopt(problem));
-                });
-            });
-        }
     }
 }

@@ -51,7 +51,7 @@ impl Default for Fidelity {
 }
 
 impl Fidelity {
-    pub(super) fn check(&self, problems: &mut Problems) {
+    pub(crate) fn check(&self, problems: &mut Problems) {
         for (key, value) in [
             ("lateness_p99", self.lateness_p99),
             ("lateness_max", self.lateness_max),

@@ -27,7 +27,7 @@ struct Expansion {
 }
 
 /// Returns the scenario with members in place of groups, and where they were written; None if it has no group and no pattern.
-pub(super) fn expanded(scenario: &Scenario, problems: &mut Problems) -> Option<(Scenario, Members)> {
+pub(crate) fn expanded(scenario: &Scenario, problems: &mut Problems) -> Option<(Scenario, Members)> {
     if !any(scenario) {
         return None;
     }

@@ -2,20 +2,19 @@
 
 mod campaign;
 mod change;
-mod check;
 mod fidelity;
-mod groups;
+pub(crate) mod groups;
 mod handover;
+mod islands;
 mod link;
-mod proxy;
 mod record;
-mod service;
 mod starts;
 
 pub use campaign::Campaign;
 pub use change::Change;
 pub use fidelity::Fidelity;
 pub use handover::Handover;
+pub(crate) use islands::Islands;
 pub use link::LinkPair;
 pub use record::Record;
 pub use starts::Starts;
@@ -90,7 +89,7 @@ pub struct Scenario {
 impl Scenario {
     /// Names of all nodes, in alphabetical order.
     pub fn nodes(&self) -> Vec<String> {
-        check::Islands::of(self).into_names()
+        Islands::of(self).into_names()
     }
 }
 

@@ -1,6 +1,5 @@
 //! What a run records besides its summary.
 
-use crate::builder::Wanted;
 use crate::tables::TRACES;
 use bentpipe_core::{Count, Problems, Table};
 use schemars::JsonSchema;
@@ -33,7 +32,7 @@ impl Default for Record {
 }
 
 impl Record {
-    pub(super) fn check(&self, problems: &mut Problems) {
+    pub(crate) fn check(&self, problems: &mut Problems) {
         for name in &self.traces {
             if !TRACES.iter().any(|table| table.name == name) {
                 let names: Vec<_> = TRACES.iter().map(|table| table.name).collect();
@@ -41,18 +40,14 @@ impl Record {
             }
         }
     }
-}
 
-impl Wanted for Record {
-    fn traces(&self, table: &Table) -> bool {
+    /// Whether rows of `table` are written.
+    pub fn writes(&self, table: &Table) -> bool {
         self.traces.iter().any(|name| name == table.name)
     }
 
-    fn details(&self) -> bool {
-        self.details
-    }
-
-    fn interface(&self, node: &str) -> Option<u32> {
+    /// The capture interface of a node, if its packets are captured.
+    pub(crate) fn interface(&self, node: &str) -> Option<u32> {
         self.capture.iter().position(|name| name == node).map(|index| index as u32)
     }
 }

@@ -1,7 +1,7 @@
 //! What must hold between proxies and the rest of a scenario, besides what must hold for every service.
 
-use super::check::{check_congestion, check_congestion_simulated};
-use super::Scenario;
+use super::{check_congestion, check_congestion_simulated};
+use crate::scenario::Scenario;
 use bentpipe_core::Problems;
 use bentpipe_networks::node::proxy;
 use bentpipe_transport::tcp;

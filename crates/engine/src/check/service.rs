@@ -1,8 +1,7 @@
 //! What must hold between services, proxies among them, and the rest of a scenario.
 
-use super::check::Islands;
-use super::{Flow, Scenario};
-use crate::instantiate::lay;
+use crate::layout::lay;
+use crate::scenario::{Flow, Islands, Scenario};
 use crate::serving::{served, Obstacle, Standing};
 use bentpipe_core::{Problems, Recorder, Streams};
 use bentpipe_networks::node::service::Takes;

@@ -1,7 +1,7 @@
 //! Variants: a table with the key `kind`, whose other keys belong to the variant, or the name alone, which is
 //! the variant without keys.
 
-use crate::deserialize::{Cursor, Step, Trail};
+use super::{Cursor, Step, Trail};
 use crate::fault::Fault;
 use crate::merge::KIND;
 use crate::value::{Node, Table};

@@ -1,14 +1,18 @@
 //! What must hold between the parts of a scenario: unique names, and references that lead somewhere.
 
-use super::{groups, Endpoints, Flow, LinkPair, Scenario};
+mod change;
+mod handover;
+mod proxy;
+mod service;
+
+use crate::scenario::{groups, Endpoints, Flow, Islands, LinkPair, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
 use bentpipe_core::{Problems, Span};
 use bentpipe_link::arq::Frames;
-use bentpipe_networks::node::proxy;
+use bentpipe_networks::node::proxy as proxies;
 use bentpipe_networks::Part;
 use bentpipe_scenario::Members;
 use bentpipe_transport::{names, tcp};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Maximum number of nodes in a network: their numbers have 16 bits in every packet.
@@ -151,7 +155,7 @@ impl Scenario {
         }
         for Flow { name, from, to, .. } in &self.flow {
             for proxy in &self.proxy {
-                let part_name = proxy::at(name, &proxy.name);
+                let part_name = proxies::at(name, &proxy.name);
                 part(
                     ("flow", name),
                     format!("proxy \"{}\" for flow \"{name}\"", proxy.name),
@@ -159,8 +163,8 @@ impl Scenario {
                     problems,
                 );
             }
-            let is_end = |proxy: &&proxy::Config| proxy.name == *from || proxy.name == *to;
-            let splits = |proxy: &&proxy::Config| matches!(proxy.mechanism, proxy::Mechanism::Split(_));
+            let is_end = |proxy: &&proxies::Config| proxy.name == *from || proxy.name == *to;
+            let splits = |proxy: &&proxies::Config| matches!(proxy.mechanism, proxies::Mechanism::Split(_));
             for proxy in self.proxy.iter().filter(splits).filter(is_end) {
                 let message = format!(
                     "proxy \"{}\" has the name of a node where this flow begins or ends: the legs of the flow would have the same name",
@@ -168,7 +172,7 @@ impl Scenario {
                 );
                 problems.within("flow", |problems| problems.add(name, message));
             }
-            if name.contains(proxy::AT) {
+            if name.contains(proxies::AT) {
                 part(("flow", name), format!("flow \"{name}\""), name.clone(), problems);
             }
             for part_name in names::of(name) {
@@ -356,79 +360,5 @@ fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mu
                 });
             });
         }
-    }
-}
-
-/// The nodes, and which of them are connected. Every link and network works in both directions, so connected
-/// nodes can reach each other.
-pub(super) struct Islands<'a> {
-    pub(super) names: BTreeMap<Cow<'a, str>, usize>,
-    parent: Vec<usize>,
-    /// Number of nodes in the tree of each root.
-    size: Vec<usize>,
-}
-
-impl<'a> Islands<'a> {
-    pub(super) fn of(scenario: &'a Scenario) -> Islands<'a> {
-        let mut islands = Islands { names: BTreeMap::new(), parent: Vec::new(), size: Vec::new() };
-        for link in &scenario.link {
-            islands.join(link.from.as_str(), link.to.as_str());
-        }
-        for network in scenario.network.values() {
-            let mut nodes = network.nodes().into_iter();
-            let Some(first) = nodes.next() else { continue };
-            islands.index(first.clone().into());
-            nodes.for_each(|node| islands.join(first.clone(), node));
-        }
-        islands
-    }
-
-    pub(super) fn into_names(self) -> Vec<String> {
-        self.names.into_keys().map(Cow::into_owned).collect()
-    }
-
-    fn index(&mut self, name: Cow<'a, str>) -> usize {
-        let next = self.parent.len();
-        let index = *self.names.entry(name).or_insert(next);
-        if index == next {
-            self.parent.push(next);
-            self.size.push(1);
-        }
-        index
-    }
-
-    fn root(&self, mut index: usize) -> usize {
-        while self.parent[index] != index {
-            index = self.parent[index];
-        }
-        index
-    }
-
-    fn join(&mut self, a: impl Into<Cow<'a, str>>, b: impl Into<Cow<'a, str>>) {
-        let (a, b) = (self.index(a.into()), self.index(b.into()));
-        let (a, b) = (self.root(a), self.root(b));
-        // The smaller tree goes below the larger one, so that no tree is deeper than the logarithm of its size.
-        let (small, large) = if self.size[a] < self.size[b] { (a, b) } else { (b, a) };
-        if small != large {
-            self.parent[small] = large;
-            self.size[large] += self.size[small];
-        }
-    }
-
-    fn apart(&self, a: &str, b: &str) -> bool {
-        match (self.names.get(a), self.names.get(b)) {
-            (Some(&a), Some(&b)) => self.root(a) != self.root(b),
-            _ => false,
-        }
-    }
-
-    pub(super) fn unknown(&self, name: &str) -> String {
-        let names: Vec<_> = self.names.keys().map(|name| name.as_ref()).collect();
-        let shown = if names.len() > 12 {
-            format!("{}, ... ({} nodes)", names[..12].join(", "), names.len())
-        } else {
-            names.join(", ")
-        };
-        format!("\"{name}\" is not a node of any link or network; allowed: {shown}")
     }
 }

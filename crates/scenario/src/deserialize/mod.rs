@@ -5,12 +5,13 @@
 //! find more, the node that failed is removed and the whole is tried again, as long as the next fault is not
 //! merely that the node is missing.
 
+mod variant;
+
 use crate::error::{Problem, SET};
 use crate::fault::{Fault, Place};
 use crate::merge::KIND;
 use crate::nearest::nearest;
 use crate::value::{address, path_text, Entry, Node, Table, Value};
-use crate::variant;
 use serde::de::value::StrDeserializer;
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,

@@ -1,0 +1,172 @@
+//! What must hold between accesses, their links, and the handovers between these.
+
+use crate::handovers;
+use crate::layout::lay;
+use crate::scenario::{Handover, LinkPair, Scenario};
+use bentpipe_core::{Problems, Recorder, Span, Streams};
+use bentpipe_networks::multilink::{self, policy};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Scenario {
+    pub(super) fn check_accesses(&self, problems: &mut Problems) {
+        let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
+        for access in &self.access {
+            problems.within("access", |problems| {
+                problems.within(&access.name, |problems| {
+                    self.check_links(access, problems);
+                    for link in &access.links {
+                        let closes = |pair: &&LinkPair| pair.name == *link && pair.contacts.is_some();
+                        if self.link.iter().any(|pair| closes(&pair)) {
+                            let message =
+                                format!("\"{link}\" has contacts; allowed: links that are always open");
+                            problems.add("links", message);
+                        }
+                        let repeats = |pair: &&LinkPair| pair.name == *link && pair.arq.is_some();
+                        if self.link.iter().any(|pair| repeats(&pair)) {
+                            problems.add("links", format!("\"{link}\" has arq; allowed: links without"));
+                        }
+                        if let Some(other) = taken.insert(link, &access.name) {
+                            let message =
+                                format!("\"{link}\" already belongs to \"{other}\"; allowed: another link");
+                            problems.add("links", message);
+                        }
+                    }
+                    if access.back.as_ref().is_some_and(|back| !access.links.contains(back)) {
+                        let back = access.back.as_deref().unwrap_or_default();
+                        let links = access.links.join(", ");
+                        problems
+                            .add("return", format!("\"{back}\" is not one of its links; allowed: {links}"));
+                    }
+                    problems.within("policy", |problems| access.policy.check(&access.links, problems));
+                });
+            });
+        }
+        problems.within("handover", |problems| {
+            for (place, handover) in self.handover.iter().enumerate() {
+                problems.within(place.to_string(), |problems| self.check_reference(handover, problems));
+            }
+            for access in &self.access {
+                self.check_plan(access, problems);
+            }
+        });
+    }
+
+    /// Flows that want to be told of handovers must have some, in a scenario that is otherwise valid.
+    pub(super) fn check_told(&self, problems: &mut Problems) {
+        for flow in &self.flow {
+            let Some(config) = flow.transport.tcp() else { continue };
+            if config.on_handover.is_empty() {
+                continue;
+            }
+            let mut layout = lay(self, Streams::new(0, 0), Recorder::default());
+            if !handovers::any(&mut layout, self, flow, config) {
+                problems.within(&flow.name, |problems| {
+                    let message = "no [[handover]] on the flow's path whose time the ends could know; allowed: with a flow over \
+                                   an [[access]] that has some";
+                    problems.within("transport", |problems| problems.add("on_handover", message));
+                });
+            }
+        }
+    }
+
+    fn check_links(&self, access: &multilink::Config, problems: &mut Problems) {
+        let ends = |name: &String| {
+            let link = self.link.iter().find(|link| link.name == *name)?;
+            Some((&link.from, &link.to))
+        };
+        let Some(first) = access.links.first() else {
+            return problems.add("links", "has no links; allowed: at least one");
+        };
+        for link in &access.links {
+            match (ends(link), ends(first)) {
+                (None, _) => {
+                    let names: Vec<_> = self.link.iter().map(|link| link.name.as_str()).collect();
+                    let allowed = names.join(", ");
+                    problems.add("links", format!("unknown link \"{link}\"; allowed: {allowed}"));
+                }
+                (Some(ends), Some(all)) if ends != all => {
+                    let (message, (from, to)) =
+                        (format!("\"{link}\" leads from \"{}\" to \"{}\"", ends.0, ends.1), all);
+                    problems.add(
+                        "links",
+                        format!("{message}; allowed: from \"{from}\" to \"{to}\", as \"{first}\""),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn check_reference(&self, handover: &Handover, problems: &mut Problems) {
+        let names = || self.access.iter().map(|access| access.name.as_str()).collect::<Vec<_>>().join(", ");
+        let access = match &handover.access {
+            _ if self.access.is_empty() => {
+                return problems
+                    .add("", "the scenario has no access; allowed: with an [[access]] of its links");
+            }
+            Some(name) => self.access.iter().find(|access| access.name == *name),
+            None if self.access.len() == 1 => self.access.first(),
+            None => {
+                return problems
+                    .add("access", format!("must be given, as there are several; allowed: {}", names()))
+            }
+        };
+        let Some(access) = access else {
+            return problems.add("access", format!("unknown access; allowed: {}", names()));
+        };
+        if !access.links.contains(&handover.to) {
+            let links = access.links.join(", ");
+            problems.add(
+                "to",
+                format!("\"{}\" is not a link of \"{}\"; allowed: {links}", handover.to, access.name),
+            );
+        }
+        if !matches!(access.policy, policy::Config::Schedule(_)) {
+            let (name, kind) = (&access.name, access.policy.kind());
+            let message =
+                format!("\"{name}\" decides by its policy \"{kind}\"; allowed: policy = \"schedule\"");
+            problems.add("", message);
+        }
+    }
+
+    /// Handovers do not overlap: each is over before the next starts, and before the run ends.
+    fn check_plan(&self, access: &multilink::Config, problems: &mut Problems) {
+        let first = access.links.first();
+        // A problem of a handover of both directions is reported once.
+        let mut wrong = BTreeSet::new();
+        for side in [0, 1] {
+            let mut serving = if side == 1 { access.back.as_ref().or(first) } else { first };
+            let mut over = (Span::ZERO, 0);
+            for (place, handover) in self.planned(access) {
+                if !handover.direction.includes(side) {
+                    continue;
+                }
+                let how = handover.how(access);
+                let end = handover.at + how.interruption.max(how.overlap);
+                let mut found = Problems::default();
+                found.within(place.to_string(), |problems| {
+                    if handover.at < over.0 {
+                        let (end, other) = (over.0, over.1);
+                        let message = format!("{} is before the end of handover {other}; allowed: from {end} on", handover.at);
+                        problems.add("at", message);
+                    }
+                    if end > self.duration {
+                        let (length, duration) = (how.interruption.max(how.overlap), self.duration);
+                        let message = format!("with {length} it lasts until {end}, longer than the run; allowed: up to {duration}");
+                        problems.add("at", message);
+                    }
+                    let same = serving.is_some_and(|link| *link == handover.to);
+                    if same && (how.interruption == Span::ZERO || how.overlap > Span::ZERO) {
+                        let message = "serves already; allowed: another link, or an interruption without an overlap";
+                        problems.add("to", format!("\"{}\" {message}", handover.to));
+                    }
+                });
+                let found = found.into_vec();
+                if !found.is_empty() && wrong.insert(place) {
+                    found.into_iter().for_each(|problem| problems.adopt(problem));
+                }
+                (serving, over) = (Some(&handover.to), (end, place));
+            }
+        }
+    }
+}
