@@ -21,6 +21,8 @@ use std::sync::LazyLock;
 
 use crate::interface::{Congestion, MAX_PARAMETERS};
 
+#[cfg(feature = "compile")]
+pub mod compile;
 pub mod interface;
 mod linux;
 mod raw;

@@ -110,7 +110,7 @@ impl Variants {
         let (name, own) = (&config.congestion, label(&config.congestion));
         let refused = |reason: String| Unknown::Refused { name: own.to_owned(), reason };
         let (registered, file) = if is_source(name) {
-            let object = bentpipe_compile::for_kernel(name).map_err(refused)?;
+            let object = bentpipe_congestion::compile::for_kernel(name).map_err(refused)?;
             (register_object(name, &object, &config.parameters, &start), "the scenario's source".to_owned())
         } else {
             (register(name, &config.parameters, &start), format!("congestion/{name}.c"))

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 /// Permit or forbid C source of scenarios to be compiled and run in this process.
 #[pyfunction]
 pub fn allow_code(allowed: bool) {
-    bentpipe_compile::allow(allowed);
+    bentpipe_congestion::compile::allow(allowed);
 }
 
 /// Register a class under a name: each connection with this congestion control gets an instance of it.

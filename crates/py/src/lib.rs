@@ -76,7 +76,13 @@ fn simulate(
     let options = Options { watched: watch.is_some(), ..options };
     let mut follower = Follower::new(progress, watch);
     let done = py.detach(|| {
-        bentpipe_sim::simulate_followed(&loaded.value, &loaded.to_toml(), &out, &options, &mut follower)
+        bentpipe_runs::virtual_time::simulate_followed(
+            &loaded.value,
+            &loaded.to_toml(),
+            &out,
+            &options,
+            &mut follower,
+        )
     });
     follower.finish()?;
     done.map_err(|error| PyOSError::new_err(error.to_string()))?;
@@ -128,7 +134,7 @@ fn version() -> &'static str {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Source of scenarios is refused with what to do about it until it is allowed.
-    bentpipe_compile::allow(false);
+    bentpipe_congestion::compile::allow(false);
     bentpipe_scenario::read_parquet_by(parquet::text);
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_class::<Scenario>()?;

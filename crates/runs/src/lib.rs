@@ -3,6 +3,7 @@
 
 mod flows;
 mod follow;
+pub mod virtual_time;
 
 use bentpipe_core::{Recorder, Report, Span, Time};
 use bentpipe_engine::scenario::Scenario;

@@ -64,14 +64,18 @@ fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::Error>> {
             let mut silent = scenario.clone();
             silent.record.traces.clear();
             network = instantiate(&silent, seed, 0, Recorder::default());
-            driven = bentpipe_sim::drive(&mut network, end, stride, &mut |_, _| ControlFlow::Continue(()));
+            driven = bentpipe_runs::virtual_time::drive(&mut network, end, stride, &mut |_, _| {
+                ControlFlow::Continue(())
+            });
         }
         Some(out) => {
             let provenance = Provenance::new("simulate", seed, 0);
             let mut folder = RunFolder::create(out, Existing::Replace, &loaded.to_toml(), provenance)?;
             let recorder = Recorder::new(Box::new(folder.traces()?));
             network = instantiate(scenario, seed, 0, recorder);
-            driven = bentpipe_sim::drive(&mut network, end, stride, &mut |_, _| ControlFlow::Continue(()));
+            driven = bentpipe_runs::virtual_time::drive(&mut network, end, stride, &mut |_, _| {
+                ControlFlow::Continue(())
+            });
             network.out().recorder().finish();
             folder.finish(Ending::Complete, Default::default())?;
         }
@@ -98,7 +102,8 @@ fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::Error>> {
 fn whole(loaded: &Loaded<Scenario>, seed: u64, folder: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let options = Options { seed: Some(seed), ..Options::default() };
     let proceed = &mut |_| ControlFlow::Continue(());
-    let run = bentpipe_sim::simulate(&loaded.value, &loaded.to_toml(), folder, &options, proceed)?;
+    let run =
+        bentpipe_runs::virtual_time::simulate(&loaded.value, &loaded.to_toml(), folder, &options, proceed)?;
     Ok(format!("{{\"events\": {}, \"created\": {}}}", run.cost.events, run.totals.created.packets))
 }
 

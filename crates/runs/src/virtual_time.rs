@@ -1,10 +1,10 @@
-//! One run of a scenario on the virtual clock.
+//! The virtual clock: jumps to the next wake, until the scenario's duration is over.
 
+use crate::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
 use bentpipe_core::{Report, Seen, Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate, Network};
 use bentpipe_results::{Cost, ResultsError};
-use bentpipe_runs::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
 use bentpipe_stage::Totals;
 use cpu_time::ThreadTime;
 use std::ops::ControlFlow;

@@ -7,9 +7,7 @@
 //! whatever the user can. So nothing is compiled before [`allow`] was called, which the command line does for the option
 //! `--allow-code` and Python for `bentpipe.allow_code()`. For the kernel the source is confined by BPF's verifier.
 
-#![forbid(unsafe_code)]
-
-use bentpipe_congestion::{label, Compiled, HEADERS};
+use crate::{label, Compiled, HEADERS};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -28,7 +26,7 @@ static ALLOWED: AtomicBool = AtomicBool::new(false);
 /// Whether code of scenarios may be compiled and run from now on, with the rights of this process. Not before this was called.
 pub fn allow(allowed: bool) {
     ALLOWED.store(allowed, Ordering::Relaxed);
-    bentpipe_congestion::set_compiler(for_simulation);
+    crate::set_compiler(for_simulation);
 }
 
 /// Why code is refused that is not allowed.
