@@ -1,16 +1,16 @@
 //! The engine between real hosts: one thread that takes packets in, lets the network do what is due, and hands packets
 //! out on time.
 
-use crate::attendance::{Attendance, Counts};
+use crate::clock::attendance::{Attendance, Counts};
+use crate::clock::lateness::Lateness;
+use crate::clock::wait::Wait;
 use crate::clock::{Clock, Timing};
 use crate::frame;
-use crate::lateness::Lateness;
+use crate::host::port::Port;
 use crate::observer::{Look, Observer, Question};
 use crate::path::Path;
 use crate::pool::Pool;
-use crate::port::Port;
 use crate::streams;
-use crate::wait::Wait;
 use bentpipe_core::address::Plan;
 use bentpipe_core::{Span, Time};
 use bentpipe_engine::{Host, Network};

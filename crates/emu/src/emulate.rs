@@ -2,14 +2,14 @@
 
 use crate::bridge::Handle;
 use crate::clock::{Clock, Timing};
-use crate::commands::{self, Commands, Done, Planned};
 use crate::error::{Doing, Error as Trouble};
-use crate::fidelity::{Datagrams, Fidelity, Flows, Programs};
+use crate::flows::commands::{self, Commands, Done, Planned};
+use crate::flows::traffic::settings::{Disagreement, Settings};
+use crate::flows::traffic::{self, Ran, Traffic};
+use crate::flows::variants::{Unknown, Variants};
 use crate::live::{Live, LiveHost, Prepared, Setup};
-use crate::tcp_memory;
-use crate::traffic::settings::{Disagreement, Settings};
-use crate::traffic::{self, Ran, Traffic};
-use crate::variants::{Unknown, Variants};
+use crate::report::fidelity::{Datagrams, Fidelity, Flows, Programs};
+use crate::report::tcp_memory;
 use crate::wifi::{refused, Radios};
 use bentpipe_bpf::Skipped;
 use bentpipe_core::{Report, Seen, Span, Time};

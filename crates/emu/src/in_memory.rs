@@ -5,14 +5,14 @@
 //! number under which the sending host keeps the rest. There are no traces of flows.
 
 use crate::bridge::{Bridge, Handle};
+use crate::clock::wait::Wait;
 use crate::clock::{Clock, Scheduling, Timing};
 use crate::emulate::{processor_time, Emulated, Error, LEAD, PROGRESS};
 use crate::error::Doing;
-use crate::fidelity::Fidelity;
 use crate::frame;
-use crate::port::memory::{pair, Peer};
-use crate::port::Port;
-use crate::wait::Wait;
+use crate::host::port::memory::{pair, Peer};
+use crate::host::port::Port;
+use crate::report::fidelity::Fidelity;
 use bentpipe_core::address::{ports, Plan};
 use bentpipe_core::{FlowId, NodeId, Report, Time};
 use bentpipe_engine::scenario::Scenario;

@@ -4,12 +4,12 @@
 use crate::bridge::{Bridge, Ended, Handle};
 use crate::clock::{Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
-use crate::internet::Internet;
-use crate::memory::Need;
-use crate::namespace::Namespace;
-use crate::port::tun::{self, Tun};
-use crate::port::tunnel::{self, Tunnel};
-use crate::port::Port;
+use crate::host::internet::Internet;
+use crate::host::namespace::Namespace;
+use crate::host::port::tun::{self, Tun};
+use crate::host::port::tunnel::{self, Tunnel};
+use crate::host::port::Port;
+use crate::report::memory::Need;
 use crate::wifi::Radios;
 use bentpipe_core::address::Plan;
 use bentpipe_core::{NodeId, Recorder, Time};

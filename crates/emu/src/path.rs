@@ -8,7 +8,7 @@
 //! b, a packet to the host comes (f - b) / 2 too late and one from it as much too early, but a round trip comes right.
 //! What packets take beyond the estimate is jitter that no model made: [`Path::excess`].
 
-use crate::lateness::Lateness;
+use crate::clock::lateness::Lateness;
 use bentpipe_core::Span;
 use std::collections::VecDeque;
 

@@ -4,7 +4,7 @@ use crate::follow::Follower;
 use crate::{error, from_json, RunOptions};
 use bentpipe_emu::guest::machine::{self, Error, Start};
 use bentpipe_emu::guest::{inside, parameters, protocol::Job};
-use bentpipe_emu::memory::Need;
+use bentpipe_emu::report::memory::Need;
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_results::Provenance;

@@ -3,9 +3,11 @@
 use crate::scenario::Scenario;
 use crate::{error, from_json};
 use bentpipe_core::Recorder;
-use bentpipe_emu::port::tunnel;
-use bentpipe_emu::process::{exit_code, Guest};
-use bentpipe_emu::{fidelity, internet, user, Clock, Live, Prepared, Setup};
+use bentpipe_emu::host::port::tunnel;
+use bentpipe_emu::host::process::{exit_code, Guest};
+use bentpipe_emu::host::{internet, user};
+use bentpipe_emu::report::fidelity;
+use bentpipe_emu::{Clock, Live, Prepared, Setup};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;

@@ -1,6 +1,7 @@
 //! What this machine can do for an emulation.
 
-use bentpipe_emu::{doctor, user};
+use bentpipe_emu::host::user;
+use bentpipe_emu::report::doctor;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 

@@ -130,7 +130,7 @@ impl Scenario {
 
     /// Memory of an emulation whose links are full, as JSON.
     fn memory(&self) -> String {
-        text(&bentpipe_emu::memory::Need::of(&self.loaded.value))
+        text(&bentpipe_emu::report::memory::Need::of(&self.loaded.value))
     }
 
     /// The facts of the flows' paths, as JSON.

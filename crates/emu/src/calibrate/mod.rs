@@ -6,10 +6,10 @@ pub mod rig;
 
 use self::load::{offer, ping_pong, Offer};
 use self::rig::{one_link, Rig};
-use crate::attendance::Attendance;
+use crate::clock::attendance::Attendance;
+use crate::clock::lateness::Lateness;
 use crate::error::{Doing, Error};
-use crate::fidelity::{Fidelity, Percentiles, Verdict};
-use crate::lateness::Lateness;
+use crate::report::fidelity::{Fidelity, Percentiles, Verdict};
 use bentpipe_core::Span;
 use serde::Serialize;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use super::protocol::{Job, Said, Told, JOB};
 use crate::clock::{monotonic, Timing};
 use crate::emulate::{emulate_on, Error};
 use crate::error::{Doing, Error as Trouble};
-use crate::namespace::control_socket;
+use crate::host::namespace::control_socket;
 use crate::sys;
 use bentpipe_core::Streams;
 use bentpipe_engine::scenario::Scenario;

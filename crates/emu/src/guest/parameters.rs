@@ -1,8 +1,8 @@
 //! Parameters of a guest's congestion controls, which are its kernel's own, and what its kernel cannot do. Parameters stand on its
 //! command line, as the kernel computes other values from them only once, when it starts.
 
-use crate::traffic::flows;
-use crate::variants::parameters::of_flow;
+use crate::flows::traffic::flows;
+use crate::flows::variants::parameters::of_flow;
 use crate::wifi::refused;
 use bentpipe_engine::scenario::Scenario;
 use std::collections::BTreeMap;

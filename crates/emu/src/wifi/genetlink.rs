@@ -1,9 +1,9 @@
 //! Generic netlink: requests to the kernel's families, and what they send without being asked.
 //!
-//! A [message](crate::netlink) has a header of the family (command, version) before its attributes. Source: the kernel's documentation,
+//! A [message](crate::host::netlink) has a header of the family (command, version) before its attributes. Source: the kernel's documentation,
 //! "Introduction to Netlink" (userspace-api/netlink/intro).
 
-use crate::netlink::{attribute, message, Attributes};
+use crate::host::netlink::{attribute, message, Attributes};
 use nix::errno::Errno;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{

@@ -8,7 +8,7 @@ use super::genetlink::{Received, Socket};
 use super::management::{self, Frames};
 use super::nl80211;
 use super::radio::{address, bring_up, channel, choose_rates, interface, width, Radio, SSID};
-use crate::netlink::Attributes;
+use crate::host::netlink::Attributes;
 use bentpipe_networks::wifi::config::Config;
 use nix::errno::Errno;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};

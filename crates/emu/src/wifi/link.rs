@@ -5,7 +5,7 @@
 //! as the socket allows are on their way through the kernel.
 
 use super::radio::Radio;
-use crate::port::Port;
+use crate::host::port::Port;
 use crate::sys::packet;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};

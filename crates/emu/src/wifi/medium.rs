@@ -7,9 +7,9 @@
 use super::frame::{parse, Aggregate, Counts, Sent};
 use super::genetlink::{Received, Socket};
 use super::radio::{address, hwsim};
+use crate::clock::wait::Wait;
 use crate::clock::{Clock, Timing};
-use crate::netlink::Attributes;
-use crate::wait::Wait;
+use crate::host::netlink::Attributes;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use bentpipe_link::channel::{Errors, Frame};
 use bentpipe_networks::wifi::access_network::station;

@@ -17,7 +17,7 @@ pub mod refused;
 
 use crate::clock::{monotonic, sleep_until, Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
-use crate::port::Port;
+use crate::host::port::Port;
 use bentpipe_core::{Streams, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_link::queue::{self, limit};

@@ -4,8 +4,8 @@
 use super::genetlink::{Message, Socket};
 use super::nl80211;
 use crate::error::{Doing, Error};
-use crate::namespace::{control_socket, Namespace};
-use crate::netlink::Attributes;
+use crate::host::namespace::{control_socket, Namespace};
+use crate::host::netlink::Attributes;
 use crate::sys;
 use bentpipe_networks::wifi::config::{speeds, Config, Standard};
 use nix::net::if_::if_nameindex;

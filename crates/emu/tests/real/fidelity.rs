@@ -3,7 +3,7 @@
 use bentpipe_core::{address, Recorder};
 use bentpipe_emu::calibrate::load::{self, Offer};
 use bentpipe_emu::calibrate::rig::{one_link, Rig};
-use bentpipe_emu::port::{memory, Port};
+use bentpipe_emu::host::port::{memory, Port};
 use bentpipe_emu::{Bridge, Clock, Fidelity, Verdict};
 use bentpipe_engine::instantiate_emulated;
 use bentpipe_testing::skipped;

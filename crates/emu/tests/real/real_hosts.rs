@@ -4,7 +4,7 @@
 
 use bentpipe_core::address::Plan;
 use bentpipe_core::{NodeId, Recorder};
-use bentpipe_emu::port::{tun, Port};
+use bentpipe_emu::host::port::{tun, Port};
 use bentpipe_emu::{Bridge, Clock, Namespace};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{instantiate_emulated, presets};

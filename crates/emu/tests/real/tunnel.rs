@@ -6,8 +6,8 @@
 use bentpipe_core::address::Plan;
 use bentpipe_core::{Recorder, Span};
 use bentpipe_emu::calibrate::rig::one_link;
-use bentpipe_emu::fidelity::{tunnels, Tunnel};
-use bentpipe_emu::port::{tun, Port};
+use bentpipe_emu::host::port::{tun, Port};
+use bentpipe_emu::report::fidelity::{tunnels, Tunnel};
 use bentpipe_emu::{Bridge, Clock, Fidelity, Handle, Live, Namespace, Prepared, Setup, Verdict};
 use bentpipe_engine::instantiate_emulated;
 use bentpipe_engine::scenario::Scenario;

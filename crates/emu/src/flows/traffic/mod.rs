@@ -15,12 +15,12 @@ mod udp;
 mod unapplied;
 
 use crate::bridge::Handle;
+use crate::clock::lateness::Lateness;
 use crate::clock::{Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
-use crate::lateness::Lateness;
+use crate::flows::variants::Variants;
 use crate::live::LiveHost;
 use crate::observer::Observer;
-use crate::variants::Variants;
 use bentpipe_bpf::Log;
 use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Streams, Table, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};

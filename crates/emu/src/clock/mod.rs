@@ -1,5 +1,9 @@
 //! The machine's monotonic clock as the time of a run, and how the thread that watches it is scheduled.
 
+pub(crate) mod attendance;
+pub(crate) mod lateness;
+pub(crate) mod wait;
+
 use crate::sys;
 use bentpipe_core::{Span, Time};
 use nix::sys::time::TimeSpec;

@@ -1,8 +1,8 @@
 //! One program, in a thread of its own that starts it, waits for it and ends it.
 
 use crate::clock::{monotonic, sleep_until, Clock};
-use crate::namespace::Namespace;
-use crate::process::Guest;
+use crate::host::namespace::Namespace;
+use crate::host::process::Guest;
 use bentpipe_core::{Span, Time};
 use nix::sys::signal::{killpg, Signal};
 use nix::unistd::Pid;

@@ -10,8 +10,8 @@
 //! this: it sleeps until something is due. There a system call costs as much as the rest of a packet's way, so one call does
 //! all of a moment ([`Ring`]): it writes packets, waits, and reads those that come.
 
+use crate::clock::lateness::Lateness;
 use crate::clock::{cpu_time, sleep_until, Clock, Timing};
-use crate::lateness::Lateness;
 use crate::sys::ring::Ring;
 use bentpipe_core::{Span, Time};
 use nix::errno::Errno;

@@ -6,8 +6,8 @@
 //! who knows that this was the last.
 
 use crate::error::{Doing, Error};
-use crate::port::tun::{self, Tun};
-use crate::process;
+use crate::host::port::tun::{self, Tun};
+use crate::host::process;
 use bentpipe_core::address::Plan;
 use nix::net::if_::if_nametoindex;
 use std::fs;

@@ -2,7 +2,7 @@
 //! messages of a socket, so that a ring can exchange them in the call that writes a packet.
 
 use super::info::Info;
-use crate::netlink::{attribute, message, Attributes, HEADER};
+use crate::host::netlink::{attribute, message, Attributes, HEADER};
 use crate::observer::QUESTION;
 use nix::sys::socket::{socket, AddressFamily, SockFlag, SockProtocol, SockType};
 use std::io;

@@ -1,7 +1,7 @@
 //! The memory that the kernel's TCP may use, which all connections of a machine share (`tcp_mem` in tcp(7)): from its second
 //! limit on, windows and queues are cut without a word, and from the third segments are dropped.
 
-use crate::namespace::Namespace;
+use crate::host::namespace::Namespace;
 use serde::{Deserialize, Serialize};
 use std::fs::read_to_string;
 

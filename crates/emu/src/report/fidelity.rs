@@ -4,10 +4,10 @@
 //! model made. A packet lost outside of the models is a loss that no model made. The rates and losses of links are the
 //! models' own: they are compared to say that the network was the one that was meant.
 
-use crate::attendance::Attendance;
 use crate::bridge::Bridge;
-use crate::lateness::Lateness;
-use crate::tcp_memory::TcpMemory;
+use crate::clock::attendance::Attendance;
+use crate::clock::lateness::Lateness;
+use crate::report::tcp_memory::TcpMemory;
 use bentpipe_core::{Report, Span, Time};
 use bentpipe_engine::scenario::{self, Scenario};
 use bentpipe_engine::Host;

@@ -2,8 +2,8 @@
 
 use super::flows;
 use super::settings::{LEAST_SENT, NEWEST};
+use crate::flows::variants::Variants;
 use crate::sys::socket;
-use crate::variants::Variants;
 use bentpipe_core::Size;
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_transport::tcp::config::Recovery;

@@ -4,7 +4,7 @@ use super::info::Info;
 use super::line::Line;
 use super::{Probes, Watch};
 use crate::clock::Clock;
-use crate::namespace::Namespace;
+use crate::host::namespace::Namespace;
 use crate::sys::socket::{self, set_tcp};
 use bentpipe_core::address::{connection_of, port_of};
 use bentpipe_core::{Report, Time};

@@ -1,8 +1,8 @@
 //! A TUN interface in a host's namespace: layer 3, packets no longer than its MTU with good checksums, also rootless.
 
 use super::Port;
-use crate::namespace::{control_socket, Namespace};
-use crate::netlink;
+use crate::host::namespace::{control_socket, Namespace};
+use crate::host::netlink;
 use crate::sys;
 use bentpipe_core::address::Plan;
 use nix::errno::Errno;

@@ -1,7 +1,7 @@
 //! Emulation without root: a user namespace in which this process and the programs that it starts may make networks.
 //! They stay the user that they are, with four capabilities inside the namespace and none outside.
 
-use crate::namespace::Namespace;
+use crate::host::namespace::Namespace;
 use crate::sys;
 use nix::sched::{setns, unshare, CloneFlags};
 use nix::unistd::{getegid, geteuid};

@@ -1,9 +1,11 @@
 //! What this machine offers to an emulation, found out by trying where that is possible, and what to do where it is not
 //! enough.
 
-use crate::attendance::clock_source;
-use crate::port::tun::{self, Tun};
-use crate::{memory, sys, tcp_memory, user, Namespace};
+use crate::clock::attendance::clock_source;
+use crate::host::port::tun::{self, Tun};
+use crate::host::user;
+use crate::report::{memory, tcp_memory};
+use crate::{sys, Namespace};
 use bentpipe_core::address::Plan;
 use bentpipe_core::NodeId;
 use nix::sys::resource::{getrlimit, Resource};

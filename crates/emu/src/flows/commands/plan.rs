@@ -1,6 +1,6 @@
 //! Which programs a scenario names, known before anything is started.
 
-use crate::traffic::flows;
+use crate::flows::traffic::flows;
 use bentpipe_core::address::{self, Plan};
 use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::instantiate_emulated;

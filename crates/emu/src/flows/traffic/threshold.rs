@@ -6,7 +6,7 @@
 //! sent to the network, and nothing else is remembered afterwards (`tcp_no_metrics_save`).
 
 use super::info::Info;
-use crate::process;
+use crate::host::process;
 use nix::sys::socket::{connect, setsockopt, socket, sockopt, AddressFamily, SockFlag, SockType, SockaddrIn};
 use nix::sys::time::{TimeVal, TimeValLike};
 use std::fs;

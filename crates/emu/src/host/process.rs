@@ -1,8 +1,8 @@
 //! Programs in hosts: they see the host's network, the names of its hosts, and otherwise what the user sees.
 
-use crate::namespace::Namespace;
+use crate::host::namespace::Namespace;
+use crate::host::user;
 use crate::sys::{self, Surroundings};
-use crate::user;
 use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use std::io::{self, Write};

@@ -1,0 +1,8 @@
+//! What an emulation uses of its host: namespaces, users, processes, ports to packets, netlink.
+
+pub mod internet;
+pub(crate) mod namespace;
+pub(crate) mod netlink;
+pub mod port;
+pub mod process;
+pub mod user;
