@@ -16,6 +16,7 @@ CITING = (
     "crates/**/*.rs",
     "docs/**/*.md",
     "python/**/*.py",
+    "python/bentpipe/guest/changes/*.c",
     "scripts/*",
     "studies/**/*.*",
 )

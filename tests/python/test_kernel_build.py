@@ -32,7 +32,10 @@ linux: $(objects)
 """
 
 #: The places that the recipe changes in the source.
-KCONFIG = "config HZ\n\tint\n\tdefault 100\n\nconfig KERNEL_STACK_ORDER\n\tint\n\tdefault 1 if 64BIT\n"
+KCONFIG = (
+    "config HZ\n\tint\n\tdefault 100\n\n"
+    'config KERNEL_STACK_ORDER\n\tint "Kernel stack size order"\n\tdefault 2 if 64BIT\n'
+)
 OFFSETS = "DEFINE_LONGS(HOST_FP_SIZE, 2696);\n"
 TIME = (
     "void time_travel_sleep(void)\n{\n\ttime_travel_update_time(next, true);\n}\n"
@@ -86,13 +89,14 @@ TRACED = COMMON | {
 #: Linux 7.3, whose programs stop themselves.
 PROGRAM = (
     "\td->futex = FUTEX_IN_KERN;\n\tdo {\n\t\tres = stub_syscall3(__NR_futex, FUTEX_WAKE, 1);\n"
-    "\t} while (res == -EINTR);\n\n\tdo {\n\t\tres = stub_syscall4(__NR_futex, FUTEX_WAIT, FUTEX_IN_KERN, 0);\n"
+    "\t} while (res == -EINTR);\n\n\tdo {\n\t\tres = stub_syscall4(__NR_futex, (unsigned long)&d->futex,\n"
+    "\t\t\t\t    FUTEX_WAIT, FUTEX_IN_KERN, 0);\n"
     "\t} while (res == -EINTR || d->futex == FUTEX_IN_KERN);\n\n\tif (res < 0 && res != -EAGAIN)\n"
     'void __section(".__syscall_stub")\nstub_signal_restorer(void)\n'
 )
 KERNEL = (
-    "int using_seccomp;\n\t\t\tdata->futex = FUTEX_IN_CHILD;\n\t\t\tCATCH_EINTR(syscall());\n"
-    "\t\tdo {\n\t\t\t/*\n\t\t\t * We need to check whether the child is still alive\n\t\t\t */\n"
+    "int using_seccomp;\n\t\t\tdata->futex = FUTEX_IN_CHILD;\n\t\t\tCATCH_EINTR(syscall(__NR_futex, &data->futex,\n"
+    "\t\t\t\t\t    FUTEX_WAKE, 1, NULL, NULL, 0));\n\t\t}\n\n\t\tdo {\n"
     "\t\t\tret = syscall(__NR_futex, &data->futex,\n\t\t\t\t      FUTEX_WAIT, FUTEX_IN_CHILD,\n\t\t\t\t      0);\n"
     "\t\t} while (data->futex == FUTEX_IN_CHILD);\n"
 )
@@ -176,7 +180,7 @@ def test_kernels_of_several_sources_stand_side_by_side(
     [
         ("missing.tar.xz", "no file"),
         ("linux.zip", "no source of the kernel"),
-        ("linux-source-9.tar.xz", "is not as bentpipe knows it"),
+        ("linux-source-9.tar.xz", 'time.c is not as the change "clock_loops" of bentpipe expects'),
     ],
 )
 def test_a_file_that_is_no_supported_source_is_refused(tmp_path: Path, name: str, why: str) -> None:
