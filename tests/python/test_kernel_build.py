@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +11,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from bentpipe.cli import progress
+from bentpipe.cli.stopping import Stop
 from bentpipe.errors import InputError
 from bentpipe.guest import build, guest_for, recipe, source, store
 from networks import until
@@ -237,3 +241,37 @@ def test_a_build_that_was_killed_goes_on_where_it_was(
     # An existing kernel is not built again.
     assert build.build(jobs=2).folder == kernel.folder
     assert tally.read_text().split()[len(before) :] == after
+
+
+@pytest.mark.usefixtures("builder")
+def test_a_build_reports_its_progress_without_a_terminal(tmp_path: Path) -> None:
+    file = archive(tmp_path, "6.1", TRACED)
+    words = ["kernel", "build", "--jobs", "1", "--source", str(file), "--json"]
+    often = "from bentpipe.cli import main, progress; progress.INTERVAL_S = 0.5; main()"
+    done = subprocess.run([sys.executable, "-c", often, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["version"] == "6.1.0"
+    lines = [re.fullmatch(r"(\d+):(\d\d)  (.+)", line) for line in done.stderr.splitlines()]
+    assert all(lines), done.stderr
+    doing = [line[3] for line in lines if line]
+    steps = [step.partition(",")[0] for step in doing]
+    assert list(dict.fromkeys(steps)) == [
+        "looking for tools and the kernel's source",
+        "unpacking the kernel's source",
+        "configuring",
+        "compiling",
+        "done",
+    ]
+    # 60 objects of 50 ms each are a second or more of compiling, in which nothing else begins.
+    counts = [int(step.split()[1]) for step in doing if step.startswith("compiling")]
+    assert len(counts) > 3 and counts == sorted(counts) and counts[0] < 20 < counts[-1] <= 60
+
+
+def test_progress_continues_while_a_step_reports_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "INTERVAL_S", 0.05)
+    with progress.shown("fetching", Stop()) as lines:
+        lines.describe(0.0, "waiting")
+        until(lambda: capsys.readouterr().err.count("waiting") >= 1)
+        until(lambda: "0:00  waiting" in capsys.readouterr().err)

@@ -45,10 +45,10 @@ def build(
     from bentpipe.guest.build import build as build_one
 
     from .output import print_json
-    from .progress import Bar
+    from .progress import shown
     from .stopping import stoppable
 
-    with stoppable() as stop, Bar("building the kernel", stop) as bar:
+    with stoppable() as stop, shown("building the kernel", stop) as bar:
         try:
             kernel = build_one(bar.describe, jobs, source)
         except Stopped:

@@ -1,14 +1,20 @@
-"""The progress bar of long commands."""
+"""The progress of long commands, as a bar in a terminal and as lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Self
+import threading
+import time
+from typing import TYPE_CHECKING, Final, Self
 
 from .stopping import Stop
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+
+#: Time between two lines of progress in seconds, at most.
+INTERVAL_S: Final = 30.0
 
 
 class Bar:
@@ -53,3 +59,49 @@ class Bar:
         if self._progress is not None:
             self._progress.update(self._task, completed=fraction)
         return not self._stop.wanted
+
+
+class Lines:
+    """Progress as lines on stderr: one when a step begins, and one at least every :data:`INTERVAL_S`, also while a
+    step reports nothing. Each line has the time since the start, in minutes and seconds."""
+
+    def __init__(self, doing: str, stop: Stop) -> None:
+        self._stop = stop
+        self._doing = doing
+        self._began = self._printed = time.monotonic()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._repeat, name="progress", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def describe(self, _fraction: float, doing: str) -> bool:
+        """Print a line if a step begins: the words before the comma differ. Returns False if the user wants to stop."""
+        with self._lock:
+            begins = doing.partition(",")[0] != self._doing.partition(",")[0]
+            self._doing = doing
+            if begins:
+                self._print()
+        return not self._stop.wanted
+
+    def _repeat(self) -> None:
+        while not self._ended.wait(max(0.0, self._printed + INTERVAL_S - time.monotonic())):
+            with self._lock:
+                if time.monotonic() - self._printed >= INTERVAL_S:
+                    self._print()
+
+    def _print(self) -> None:
+        self._printed = time.monotonic()
+        minutes, seconds = divmod(int(self._printed - self._began), 60)
+        print(f"{minutes:d}:{seconds:02d}  {self._doing}", file=sys.stderr, flush=True)
+
+
+def shown(doing: str, stop: Stop) -> Bar | Lines:
+    """Returns the progress of a command that takes minutes: a bar if stderr is a terminal, otherwise lines."""
+    return Bar(doing, stop) if sys.stderr.isatty() else Lines(doing, stop)

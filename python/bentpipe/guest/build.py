@@ -186,7 +186,7 @@ def _compiled(tree: Path, jobs: int, tell: Progress) -> None:
                 file.write(line)
                 count += bool(step.match(line))
                 fraction = BEFORE + (1 - BEFORE) * min(count / STEPS, 0.99)
-                _told(tell, fraction, "compiling")
+                _told(tell, fraction, f"compiling, {count} of about {STEPS} files")
         except BaseException:
             os.killpg(process.pid, signal.SIGTERM)
             raise
