@@ -27,7 +27,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "python")]
 
-from guests import reason_to_skip  # noqa: E402 - the path has to come first
+import disturbance  # noqa: E402 - the path has to come first
+from guests import reason_to_skip  # noqa: E402
 from manual import blocks, figures  # noqa: E402
 
 #: How many seconds each file of tests took, when it last ran beside others.
@@ -83,7 +84,9 @@ class _Failed:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In the process that distributes the files: note durations if they run side by side, and list what fails."""
+    """Repeat tests that the machine disturbed. In the process that distributes the files: note durations if they run
+    side by side, and list what fails."""
+    config.pluginmanager.register(disturbance)
     if hasattr(config, "workerinput"):
         return
     if config.getoption("numprocesses", None):

@@ -1,0 +1,202 @@
+"""A test on the real clock that a busy machine disturbed is repeated, not failed.
+
+It concerns tests marked ``quiet`` or ``alone`` that fail by an assertion or a time limit. The machine disturbed such a
+test if
+
+- the verdict of one of its emulations (``fidelity.json``) is not ``valid`` because of lateness,
+- a network that it brought up hands packets over later than an emulation tolerates, or
+- a process that only sleeps was woken later than that meanwhile.
+
+An undisturbed test fails at once. A test that was disturbed in all attempts is skipped, with the reason. pytest lists
+both at its end.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+#: Number of times that a disturbed test runs.
+ATTEMPTS: Final = 3
+
+#: The lateness of a packet in seconds that an emulation tolerates: ``lateness_max`` of scenarios.
+LATE_S: Final = 0.02
+
+MARKS: Final = ("quiet", "alone")
+#: The property of a report with the reasons why earlier attempts were repeated.
+REPEATED: Final = "repeated"
+
+#: Reasons of a verdict that are the machine's: packets and datagrams were late, the engine or the machine did not run.
+_OF_THE_MACHINE: Final = re.compile(r"late by|later than|waited for|did not run")
+
+#: Prints when it was woken late, and by how much, both in seconds. Ends with the process that started it. A process of
+#: its own, because a thread of Python also waits for the others.
+_SLEEPER: Final = """
+import os, sys, time
+parent, limit = os.getppid(), float(sys.argv[1])
+os.set_blocking(1, False)
+while os.getppid() == parent:
+    begin = time.monotonic()
+    time.sleep(0.01)
+    late = time.monotonic() - begin - 0.01
+    if late > limit:
+        try:
+            os.write(1, f"{begin} {late}\\n".encode())
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            break
+"""
+
+
+@functools.cache
+def _sleeper() -> subprocess.Popen[bytes]:
+    """The process that only sleeps; it ends with this one."""
+    words = [sys.executable, "-I", "-S", "-c", _SLEEPER, str(LATE_S)]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    return process
+
+
+def _latest() -> float:
+    """Returns by how many seconds the sleeping process was woken late at most since the last call."""
+    stream = _sleeper().stdout
+    assert stream is not None
+    lines = (stream.read() or b"").decode().splitlines()
+    return max((float(line.split()[1]) for line in lines if len(line.split()) == 2), default=0.0)
+
+
+def of_verdicts(folder: Path) -> list[str]:
+    """Returns the reasons for which the machine disturbed the emulations in a folder."""
+    found = []
+    for file in sorted(folder.rglob("fidelity.json")):
+        with suppress(OSError, ValueError):
+            said = json.loads(file.read_text(encoding="utf-8"))
+            if "lateness" in said and said["verdict"] != "valid":
+                found += [reason for reason in said["reasons"] if _OF_THE_MACHINE.search(reason)]
+    return found
+
+
+def of_networks(state_folder: Path) -> list[str]:
+    """Returns the reasons for which the machine disturbed the networks that are up, whose state is in a folder."""
+    from bentpipe.live import control, state
+
+    found = []
+    with _environment(state.FOLDER_VARIABLE, str(state_folder)):
+        for record in state.records():
+            with suppress(OSError):
+                late = control.ask(record, "status")["late"]["max"]
+                if late > LATE_S:
+                    found.append(f"a packet of {record.label} was late by {late:.3f} s")
+    return found
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@dataclass
+class Attempts:
+    """The attempts of one test."""
+
+    #: Reasons why the machine disturbed the present one, if it failed; whether it may be repeated at all.
+    reasons: list[str] = field(default_factory=list)
+    repeatable: bool = False
+    #: The reason of each attempt that was disturbed.
+    disturbed: list[str] = field(default_factory=list)
+
+
+_ATTEMPTS: Final = pytest.StashKey[Attempts]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+    """When a test has failed, and before its fixtures end: find out whether the machine disturbed it."""
+    attempts = item.stash.get(_ATTEMPTS, None)
+    if attempts is not None and call.when == "call" and call.excinfo is not None:
+        attempts.repeatable = call.excinfo.errisinstance((AssertionError, subprocess.TimeoutExpired))
+        arguments = getattr(item, "funcargs", None) or {}
+        if (folder := arguments.get("tmp_path")) is not None:
+            attempts.reasons += of_verdicts(folder)
+        if (command := arguments.get("bentpipe")) is not None:
+            attempts.reasons += of_networks(command.state)
+        if late := _latest():
+            attempts.reasons.append(f"a process that sleeps was woken {late:.3f} s late")
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run a test on the real clock, again where the machine disturbed it."""
+    if not any(item.get_closest_marker(mark) for mark in MARKS):
+        return None
+    attempts = item.stash[_ATTEMPTS] = Attempts()
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for number in range(1, ATTEMPTS + 1):
+        attempts.reasons, attempts.repeatable = [], False
+        _latest()
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        failed = [report for report in reports if report.failed]
+        if not attempts.repeatable or not attempts.reasons or [report.when for report in failed] != ["call"]:
+            break
+        attempts.disturbed.append("; ".join(dict.fromkeys(attempts.reasons)))
+        if number == ATTEMPTS:
+            _skip(failed[0], attempts.disturbed)
+    for report in reports:
+        if attempts.disturbed and report.when == "call":
+            report.user_properties.append((REPEATED, " | ".join(attempts.disturbed)))
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def _skip(report: pytest.TestReport, reasons: list[str]) -> None:
+    """Turn the report of a failure into that of a skipped test."""
+    path, line, _ = report.location
+    crash = getattr(report.longrepr, "reprcrash", None)
+    what = crash.message.splitlines()[0] if crash is not None else "it failed"
+    report.outcome = "skipped"
+    why = (
+        f"the machine disturbed all {len(reasons)} attempts ({reasons[-1]}), and the last one failed: {what}"
+    )
+    report.longrepr = (path, (line or 0) + 1, f"Skipped: {why}")
+
+
+def pytest_unconfigure() -> None:
+    """End the process that only sleeps, if it was started."""
+    if _sleeper.cache_info().currsize:
+        process = _sleeper()
+        assert process.stdout is not None
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List the tests that passed when they were repeated."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, why in getattr(report, "user_properties", []):
+            if name == REPEATED:
+                terminalreporter.write_line(f"REPEATED {report.nodeid}: {why}")
