@@ -3,14 +3,17 @@ the manual as :mod:`manual.blocks` says."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -33,6 +36,9 @@ from manual import blocks, figures  # noqa: E402
 
 #: How many seconds each file of tests took, when it last ran beside others.
 SECONDS = "bentpipe/seconds"
+
+#: prctl(2): the signal that a process gets when its parent ends.
+PR_SET_PDEATHSIG = 1
 
 
 def _file(test: str) -> str:
@@ -87,12 +93,24 @@ def pytest_configure(config: pytest.Config) -> None:
     """Repeat tests that the machine disturbed. In the process that distributes the files: note durations if they run
     side by side, and list what fails."""
     config.pluginmanager.register(disturbance)
+    signal.signal(signal.SIGTERM, _interrupt)
     if hasattr(config, "workerinput"):
+        # It ends with the process that distributes the files, also if that is killed.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         return
     if config.getoption("numprocesses", None):
         config.pluginmanager.register(_Seconds())
     if file := os.environ.get("BENTPIPE_FAILED"):
         config.pluginmanager.register(_Failed(Path(file)))
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End as by Ctrl-C, so that tests end the processes that they started, within 10 s. A second signal changes
+    nothing."""
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(10)
+    raise KeyboardInterrupt
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import os
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -180,7 +181,8 @@ def run_tests(tmp_path: Path, variables: dict[str, str]) -> subprocess.Completed
     files = {f"scripts/{name}": text for name, text in stand_ins.items()}
     files |= {".venv/bin/cargo": CARGO, ".venv/bin/chrt": "exit 0"}
     files |= {name: f"#!/bin/sh\n{text}\n" for name, text in files.items()}
-    files |= {".venv/bin/pytest": PYTEST, "scripts/test": (SCRIPTS / "test").read_text()}
+    files |= {".venv/bin/pytest": PYTEST, ".venv/bin/python": f'#!/bin/sh\nexec {sys.executable} "$@"\n'}
+    files |= {f"scripts/{name}": (SCRIPTS / name).read_text() for name in ("test", "contained")}
     # Marks for which the script looks.
     files["tests/python/test_marks.py"] = "mark.alone mark.quiet\n"
     files["crates/clock/Cargo.toml"] = "real-time = true\n"
@@ -193,6 +195,8 @@ def run_tests(tmp_path: Path, variables: dict[str, str]) -> subprocess.Completed
         file.chmod(0o755)
     (tmp_path / "turns").touch()
     environment = os.environ | variables
+    # As if no `scripts/test` ran this test.
+    environment.pop("BENTPIPE_CONTAINED", None)
     environment["PATH"] = f"{tmp_path / '.venv/bin'}:{os.environ['PATH']}"
     return subprocess.run(
         [tmp_path / "scripts/test"], env=environment, capture_output=True, text=True, check=False
@@ -232,3 +236,44 @@ def test_files_of_tests_that_fail_beside_others_are_repeated_alone(
     assert done.returncode == exits, said
     assert all(text in said for text in says), said
     assert ("repeated:" in said) == any("test_0.py" in text for text in says), said
+
+
+#: A program that starts one in a session of its own, which ignores SIGTERM if its argument says so, and ends or waits.
+LEAVING = """
+import subprocess, sys, time
+how, waits = sys.argv[1:]
+program = "import signal, sys, time; " + ("signal.signal(15, signal.SIG_IGN); " if how == "stubborn" else "")
+program += "print(flush=True); time.sleep(600)"
+words = [sys.executable, "-c", program, "a process that is left"]
+child = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
+child.stdout.readline()
+print(child.pid, flush=True)
+time.sleep(600 if waits == "waits" else 0)
+sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("how", ["obedient", "stubborn"])
+@pytest.mark.parametrize("waits", ["waits", "ends"])
+def test_no_process_is_left_of_what_is_contained(tmp_path: Path, how: str, waits: str) -> None:
+    words = [sys.executable, "-c", LEAVING, how, waits]
+    loader = "import runpy, sys; sys.argv = sys.argv[1:]; code = runpy.run_path(sys.argv[0]);"
+    # SIGKILL comes after a second instead of 15.
+    loader += "code['GRACE_S'][15] = 1.0; sys.exit(code['main']())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", loader, str(SCRIPTS / "contained"), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    left = int(process.stdout.readline())
+    if waits == "waits":
+        os.kill(left, 0)
+        process.terminate()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == (143 if waits == "waits" else 7), said
+    with pytest.raises(ProcessLookupError):
+        os.kill(left, 0)
+    assert f"SIGTERM to {left}, which was left: " in said and "a process that is left" in said
+    assert (f"SIGKILL to {left}" in said) == (how == "stubborn"), said

@@ -4,6 +4,7 @@ continues."""
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import multiprocessing
 import os
@@ -29,7 +30,7 @@ from bentpipe.testbed.store import Store, migrate
 from bentpipe.testbed.tables import FINAL, Event, Run, User
 from httpx2 import Client, HTTPError, HTTPTransport
 from sqlalchemy import func, select, update
-from testbeds import BENTPIPE, SMALL, free_port, serving, until
+from testbeds import BENTPIPE, PR_SET_PDEATHSIG, SMALL, free_port, serving, until
 
 
 def states(store: Store) -> dict[str, int]:
@@ -45,6 +46,7 @@ def forked(data: Path) -> int:
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             os.setsid()
             run_executor(Settings(data, slots=2), lambda: os.close(tell))
         os._exit(0)

@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "python/bentpipe/testbed/static/index.html"
-#: The command line of this Python.
-BENTPIPE = (sys.executable, "-c", "from bentpipe.cli import main; main()")
+#: prctl(2): the signal that a process gets when its parent ends.
+PR_SET_PDEATHSIG = 1
+#: The command line of this Python, which ends with the test's process, however that ends.
+BENTPIPE = (
+    sys.executable,
+    "-c",
+    f"import ctypes; ctypes.CDLL(None).prctl({PR_SET_PDEATHSIG}, {int(signal.SIGTERM)}); "
+    "from bentpipe.cli import main; main()",
+)
 PASSWORD = "correct horse battery"
 
 #: For a page's start: the texts of the last drawing of any plot, which are pixels, as `window.drawn`.
