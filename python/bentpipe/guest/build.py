@@ -22,7 +22,7 @@ from .store import Kernel
 Progress = Callable[[float, str], bool]
 
 #: Approximate number of lines that make prints for compiled and linked files in a whole build.
-STEPS: Final = 1250
+STEPS: Final = 1350
 #: Fraction of the build time before the first of these lines.
 BEFORE: Final = 0.08
 
