@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from beds import URL, Bed, _cheap_passwords, bed, launched, said, saved
 from bentpipe.testbed import accounts
-from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.api.application import openapi
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.tables import Attempt, Run, Session
 from httpx2 import Response

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from beds import Bed, _cheap_passwords, bed, launched, said, saved
 from bentpipe.testbed import accounts, instruments, rules
-from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.drafts import edit, view
 from bentpipe.testbed.executor import Executor
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.tables import Run
 from sqlalchemy import select
 from testbeds import SMALL, until
@@ -94,9 +94,7 @@ def test_16_the_executor_checks_again(bed: Bed) -> None:
         row = rows.scalars(select(Run)).one()
         row.scenario = SMALL.replace('"bulk" ', '{ kind = "command", run = "touch /tmp/bentpipe-was-here" }')
     bed.execute()
-    ended = until(
-        lambda: [one for one in ada.get("/api/runs").json() if one["state"] not in ("queued", "leased")]
-    )
+    ended = until(lambda: [one for one in ada.get("/api/runs").json() if one["ended"]])
     assert ended[0]["state"] == "failed" and "program" in ended[0]["reason"]
     assert not Path("/tmp/bentpipe-was-here").exists()
 

@@ -8,7 +8,7 @@ import pytest
 from beds import Bed, _cheap_passwords, bed, said
 from bentpipe.errors import InputError
 from bentpipe.testbed import instruments, reproducing
-from bentpipe.testbed.accounts import Refused
+from bentpipe.testbed.refused import Refused
 from testbeds import until
 
 __all__ = ["_cheap_passwords", "bed"]

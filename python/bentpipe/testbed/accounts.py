@@ -18,6 +18,7 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session as Transaction
 
+from .refused import Refused
 from .store import Store
 from .tables import LEVELS, Attempt, Audit, Invitation, Session, User
 
@@ -42,14 +43,6 @@ TOKEN_PREFIX: Final = "bpt_"
 _hasher = PasswordHasher(parallelism=1)
 #: Compared with for a name that does not exist, so that the answer takes as long.
 _NOBODY: Final = _hasher.hash(secrets.token_urlsafe())
-
-
-class Refused(Exception):  # noqa: N818 - an answer, not a fault
-    """A request that is refused, with the status of its answer."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 @dataclass(frozen=True)

@@ -21,31 +21,17 @@ from bentpipe._native import ScenarioError
 from bentpipe.campaign.variants import number_of
 from bentpipe.facts import facts
 from bentpipe.prediction import predict_scenario
-from bentpipe.scenarios import Override, Scenario, ScenarioText, load, toml_value
+from bentpipe.scenarios import Override, Scenario, toml_value
 from bentpipe.summary import cautions, explain
 
-from .accounts import Refused
 from .instruments import impossible
-from .rules import Cost, check_cost, check_resolved, check_text, cost
+from .refused import Refused
+from .rules import NAME, Cost, check_cost, cost, read
 
 #: Parts of a scenario that are lists of named tables.
 LISTS: Final = ("link", "access", "flow", "proxy", "service", "handover", "change")
 #: Nodes of a scenario that is loaded in some milliseconds.
 FEW_NODES: Final = 100
-#: Name of a text in messages.
-NAME: Final = "scenario"
-
-
-def read(text: str, level: str, overrides: Sequence[Override] = ()) -> Scenario:
-    """Returns a scenario of the web, resolved and checked by all rules but those of cost. Raises :class:`Refused`, and
-    :class:`bentpipe.ScenarioError`."""
-    check_text(text, level)
-    try:
-        loaded = load(ScenarioText(text, NAME), overrides)
-    except TypeError as error:
-        raise Refused(422, f"the scenario cannot be read: {error}") from error
-    check_resolved(loaded.data, len(loaded.nodes), level)
-    return loaded
 
 
 def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:

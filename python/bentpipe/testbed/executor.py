@@ -30,13 +30,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
-from bentpipe.facts import facts
 
 from . import bounds, instruments, live, queue, reproducing
-from .accounts import Refused
-from .drafts import read
 from .paths import without_paths
-from .rules import OF_LEVEL, Limits, check_cost, cost
+from .refused import Refused
+from .rules import OF_LEVEL, Limits
 from .settings import Settings
 from .store import Store
 from .tables import ACTIVE, Run
@@ -139,12 +137,10 @@ class Executor:
 
     def _run(self, run: Run) -> tuple[str, str]:
         level = run.owner.level
-        # What the web process has checked is checked again: the database is not trusted with privileges.
+        # The database is not trusted with privileges, so the checks of the web process are repeated: for a study here,
+        # for a scenario by the run's process.
         if run.instrument == "study":
             reproducing.check(run.scenario)
-        else:
-            loaded = read(run.scenario, level)
-            check_cost(cost(loaded.data, facts(loaded)), run.instrument, level, run.pace)
         limits = OF_LEVEL[level]
         folder = self.settings.folder(run.owner_id, run.id)
         if shutil.disk_usage(self.settings.data).free < SPARE:
@@ -156,6 +152,7 @@ class Executor:
             "instrument": run.instrument,
             "replication": run.replication,
             "pace": run.pace,
+            "level": level,
             # Relative, so that no report names a folder of this machine.
             "folder": run.id,
             # The memory of a guest is a file with holes. What is in the run's folder is watched besides.

@@ -17,7 +17,7 @@ from bentpipe.errors import InputError
 from bentpipe.guest import current, kernels
 from bentpipe.scenarios import Scenario
 
-from .accounts import Refused
+from .refused import Refused
 from .rules import INSTRUMENTS, Cost, check_cost
 from .settings import Settings
 

@@ -10,8 +10,8 @@ from bentpipe.constellations import constellation
 from bentpipe.quantities import base_value
 from bentpipe.scenarios import ScenarioText
 
-from .accounts import Refused
-from .drafts import NAME, read
+from .refused import Refused
+from .rules import NAME, read
 
 #: Mean radius of the Earth in metres (IUGG), from which altitudes are counted here.
 RADIUS_M: Final = 6_371_008.8

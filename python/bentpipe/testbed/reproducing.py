@@ -21,7 +21,7 @@ from typing import Any
 from bentpipe import studies
 from bentpipe.studies import Reproduction
 
-from .accounts import Refused
+from .refused import Refused
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,30 @@
 """What a scenario from the web may contain and what a run of it may cost, by the level of its owner: the only place
 for that.
 
-The web process checks before it stores a run, and the executor again before it starts it.
+The web process checks before it stores a run, and the run's process again before it begins.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bentpipe.facts import Facts
 from bentpipe.quantities import base_value
+from bentpipe.scenarios import Override, Scenario, ScenarioText, load
 
-from .accounts import Refused
+from .refused import Refused
 
 #: Instruments of a run, in the order of the page.
 INSTRUMENTS: Final = ("simulate", "kernel", "emulate")
 
 MEGA: Final = 1_000_000
+
+#: Name of a scenario's text in messages.
+NAME: Final = "scenario"
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,18 @@ def walk(value: Any, depth: int = 0) -> Iterator[tuple[int, str, Any]]:
             stack += [(depth + 1, str(name), one) for name, one in value.items()]
         elif isinstance(value, list):
             stack += [(depth + 1, key or "-", one) for one in value]
+
+
+def read(text: str, level: str, overrides: Sequence[Override] = ()) -> Scenario:
+    """Returns a scenario of the web, resolved and checked by all rules but those of cost. Raises :class:`Refused`, and
+    :class:`bentpipe.ScenarioError`."""
+    check_text(text, level)
+    try:
+        loaded = load(ScenarioText(text, NAME), overrides)
+    except TypeError as error:
+        raise Refused(422, f"the scenario cannot be read: {error}") from error
+    check_resolved(loaded.data, len(loaded.nodes), level)
+    return loaded
 
 
 def check_resolved(scenario: Mapping[str, Any], nodes: int, level: str) -> None:

@@ -1,10 +1,10 @@
 """One run in a process of its own, with limits: ``python -m bentpipe.testbed.runner``, which the executor starts.
 
 Reads lines of JSON from standard input. The first is an object with ``scenario`` (TOML, resolved), ``instrument``,
-``replication``, ``pace``, ``folder``, and the limits ``memory`` (null if a control group bounds it) and ``bytes``; each
-later one is a change to make: number, key and value. Writes lines to standard output: ``progress FRACTION``,
-``changed JSON`` with a change's number, time and refusal, and at the end ``done`` or ``failed REASON``. Rows of traces
-go to a file beside the folder (:mod:`bentpipe.testbed.live`).
+``replication``, ``pace``, ``folder``, the ``level`` of the run's owner, and the limits ``memory`` (null if a control
+group bounds it) and ``bytes``; each later one is a change to make: number, key and value. Writes lines to standard
+output: ``progress FRACTION``, ``changed JSON`` with a change's number, time and refusal, and at the end ``done`` or
+``failed REASON``. Rows of traces go to a file beside the folder (:mod:`bentpipe.testbed.live`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from . import live
+
+if TYPE_CHECKING:
+    from bentpipe.scenarios import Scenario
 
 #: Says a line to the executor.
 Say = Callable[[str], None]
@@ -94,10 +97,28 @@ class Changes:
             self._say("changed " + json.dumps(told))
 
 
+def permitted(given: dict[str, Any]) -> Scenario:
+    """Returns the scenario, checked by the rules of the owner's level. Raises ``ValueError`` with the reason if they
+    refuse it."""
+    from bentpipe._native import ScenarioError
+    from bentpipe.errors import InputError
+    from bentpipe.facts import facts
+
+    from .refused import Refused
+    from .rules import check_cost, cost, read
+
+    try:
+        scenario = read(given["scenario"], given["level"])
+        wanted = cost(scenario.data, facts(scenario))
+        check_cost(wanted, given["instrument"], given["level"], given["pace"])
+    except (Refused, ScenarioError, InputError) as refused:
+        raise ValueError(f"refused: {refused}") from refused
+    return scenario
+
+
 def perform(given: dict[str, Any], say: Say) -> None:
     """Run the scenario and write its report."""
     from bentpipe.report import write_report
-    from bentpipe.scenarios import ScenarioText
 
     said = 0.0
 
@@ -114,7 +135,7 @@ def perform(given: dict[str, Any], say: Say) -> None:
 
         reproduce(given["scenario"], folder)
         return
-    scenario = ScenarioText(given["scenario"], "scenario")
+    scenario = permitted(given)
     rows = live.Writer(live.beside(folder))
     changes = Changes(sys.stdin, say)
 

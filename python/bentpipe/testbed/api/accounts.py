@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy import select
 
 from bentpipe.testbed import accounts
-from bentpipe.testbed.accounts import Refused
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.tables import ACTIVE, Audit, Run, User
 
 from .callers import Administrator, Anyone, Database, Given, Number

@@ -17,8 +17,8 @@ from sqlalchemy.exc import DataError, OperationalError
 import bentpipe
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
-from bentpipe.testbed.accounts import Refused
 from bentpipe.testbed.paths import without_paths
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 

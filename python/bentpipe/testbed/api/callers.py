@@ -8,7 +8,8 @@ from fastapi import Depends, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from bentpipe.testbed.accounts import Caller, Refused, caller_of, is_old, used
+from bentpipe.testbed.accounts import Caller, caller_of, is_old, used
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 

@@ -12,7 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import defer
 
-from bentpipe.testbed.accounts import Caller, Refused, note
+from bentpipe.testbed.accounts import Caller, note
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL, check_text
 from bentpipe.testbed.tables import Configuration
 

@@ -164,7 +164,7 @@ def edit(given: Edits, who: Anyone) -> Draft:
 
 def text_of(name: str) -> str:
     """Returns the text of a template. Raises :class:`bentpipe.testbed.accounts.Refused`."""
-    from bentpipe.testbed.accounts import Refused
+    from bentpipe.testbed.refused import Refused
 
     if name == "blank":
         return 'name = "My scenario"\nduration = "60 s"\n'

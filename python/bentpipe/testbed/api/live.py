@@ -10,8 +10,9 @@ from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 
 from bentpipe.testbed import live
-from bentpipe.testbed.accounts import Refused, note
+from bentpipe.testbed.accounts import note
 from bentpipe.testbed.drafts import with_changes
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.regions import Region as Found
 from bentpipe.testbed.regions import of_folder, of_live
 from bentpipe.testbed.rules import check_change

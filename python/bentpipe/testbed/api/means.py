@@ -22,7 +22,8 @@ from bentpipe.campaign.tabulate import as_latex, plus_minus, tabulate
 from bentpipe.plots.campaigns import Axis, most_numbers
 from bentpipe.statistics import Mean as Interval
 from bentpipe.testbed import tables
-from bentpipe.testbed.accounts import Caller, Refused
+from bentpipe.testbed.accounts import Caller
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.verdicts import Verdict, verdict_of, worst

@@ -8,8 +8,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from bentpipe.testbed import instruments, queue, reproducing
-from bentpipe.testbed.accounts import Refused, note
+from bentpipe.testbed.accounts import note
 from bentpipe.testbed.executor import wake
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.tables import Run
 

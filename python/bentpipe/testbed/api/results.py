@@ -18,8 +18,9 @@ from bentpipe.outages import outages
 from bentpipe.results import flow_results
 from bentpipe.runs import Run
 from bentpipe.testbed import tables
-from bentpipe.testbed.accounts import Caller, Refused
+from bentpipe.testbed.accounts import Caller
 from bentpipe.testbed.points import lines_of
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 

@@ -18,10 +18,11 @@ from sqlalchemy.orm import Session as Transaction
 from bentpipe.campaign.variants import number_of, variations
 from bentpipe.facts import facts
 from bentpipe.testbed import instruments, queue
-from bentpipe.testbed.accounts import Caller, Refused, note
-from bentpipe.testbed.drafts import read, varying
+from bentpipe.testbed.accounts import Caller, note
+from bentpipe.testbed.drafts import varying
 from bentpipe.testbed.executor import wake
-from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost
+from bentpipe.testbed.refused import Refused
+from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost, read
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Run, User, identifier

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import delete, select
 
 from bentpipe.testbed import accounts
-from bentpipe.testbed.accounts import Caller, Refused
+from bentpipe.testbed.accounts import Caller
+from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.tables import Session, User
