@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import defaultdict
@@ -411,3 +412,34 @@ def test_23_a_web_process_that_is_killed_keeps_what_it_has_answered(tmp_path: Pa
 @pytest.mark.slow
 def test_23_a_web_process_that_is_killed_at_many_moments(tmp_path: Path) -> None:
     kill_web_and_check(tmp_path / "data", kills=200, seed=4)
+
+
+#: A test that starts a test bed and is killed.
+KILLED = """
+import sys
+from pathlib import Path
+from testbeds import serving
+
+with serving(Path(sys.argv[1])) as served:
+    print(served.process.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_test_bed_ends_with_the_process_of_its_test(tmp_path: Path) -> None:
+    here = str(Path(__file__).parent)
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path / "data")],
+        env=os.environ | {"PYTHONPATH": here},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        served = int(process.stdout.readline())
+        ends = [served, *until(lambda: executors(served))]
+        process.kill()
+        process.wait()
+    for number in ends:
+        until(lambda number=number: not Path(f"/proc/{number}").exists())
