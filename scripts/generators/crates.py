@@ -16,8 +16,9 @@ FONT = "font-family='Helvetica, Arial, sans-serif'"
 
 
 def svg(packages: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the picture for packages as ``cargo metadata`` describes them. A crate stands above all crates that it uses;
-    an arrow is left out where a longer path exists. Crates in the next row below are reached by arrows; others are named."""
+    """Returns the picture for packages as ``cargo metadata`` describes them. A crate stands above all crates that it
+    uses. Arrows lead to crates in the next row, and names in the box stand for those further down; both are left out
+    where a longer path exists."""
     about = {short(one["name"]): one["description"] for one in packages}
     uses = {
         short(one["name"]): {
@@ -107,7 +108,8 @@ def box(name: str, about: str, far: Sequence[str], corner: tuple[float, float]) 
         f"<g><rect x='{left:g}' y='{top:g}' width='{WIDE}' height='{HIGH}' rx='6' fill='#eef3fa' stroke='#46618c'/>"
         f"<text x='{left + 9:g}' y='{top + 19:g}' font-size='14' font-weight='bold' fill='#1c2b45' {FONT}>{name}</text>"
         f"<text x='{left + 9:g}' y='{top + 23:g}' font-size='11' fill='#333' {FONT}>{words}</text>"
-        f"<text x='{left + 9:g}' y='{top + HIGH - 8:g}' font-size='11' font-style='italic' fill='#46618c' {FONT}>{also}</text></g>"
+        f"<text x='{left + 9:g}' y='{top + HIGH - 8:g}' font-size='11' font-style='italic' fill='#46618c' {FONT}>"
+        f"{also}</text></g>"
     )
 
 
@@ -117,6 +119,6 @@ def arrow(user: tuple[float, float], used: tuple[float, float]) -> str:
     to_x, to_y = used[0] + WIDE / 2, used[1]
     bend = (to_y - y) / 2
     return (
-        f"<path d='M{x:g} {y:g} C{x:g} {y + bend:g} {to_x:g} {to_y - bend:g} {to_x:g} {to_y - 2:g}' fill='none' stroke='#667' "
-        "stroke-width='1.2' marker-end='url(#tip)'/>"
+        f"<path d='M{x:g} {y:g} C{x:g} {y + bend:g} {to_x:g} {to_y - bend:g} {to_x:g} {to_y - 2:g}' fill='none' "
+        "stroke='#667' stroke-width='1.2' marker-end='url(#tip)'/>"
     )

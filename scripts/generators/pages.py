@@ -134,7 +134,8 @@ def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
                 "# Congestion controls",
                 GENERATED,
                 '`transport = { kind = "tcp", congestion = "NAME", parameters = { ... } }`. Each is one C file in '
-                "`crates/congestion/variants`, compiled into the engine and into an object for the Linux kernel (as `bp_NAME`). "
+                "`crates/congestion/variants`, compiled into the engine and into an object for the Linux kernel (as "
+                "`bp_NAME`). "
                 "For real hosts `linux-NAME` is the running kernel's own. `bentpipe variants` and `bentpipe variants "
                 "NAME` show them.",
                 table(["name", "what it is", "homes"], rows),
