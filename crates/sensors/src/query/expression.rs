@@ -382,7 +382,11 @@ impl fmt::Display for Written<'_> {
             },
             Expression::WindowStart => out.write_str("window_start"),
             Expression::Not(inner) => write!(out, "NOT ({})", self.with(inner)),
-            Expression::Scalar(Scalar::Negate, inner) => write!(out, "-{}", self.operand(inner)),
+            // Two signs side by side would be a comment.
+            Expression::Scalar(Scalar::Negate, inner) => match self.operand(inner) {
+                operand if operand.starts_with('-') => write!(out, "-({operand})"),
+                operand => write!(out, "-{operand}"),
+            },
             Expression::Scalar(Scalar::Abs, inner) => write!(out, "abs({})", self.with(inner)),
             Expression::Scalar(Scalar::Sqrt, inner) => write!(out, "sqrt({})", self.with(inner)),
             Expression::Binary(operator, left, right) => {
