@@ -19,17 +19,18 @@
 //!   times occur.
 //!
 //! Source: S. Madden et al., "TinyDB: an acquisitional query processing system for sensor networks", ACM TODS 30(1), 2005, for queries over
-//! samples; the functions for windows are those of Apache Calcite. The text is read by the crate `sqlparser`.
+//! samples; the functions for windows are those of Apache Calcite. `read` has the grammar.
 
-mod clauses;
 pub mod expression;
 mod parse;
+mod read;
+mod statement;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
-pub use clauses::ALL;
 pub use expression::{Column, Expression, Field, Function};
-pub use parse::parse;
+pub use parse::{parse, ALL};
 
 use bentpipe_core::Span;
 

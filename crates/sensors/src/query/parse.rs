@@ -1,32 +1,33 @@
 //! From text to a query: the clauses of the statement, then their expressions.
 
-use super::clauses::{rest, select, source, Clauses};
 use super::expression::{Column, Expression, Field, Function, Kind, Operator, Scalar};
+use super::read::read;
+use super::statement::{self, Statement, Stream, Term};
 use super::{Aggregate, Grouping, Item, Query, Source};
 use bentpipe_core::Span;
-use sqlparser::ast;
 
 /// Bytes of the longest query.
 const LONGEST: usize = 10_000;
 /// Seconds of the shortest window and of the longest, a year.
 const WINDOWS: (f64, f64) = (1e-3, 3.2e7);
+/// The stream of all motes.
+pub const ALL: &str = "motes";
 
 /// Reads a query about `motes`. An error says what is wrong and what is allowed.
 pub fn parse(text: &str, motes: &[String]) -> Result<Query, String> {
     if text.len() > LONGEST {
         return Err(format!("the query has {} bytes; allowed: at most {LONGEST}", text.len()));
     }
-    let Clauses { projection, from, selection, group_by, having } = select(text)?;
-    let (sources, mut on) = sources(from, motes)?;
+    let Statement { items, streams, condition, groups, having } = read(text)?;
+    let sources = sources(&streams, motes)?;
     let mut names = Names { sources: &sources, motes, aggregates: Vec::new(), inside: false, allowed: false };
-    on.extend(selection);
     let mut conditions = Vec::new();
-    for condition in &on {
+    for condition in streams.iter().filter_map(|stream| stream.on.as_ref()).chain(&condition) {
         split(names.condition(condition)?, &mut conditions);
     }
-    let grouping = names.grouping(&group_by)?;
+    let grouping = names.grouping(&groups)?;
     names.allowed = true;
-    let items = names.items(&projection)?;
+    let items = names.items(&items)?;
     let having = having.map(|having| names.condition(&having)).transpose()?;
     let aggregates = names.aggregates;
     if grouping.is_none() && (!aggregates.is_empty() || having.is_some()) {
@@ -52,24 +53,19 @@ pub fn parse(text: &str, motes: &[String]) -> Result<Query, String> {
     Ok(Query { items, sources, conditions, within, grouping, aggregates, having })
 }
 
-/// The streams of FROM, and the conditions of a join.
-fn sources(
-    from: Vec<ast::TableWithJoins>,
-    motes: &[String],
-) -> Result<(Vec<Source>, Vec<ast::Expr>), String> {
-    let (mut found, mut on) = (Vec::new(), Vec::new());
-    for table in from {
-        found.push(source(table.relation, motes)?);
-        for join in table.joins {
-            found.push(source(join.relation, motes)?);
-            match join.join_operator {
-                ast::JoinOperator::Join(ast::JoinConstraint::On(condition))
-                | ast::JoinOperator::Inner(ast::JoinConstraint::On(condition)) => on.push(condition),
-                _ => {
-                    return Err("a join of this form is not known; allowed: a JOIN b ON condition".to_owned())
-                }
+/// The streams of FROM.
+fn sources(streams: &[Stream], motes: &[String]) -> Result<Vec<Source>, String> {
+    let mut found = Vec::new();
+    for Stream { name, alias, .. } in streams {
+        let stream = &name.text;
+        let motes = match motes.iter().position(|mote| mote == stream) {
+            Some(place) => vec![place as u16],
+            None if stream.eq_ignore_ascii_case(ALL) => (0..motes.len() as u16).collect(),
+            None => {
+                return Err(format!("the stream {stream} is not known; allowed: {ALL}, {}", motes.join(", ")))
             }
-        }
+        };
+        found.push(Source { alias: alias.as_ref().unwrap_or(name).text.clone(), motes });
     }
     match &found[..] {
         [_] => {}
@@ -84,7 +80,7 @@ fn sources(
             return Err(format!("{} streams in FROM; allowed: one, or two that are joined", streams.len()))
         }
     }
-    Ok((found, on))
+    Ok(found)
 }
 
 /// Divides a condition at its ANDs.
@@ -142,13 +138,11 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn items(&mut self, projection: &[ast::SelectItem]) -> Result<Vec<Item>, String> {
+    fn items(&mut self, written: &[statement::Item]) -> Result<Vec<Item>, String> {
         let mut items = Vec::new();
-        for item in projection {
-            let (written, name) = match item {
-                ast::SelectItem::UnnamedExpr(written) => (written, written.to_string()),
-                ast::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
-                ast::SelectItem::Wildcard(_) if item.to_string() == "*" => {
+        for item in written {
+            match item {
+                statement::Item::All => {
                     for source in 0..self.sources.len() {
                         items.extend(Field::all().map(|field| Item {
                             name: match self.sources.len() {
@@ -158,22 +152,23 @@ impl Names<'_> {
                             expression: Expression::Column(Column { source, field }),
                         }));
                     }
-                    continue;
                 }
-                other => return Err(format!("{other} is not known in SELECT; allowed: expressions, or *")),
-            };
-            items.push(Item { name, expression: self.expression(written)? });
+                statement::Item::Term(written, alias) => items.push(Item {
+                    name: alias.as_ref().map_or_else(|| written.to_string(), |alias| alias.text.clone()),
+                    expression: self.expression(written)?,
+                }),
+            }
         }
         Ok(items)
     }
 
-    fn condition(&mut self, written: &ast::Expr) -> Result<Expression, String> {
+    fn condition(&mut self, written: &Term) -> Result<Expression, String> {
         let expression = self.expression(written)?;
         self.of_kind(Kind::Truth, &expression, written)?;
         Ok(expression)
     }
 
-    fn of_kind(&self, kind: Kind, expression: &Expression, written: &ast::Expr) -> Result<(), String> {
+    fn of_kind(&self, kind: Kind, expression: &Expression, written: &Term) -> Result<(), String> {
         match expression.kind() {
             actual if actual == kind => Ok(()),
             actual => Err(format!("{written} is {}; allowed: {}", actual.name(), kind.name())),
@@ -181,15 +176,14 @@ impl Names<'_> {
     }
 
     /// GROUP BY: a window, and the mote if wanted.
-    fn grouping(&mut self, expressions: &[ast::Expr]) -> Result<Option<Grouping>, String> {
+    fn grouping(&mut self, expressions: &[Term]) -> Result<Option<Grouping>, String> {
         let (mut window, mut node) = (None, None);
         for written in expressions {
-            if let ast::Expr::Function(function) = written {
-                let name = function.name.to_string().to_ascii_uppercase();
+            if let Term::Call(name, arguments) = written {
                 if window.is_some() {
                     return Err("a second window in GROUP BY; allowed: one".to_owned());
                 }
-                window = Some(self.window(&name, function)?);
+                window = Some(self.window(written, name, arguments.as_deref())?);
                 continue;
             }
             match self.expression(written)? {
@@ -214,10 +208,14 @@ impl Names<'_> {
     }
 
     /// The step and the size of a window.
-    fn window(&mut self, name: &str, function: &ast::Function) -> Result<(Span, Span), String> {
+    fn window(
+        &mut self,
+        function: &Term,
+        name: &str,
+        arguments: Option<&[Term]>,
+    ) -> Result<(Span, Span), String> {
         let allowed = "allowed: TUMBLE(time, size), HOP(time, step, size)";
-        let arguments = arguments(function)?;
-        let mut arguments = arguments.iter();
+        let mut arguments = arguments.unwrap_or_default().iter();
         let time = arguments.next().map(|first| self.expression(first)).transpose()?;
         if !matches!(time, Some(Expression::Column(Column { field: Field::Time, .. }))) {
             return Err(format!("{function} does not begin with time; {allowed}"));
@@ -232,7 +230,7 @@ impl Names<'_> {
             };
             spans.push(Span::from_secs_f64(seconds));
         }
-        match (name, &spans[..]) {
+        match (&*name.to_ascii_uppercase(), &spans[..]) {
             ("TUMBLE", &[size]) => Ok((size, size)),
             ("HOP", &[step, size]) if step <= size && size.as_nanos() / step.as_nanos() <= 1000 => {
                 Ok((step, size))
@@ -244,59 +242,42 @@ impl Names<'_> {
         }
     }
 
-    fn expression(&mut self, written: &ast::Expr) -> Result<Expression, String> {
+    fn expression(&mut self, written: &Term) -> Result<Expression, String> {
         match written {
-            ast::Expr::Nested(inner) => self.expression(inner),
-            ast::Expr::Identifier(name) => self.column(None, &name.value),
-            ast::Expr::CompoundIdentifier(names) => match &names[..] {
-                [source, name] => self.column(Some(&source.value), &name.value),
+            Term::Nested(inner) => self.expression(inner),
+            Term::Name(names) => match &names[..] {
+                [name] => self.column(None, &name.text),
+                [source, name] => self.column(Some(&source.text), &name.text),
                 _ => Err(format!("{written} is not known; allowed: a column, or stream.column")),
             },
-            ast::Expr::Value(value) => match &value.value {
-                ast::Value::Number(digits, false) => number(digits),
-                ast::Value::SingleQuotedString(name) => self.mote(name),
-                other => Err(format!("{other} is not known; allowed: numbers, and names of motes in quotes")),
-            },
-            ast::Expr::Interval(interval) => seconds(interval),
-            ast::Expr::UnaryOp { op, expr } => {
-                let inner = self.expression(expr)?;
-                match op {
-                    ast::UnaryOperator::Not => {
-                        self.of_kind(Kind::Truth, &inner, expr)?;
-                        Ok(Expression::Not(Box::new(inner)))
-                    }
-                    ast::UnaryOperator::Plus | ast::UnaryOperator::Minus => {
-                        self.of_kind(Kind::Number, &inner, expr)?;
-                        Ok(match (op, inner) {
-                            (ast::UnaryOperator::Plus, inner) => inner,
-                            (_, Expression::Number(number)) => Expression::Number(-number),
-                            (_, inner) => Expression::Scalar(Scalar::Negate, Box::new(inner)),
-                        })
-                    }
-                    _ => Err(unknown(written)),
-                }
+            Term::Number(digits) => number(digits),
+            Term::Text(name) => self.mote(&name.text),
+            Term::Interval(value, unit) => seconds(written, &value.text, unit),
+            Term::Not(term) => {
+                let inner = self.condition(term)?;
+                Ok(Expression::Not(Box::new(inner)))
             }
-            ast::Expr::BinaryOp { left, op, right } => {
-                let operator = operator(op).ok_or_else(|| unknown(written))?;
-                self.binary(operator, left, right)
+            Term::Signed(sign, term) => {
+                let inner = self.expression(term)?;
+                self.of_kind(Kind::Number, &inner, term)?;
+                Ok(match (sign, inner) {
+                    ('+', inner) => inner,
+                    (_, Expression::Number(number)) => Expression::Number(-number),
+                    (_, inner) => Expression::Scalar(Scalar::Negate, Box::new(inner)),
+                })
             }
-            ast::Expr::Between { expr, negated, low, high } => {
-                let low = self.binary(Operator::GreaterOrEqual, expr, low)?;
-                let high = self.binary(Operator::LessOrEqual, expr, high)?;
+            Term::Binary(operator, left, right) => self.binary(*operator, left, right),
+            Term::Between(term, negated, low, high) => {
+                let low = self.binary(Operator::GreaterOrEqual, term, low)?;
+                let high = self.binary(Operator::LessOrEqual, term, high)?;
                 let between = Expression::Binary(Operator::And, Box::new(low), Box::new(high));
                 Ok(if *negated { Expression::Not(Box::new(between)) } else { between })
             }
-            ast::Expr::Function(function) => self.function(function),
-            _ => Err(unknown(written)),
+            Term::Call(name, arguments) => self.function(written, name, arguments.as_deref()),
         }
     }
 
-    fn binary(
-        &mut self,
-        operator: Operator,
-        left: &ast::Expr,
-        right: &ast::Expr,
-    ) -> Result<Expression, String> {
+    fn binary(&mut self, operator: Operator, left: &Term, right: &Term) -> Result<Expression, String> {
         let (a, b) = (self.expression(left)?, self.expression(right)?);
         let kind = match operator {
             Operator::And | Operator::Or => Kind::Truth,
@@ -308,10 +289,16 @@ impl Names<'_> {
         Ok(Expression::Binary(operator, Box::new(a), Box::new(b)))
     }
 
-    fn function(&mut self, function: &ast::Function) -> Result<Expression, String> {
-        let name = function.name.to_string().to_ascii_lowercase();
+    /// A function, by its name and its arguments; None for `(*)`.
+    fn function(
+        &mut self,
+        written: &Term,
+        name: &str,
+        arguments: Option<&[Term]>,
+    ) -> Result<Expression, String> {
+        let name = name.to_ascii_lowercase();
         if let Some(&aggregate) = Function::ALL.iter().find(|aggregate| aggregate.name() == name) {
-            return self.aggregate(aggregate, function);
+            return self.aggregate(aggregate, written, arguments);
         }
         let scalar = match name.as_str() {
             "abs" => Scalar::Abs,
@@ -322,36 +309,38 @@ impl Names<'_> {
                 ))
             }
         };
-        match &arguments(function)?[..] {
-            [argument] => {
+        match arguments {
+            Some([argument]) => {
                 let inner = self.expression(argument)?;
                 self.of_kind(Kind::Number, &inner, argument)?;
                 Ok(Expression::Scalar(scalar, Box::new(inner)))
             }
-            _ => Err(format!("{function}; allowed: one argument")),
+            _ => Err(format!("{written}; allowed: one argument")),
         }
     }
 
-    fn aggregate(&mut self, aggregate: Function, function: &ast::Function) -> Result<Expression, String> {
+    fn aggregate(
+        &mut self,
+        aggregate: Function,
+        written: &Term,
+        arguments: Option<&[Term]>,
+    ) -> Result<Expression, String> {
         if self.inside || !self.allowed {
             return Err(format!(
-                "{function} stands where no aggregate can; allowed: in SELECT and HAVING, and not within another"
+                "{written} stands where no aggregate can; allowed: in SELECT and HAVING, and not within another"
             ));
         }
-        let argument = if function.to_string().eq_ignore_ascii_case("count(*)") {
-            None
-        } else {
-            match &arguments(function)?[..] {
-                [written] => {
-                    self.inside = true;
-                    let argument = self.expression(written);
-                    self.inside = false;
-                    let argument = argument?;
-                    self.of_kind(Kind::Number, &argument, written)?;
-                    Some(argument)
-                }
-                _ => return Err(format!("{function}; allowed: one argument, and count(*)")),
+        let argument = match arguments {
+            None if aggregate == Function::Count => None,
+            Some([written]) => {
+                self.inside = true;
+                let argument = self.expression(written);
+                self.inside = false;
+                let argument = argument?;
+                self.of_kind(Kind::Number, &argument, written)?;
+                Some(argument)
             }
+            _ => return Err(format!("{written}; allowed: one argument, and count(*)")),
         };
         let found = Aggregate { function: aggregate, argument };
         let place = self.aggregates.iter().position(|known| *known == found).unwrap_or_else(|| {
@@ -398,30 +387,6 @@ impl Names<'_> {
     }
 }
 
-fn unknown(written: &ast::Expr) -> String {
-    format!(
-        "{written} is not known; allowed: columns, numbers, arithmetic, comparisons, AND, OR, NOT, BETWEEN, functions"
-    )
-}
-
-fn operator(written: &ast::BinaryOperator) -> Option<Operator> {
-    Some(match written {
-        ast::BinaryOperator::Plus => Operator::Add,
-        ast::BinaryOperator::Minus => Operator::Subtract,
-        ast::BinaryOperator::Multiply => Operator::Multiply,
-        ast::BinaryOperator::Divide => Operator::Divide,
-        ast::BinaryOperator::Eq => Operator::Equal,
-        ast::BinaryOperator::NotEq => Operator::NotEqual,
-        ast::BinaryOperator::Lt => Operator::Less,
-        ast::BinaryOperator::LtEq => Operator::LessOrEqual,
-        ast::BinaryOperator::Gt => Operator::Greater,
-        ast::BinaryOperator::GtEq => Operator::GreaterOrEqual,
-        ast::BinaryOperator::And => Operator::And,
-        ast::BinaryOperator::Or => Operator::Or,
-        _ => return None,
-    })
-}
-
 fn number(digits: &str) -> Result<Expression, String> {
     match digits.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(Expression::Number(number)),
@@ -430,51 +395,18 @@ fn number(digits: &str) -> Result<Expression, String> {
 }
 
 /// An interval in seconds.
-fn seconds(interval: &ast::Interval) -> Result<Expression, String> {
-    let wrong = || {
-        format!("{interval} is not known; allowed: INTERVAL '10' SECOND, MILLISECOND, MINUTE, HOUR or DAY")
+fn seconds(interval: &Term, digits: &str, unit: &str) -> Result<Expression, String> {
+    let seconds = match unit.trim_end_matches('S') {
+        "MILLISECOND" => 1e-3,
+        "SECOND" => 1.0,
+        "MINUTE" => 60.0,
+        "HOUR" => 3600.0,
+        _ => 86_400.0,
     };
-    let text = match &*interval.value {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::Number(digits, false) | ast::Value::SingleQuotedString(digits) => digits,
-            _ => return Err(wrong()),
-        },
-        _ => return Err(wrong()),
-    };
-    let unit = match &interval.leading_field {
-        Some(ast::DateTimeField::Millisecond | ast::DateTimeField::Milliseconds) => 1e-3,
-        Some(ast::DateTimeField::Second | ast::DateTimeField::Seconds) => 1.0,
-        Some(ast::DateTimeField::Minute | ast::DateTimeField::Minutes) => 60.0,
-        Some(ast::DateTimeField::Hour | ast::DateTimeField::Hours) => 3600.0,
-        Some(ast::DateTimeField::Day | ast::DateTimeField::Days) => 86_400.0,
-        _ => return Err(wrong()),
-    };
-    let plain = interval.leading_precision.is_none()
-        && interval.last_field.is_none()
-        && interval.fractional_seconds_precision.is_none();
-    match number(text) {
-        Ok(Expression::Number(count)) if plain => Ok(Expression::Number(count * unit)),
-        _ => Err(wrong()),
+    match number(digits) {
+        Ok(Expression::Number(count)) => Ok(Expression::Number(count * seconds)),
+        _ => Err(format!(
+            "{interval} is not known; allowed: INTERVAL '10' SECOND, MILLISECOND, MINUTE, HOUR or DAY"
+        )),
     }
-}
-
-/// The arguments of a function that has nothing else.
-fn arguments(function: &ast::Function) -> Result<Vec<ast::Expr>, String> {
-    let list = match &function.args {
-        ast::FunctionArguments::List(list) => &list.args[..],
-        ast::FunctionArguments::None => &[],
-        ast::FunctionArguments::Subquery(_) => return Err(rest(function)),
-    };
-    let mut found = Vec::new();
-    for argument in list {
-        match argument {
-            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => found.push(argument.clone()),
-            _ => return Err(rest(function)),
-        }
-    }
-    let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
-    if function.to_string() != format!("{}({})", function.name, texts.join(", ")) {
-        return Err(rest(function));
-    }
-    Ok(found)
 }

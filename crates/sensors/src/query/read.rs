@@ -1,0 +1,404 @@
+//! Reads a statement by recursive descent, one function per line of the grammar:
+//!
+//! ```text
+//! statement  = SELECT item {"," item} FROM stream {("," | join) stream} [WHERE condition] [GROUP BY condition {"," condition}] [HAVING condition]
+//! item       = "*" | condition [[AS] name]
+//! stream     = name [[AS] name] | "(" stream ")" [[AS] name]
+//! join       = [INNER] JOIN stream ON condition
+//! condition  = both {OR both}
+//! both       = negation {AND negation}
+//! negation   = NOT negation | comparison
+//! comparison = sum {("=" | "<>" | "<" | "<=" | ">" | ">=") sum | [NOT] BETWEEN sum AND sum}
+//! sum        = product {("+" | "-") product}
+//! product    = signed {("*" | "/") signed}
+//! signed     = ("+" | "-") signed | operand
+//! operand    = "(" condition ")" | number | 'text' | INTERVAL value unit | name {"." name} | name "(" ["*" | condition {"," condition}] ")"
+//! ```
+//!
+//! Words are read in capitals and small letters alike. `==` stands for `=`, and `!=` for `<>`. SELECT may have no item, and a comma
+//! may follow the last.
+
+use super::expression::Operator;
+use super::statement::{joined, Item, Statement, Stream, Term};
+use super::tokens::{position, tokens, Name, Token};
+
+/// The deepest nesting of parentheses, arguments, signs and NOT.
+const DEEPEST: usize = 16;
+/// What a query may consist of.
+const ALLOWED: &str = "allowed: SELECT, FROM, JOIN, WHERE, GROUP BY and HAVING";
+/// What an expression may consist of.
+const EXPRESSIONS: &str =
+    "allowed: columns, numbers, arithmetic, comparisons, AND, OR, NOT, BETWEEN, functions";
+/// Words of SQL that begin a clause or continue an expression, so that they are no names where a name may be left out.
+const RESERVED: &str = "\
+    ALL AND AS AT BETWEEN CLUSTER COLLATE DISTINCT DISTRIBUTE END EXCEPT EXISTS FETCH FILTER FOR FORMAT \
+    FROM GROUP HAVING ILIKE IN INTERSECT INTERVAL INTO IS LATERAL LIKE LIMIT MINUS NOT OFFSET OR ORDER \
+    OVER PARTITION PIVOT QUALIFY REGEXP RETURNING RLIKE SAMPLE SELECT SIMILAR SORT TABLESAMPLE TOP UNION \
+    UNPIVOT VALUES WHERE WINDOW WITH XOR";
+/// Words that join streams, so that they are no names behind a stream either.
+const JOINS: &str = "\
+    ANTI ASOF CROSS FULL GLOBAL INNER JOIN LEFT NATURAL ON OUTER RIGHT SEMI USING";
+/// The units of intervals.
+const UNITS: [&str; 5] = ["MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY"];
+
+/// Reads a statement.
+pub fn read(text: &str) -> Result<Statement, String> {
+    let tokens = tokens(text)?;
+    // Semicolons divide statements; empty ones do not count.
+    let parts = tokens[..tokens.len() - 1].split(|(_, token)| token.is(";"));
+    let count = parts.filter(|part| !part.is_empty()).count();
+    let begin = tokens.iter().take_while(|(_, token)| token.is(";")).count();
+    let mut reader = Reader { text, tokens, place: begin, depth: 0 };
+    if count == 0 {
+        return Err("0 statements; allowed: one query".to_owned());
+    }
+    let statement = reader.statement()?;
+    match count {
+        1 => Ok(statement),
+        _ => Err(format!("{count} statements; allowed: one query")),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    /// With their first bytes.
+    tokens: Vec<(usize, Token)>,
+    /// Index of the next token.
+    place: usize,
+    /// How deep the next token is nested.
+    depth: usize,
+}
+
+impl Reader<'_> {
+    /// The next token, or one behind it.
+    fn ahead(&self, tokens: usize) -> &Token {
+        &self.tokens[(self.place + tokens).min(self.tokens.len() - 1)].1
+    }
+
+    fn next(&self) -> &Token {
+        self.ahead(0)
+    }
+
+    fn take(&mut self) -> Token {
+        let token = self.next().clone();
+        self.place = (self.place + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    /// Takes the next token if it is this symbol.
+    fn symbol(&mut self, symbol: &str) -> bool {
+        let is = self.next().is(symbol);
+        self.place += usize::from(is);
+        is
+    }
+
+    /// Takes the next tokens if they are these words.
+    fn words<const COUNT: usize>(&mut self, words: [&str; COUNT]) -> bool {
+        let are = words.iter().enumerate().all(|(index, word)| self.ahead(index).says(word));
+        self.place += if are { COUNT } else { 0 };
+        are
+    }
+
+    /// Whether the next token is one of these words.
+    fn among(&self, words: &str) -> bool {
+        words.split(' ').any(|word| self.next().says(word))
+    }
+
+    /// Where the next token stands.
+    fn here(&self) -> String {
+        position(self.text, self.tokens[self.place].0)
+    }
+
+    /// What is said where something else is expected than the next token.
+    fn expected(&self, expected: &str, allowed: &str) -> String {
+        format!("expected {expected}, found {} at {}; {allowed}", self.next(), self.here())
+    }
+
+    /// Reads what is nested one deeper.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
+        if self.depth == DEEPEST {
+            return Err(format!("the query nests too deep at {}; allowed: {DEEPEST} deep", self.here()));
+        }
+        self.depth += 1;
+        let found = read(self);
+        self.depth -= 1;
+        found
+    }
+
+    /// One or more, with commas between them.
+    fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, String>) -> Result<Vec<T>, String> {
+        let mut found = vec![read(self)?];
+        while self.symbol(",") {
+            found.push(read(self)?);
+        }
+        Ok(found)
+    }
+
+    fn statement(&mut self) -> Result<Statement, String> {
+        if !self.words(["SELECT"]) {
+            return Err(format!("this statement is not a query: {}", self.expected("SELECT", ALLOWED)));
+        }
+        let mut items = Vec::new();
+        while !self.next().says("FROM") && !self.ended() {
+            items.push(self.item()?);
+            if !self.symbol(",") {
+                break;
+            }
+        }
+        if self.ended() {
+            return Err("the query has no FROM; allowed: FROM motes, or the name of a mote".to_owned());
+        }
+        if !self.words(["FROM"]) {
+            return Err(self.expected("an operator, a comma or FROM", EXPRESSIONS));
+        }
+        let streams = self.streams()?;
+        let condition = if self.words(["WHERE"]) { Some(self.condition()?) } else { None };
+        let groups = if self.words(["GROUP", "BY"]) { self.list(Self::condition)? } else { Vec::new() };
+        let having = if self.words(["HAVING"]) { Some(self.condition()?) } else { None };
+        if self.ended() {
+            return Ok(Statement { items, streams, condition, groups, having });
+        }
+        if matches!(self.next(), Token::Symbol(_)) {
+            return Err(self.expected("an operator or a clause", EXPRESSIONS));
+        }
+        let rest = &self.text[self.tokens[self.place].0..];
+        let rest: Vec<&str> = rest.split_whitespace().take(4).collect();
+        let (rest, here) = (rest.join(" "), self.here());
+        Err(match self.among("UNION EXCEPT INTERSECT MINUS") {
+            true => format!("this query combines others ({rest}, at {here}); {ALLOWED}"),
+            false => format!("queries of streams do not have {rest}, at {here}; {ALLOWED}"),
+        })
+    }
+
+    /// Whether the statement ends here.
+    fn ended(&self) -> bool {
+        matches!(self.next(), Token::End) || self.next().is(";")
+    }
+
+    fn item(&mut self) -> Result<Item, String> {
+        if self.symbol("*") {
+            return Ok(Item::All);
+        }
+        let term = self.condition()?;
+        Ok(Item::Term(term, self.alias("")?))
+    }
+
+    fn streams(&mut self) -> Result<Vec<Stream>, String> {
+        let mut streams = vec![self.stream()?];
+        loop {
+            if self.symbol(",") {
+                streams.push(self.stream()?);
+            } else if self.words(["JOIN"]) || self.words(["INNER", "JOIN"]) {
+                let mut stream = self.stream()?;
+                if !self.words(["ON"]) {
+                    return Err(self.expected("ON behind JOIN", "allowed: a JOIN b ON condition"));
+                }
+                stream.on = Some(self.condition()?);
+                streams.push(stream);
+            } else if self.among(JOINS) {
+                return Err(self.expected("a join as it is known", "allowed: a JOIN b ON condition"));
+            } else {
+                return Ok(streams);
+            }
+        }
+    }
+
+    fn stream(&mut self) -> Result<Stream, String> {
+        match self.next().clone() {
+            Token::Name(name) => {
+                self.take();
+                Ok(Stream { name, alias: self.alias(JOINS)?, on: None })
+            }
+            _ if self.symbol("(") => {
+                let mut stream = self.nested(Self::stream)?;
+                if !self.symbol(")") {
+                    return Err(self.expected(")", "allowed: streams by name"));
+                }
+                if stream.alias.is_none() {
+                    stream.alias = self.alias(JOINS)?;
+                }
+                Ok(stream)
+            }
+            _ => Err(self.expected("a stream", "allowed: motes, or the name of a mote")),
+        }
+    }
+
+    /// A name given by AS, or without it unless it is reserved or one of `others`.
+    fn alias(&mut self, others: &str) -> Result<Option<Name>, String> {
+        let given = self.words(["AS"]);
+        match self.next().clone() {
+            Token::Name(name) if given || !(self.among(RESERVED) || self.among(others)) => {
+                self.take();
+                Ok(Some(name))
+            }
+            _ if given => Err(self.expected("a name behind AS", ALLOWED)),
+            _ => Ok(None),
+        }
+    }
+
+    fn condition(&mut self) -> Result<Term, String> {
+        self.chain(Self::both, |reader| reader.words(["OR"]).then_some(Operator::Or))
+    }
+
+    fn both(&mut self) -> Result<Term, String> {
+        self.chain(Self::negation, |reader| reader.words(["AND"]).then_some(Operator::And))
+    }
+
+    fn negation(&mut self) -> Result<Term, String> {
+        match self.words(["NOT"]) {
+            true => Ok(Term::Not(Box::new(self.nested(Self::negation)?))),
+            false => self.comparison(),
+        }
+    }
+
+    fn comparison(&mut self) -> Result<Term, String> {
+        let mut left = self.sum()?;
+        loop {
+            let negated = self.next().says("NOT") && self.ahead(1).says("BETWEEN");
+            if negated || self.next().says("BETWEEN") {
+                self.place += if negated { 2 } else { 1 };
+                let low = self.sum()?;
+                if !self.words(["AND"]) {
+                    return Err(self.expected("AND behind BETWEEN", EXPRESSIONS));
+                }
+                let high = self.sum()?;
+                left = Term::Between(Box::new(left), negated, Box::new(low), Box::new(high));
+            } else if let Some(operator) = self.operator(&COMPARISONS) {
+                left = Term::Binary(operator, Box::new(left), Box::new(self.sum()?));
+            } else {
+                return Ok(left);
+            }
+        }
+    }
+
+    fn sum(&mut self) -> Result<Term, String> {
+        let operators = [("+", Operator::Add), ("-", Operator::Subtract)];
+        self.chain(Self::product, |reader| reader.operator(&operators))
+    }
+
+    fn product(&mut self) -> Result<Term, String> {
+        let operators = [("*", Operator::Multiply), ("/", Operator::Divide)];
+        self.chain(Self::signed, |reader| reader.operator(&operators))
+    }
+
+    /// Operands with operators between them, the first two together.
+    fn chain(
+        &mut self,
+        operand: impl Fn(&mut Self) -> Result<Term, String>,
+        operator: impl Fn(&mut Self) -> Option<Operator>,
+    ) -> Result<Term, String> {
+        let mut left = operand(self)?;
+        while let Some(operator) = operator(self) {
+            left = Term::Binary(operator, Box::new(left), Box::new(operand(self)?));
+        }
+        Ok(left)
+    }
+
+    /// Takes the next token if it is one of these operators.
+    fn operator(&mut self, operators: &[(&str, Operator)]) -> Option<Operator> {
+        operators.iter().find(|(symbol, _)| self.symbol(symbol)).map(|(_, operator)| *operator)
+    }
+
+    fn signed(&mut self) -> Result<Term, String> {
+        for sign in ['+', '-'] {
+            if self.symbol(sign.encode_utf8(&mut [0; 4])) {
+                return Ok(Term::Signed(sign, Box::new(self.nested(Self::signed)?)));
+            }
+        }
+        self.operand()
+    }
+
+    fn operand(&mut self) -> Result<Term, String> {
+        if self.symbol("(") {
+            let inner = self.nested(Self::condition)?;
+            self.close()?;
+            return Ok(Term::Nested(Box::new(inner)));
+        }
+        // A reserved word before a point is the name of a stream.
+        let reserved = self.among(RESERVED) && !self.ahead(1).is(".");
+        match self.next().clone() {
+            Token::Number(digits) => {
+                let end = self.tokens[self.place].0 + digits.len();
+                self.take();
+                // A letter at the last digit does not begin a name.
+                let joined = matches!(self.next(), Token::Name(_)) && self.tokens[self.place].0 == end;
+                match joined && !self.among(RESERVED) {
+                    true => Err(self.expected("a blank or an operator behind the number", EXPRESSIONS)),
+                    false => Ok(Term::Number(digits)),
+                }
+            }
+            Token::Name(_) if reserved && self.words(["INTERVAL"]) => self.interval(),
+            Token::Name(name) if !reserved => {
+                self.take();
+                if name.quote == Some('\'') {
+                    Ok(Term::Text(name))
+                } else {
+                    self.named(name)
+                }
+            }
+            _ => Err(self.expected("an expression", EXPRESSIONS)),
+        }
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        match self.symbol(")") {
+            true => Ok(()),
+            false => Err(self.expected("an operator or )", EXPRESSIONS)),
+        }
+    }
+
+    fn interval(&mut self) -> Result<Term, String> {
+        let allowed = "allowed: INTERVAL '10' SECOND, MILLISECOND, MINUTE, HOUR or DAY";
+        let value = match self.next().clone() {
+            Token::Number(text) => Name { text, quote: None },
+            Token::Name(text) if text.quote == Some('\'') => text,
+            _ => return Err(self.expected("a number behind INTERVAL", allowed)),
+        };
+        self.take();
+        let written = self.next().to_string().to_ascii_uppercase();
+        if !UNITS.contains(&written.strip_suffix('S').unwrap_or(&written)) {
+            return Err(self.expected("a unit of time", allowed));
+        }
+        self.take();
+        Ok(Term::Interval(value, written))
+    }
+
+    /// A column or a function, whose first name has been taken.
+    fn named(&mut self, first: Name) -> Result<Term, String> {
+        let mut names = vec![first];
+        while self.symbol(".") {
+            match self.take() {
+                Token::Name(name) if name.quote != Some('\'') => names.push(name),
+                other => {
+                    let written = joined(&names, ".");
+                    return Err(format!("{written}.{other} is not known; allowed: expressions, or *"));
+                }
+            }
+        }
+        if !self.symbol("(") {
+            return Ok(Term::Name(names));
+        }
+        let name = joined(&names, ".");
+        if self.symbol("*") {
+            self.close()?;
+            return Ok(Term::Call(name, None));
+        }
+        if self.symbol(")") {
+            return Ok(Term::Call(name, Some(Vec::new())));
+        }
+        let arguments = self.nested(|reader| reader.list(Self::condition))?;
+        self.close()?;
+        Ok(Term::Call(name, Some(arguments)))
+    }
+}
+
+const COMPARISONS: [(&str, Operator); 8] = [
+    ("=", Operator::Equal),
+    ("==", Operator::Equal),
+    ("<>", Operator::NotEqual),
+    ("!=", Operator::NotEqual),
+    ("<", Operator::Less),
+    ("<=", Operator::LessOrEqual),
+    (">", Operator::Greater),
+    (">=", Operator::GreaterOrEqual),
+];

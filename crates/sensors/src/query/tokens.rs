@@ -1,0 +1,175 @@
+//! The words and symbols of a query, and where they stand.
+
+use std::fmt;
+
+/// The most words and symbols of a query: a chain of operators nests, and expressions are evaluated by recursion.
+const LONGEST: usize = 300;
+/// The symbols of queries, those that begin others later.
+const SYMBOLS: [&str; 17] =
+    ["<>", "!=", "<=", ">=", "==", "=", "<", ">", "+", "-", "*", "/", "(", ")", ",", ".", ";"];
+
+/// A name, or another word, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    pub text: String,
+    /// The quotation mark around it, if any: ", ` or '.
+    pub quote: Option<char>,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.quote {
+            None => out.write_str(&self.text),
+            Some(quote) => {
+                let doubled = self.text.replace(quote, &format!("{quote}{quote}"));
+                write!(out, "{quote}{doubled}{quote}")
+            }
+        }
+    }
+}
+
+/// A word or symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// A name or word, or a text in single quotes.
+    Name(Name),
+    /// The digits of a number.
+    Number(String),
+    /// A symbol of queries, or a character that none begins with.
+    Symbol(String),
+    /// What follows the last one.
+    End,
+}
+
+impl Token {
+    /// Whether it is this symbol.
+    pub fn is(&self, symbol: &str) -> bool {
+        matches!(self, Token::Symbol(known) if known == symbol)
+    }
+
+    /// Whether it is this word, which no quotation marks surround.
+    pub fn says(&self, word: &str) -> bool {
+        matches!(self, Token::Name(Name { text, quote: None }) if text.eq_ignore_ascii_case(word))
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Token::Name(name) => name.fmt(out),
+            Token::Number(text) | Token::Symbol(text) => out.write_str(text),
+            Token::End => out.write_str("the end"),
+        }
+    }
+}
+
+/// The tokens of a text with their first bytes; `Token::End` is the last. Comments are `-- ...` to the end of the line, and `/* ... */`,
+/// which may contain others.
+pub fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
+    let mut found = Vec::new();
+    let mut place = 0;
+    while let Some(first) = text[place..].chars().next() {
+        let rest = &text[place..];
+        let next = rest[first.len_utf8()..].chars().next();
+        let unended =
+            |what: &str| format!("{what} at {} has no end; allowed: one that ends", position(text, place));
+        let (token, bytes) = match first {
+            _ if first.is_whitespace() => (None, first.len_utf8()),
+            '-' if next == Some('-') => (None, rest.find('\n').unwrap_or(rest.len())),
+            '/' if next == Some('*') => (None, comment(rest).ok_or_else(|| unended("the comment"))?),
+            '"' | '`' | '\'' => {
+                let (name, bytes) = quoted(rest, first).ok_or_else(|| unended("the text in quotes"))?;
+                (Some(Token::Name(name)), bytes)
+            }
+            _ if first.is_ascii_digit()
+                || (first == '.' && next.is_some_and(|next| next.is_ascii_digit())) =>
+            {
+                let bytes = digits(rest);
+                (Some(Token::Number(rest[..bytes].to_owned())), bytes)
+            }
+            _ if first.is_alphabetic() || "_#@".contains(first) => {
+                let part = |one: char| one.is_alphabetic() || one.is_ascii_digit() || "_#@$".contains(one);
+                let bytes = rest.find(|one| !part(one)).unwrap_or(rest.len());
+                (Some(Token::Name(Name { text: rest[..bytes].to_owned(), quote: None })), bytes)
+            }
+            _ => {
+                let known = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
+                let bytes = known.map_or(first.len_utf8(), str::len);
+                (Some(Token::Symbol(rest[..bytes].to_owned())), bytes)
+            }
+        };
+        found.extend(token.map(|token| (place, token)));
+        place += bytes;
+    }
+    if found.len() > LONGEST {
+        return Err(format!("the query has {} words and symbols; allowed: at most {LONGEST}", found.len()));
+    }
+    found.push((text.len(), Token::End));
+    Ok(found)
+}
+
+/// Bytes of the comment that a text begins with.
+fn comment(text: &str) -> Option<usize> {
+    let (mut depth, mut place) = (0_usize, 0);
+    loop {
+        let rest = &text[place..];
+        let bytes = match rest.chars().next()? {
+            '/' if rest.starts_with("/*") => {
+                depth += 1;
+                2
+            }
+            '*' if rest.starts_with("*/") => {
+                depth -= 1;
+                2
+            }
+            other => other.len_utf8(),
+        };
+        place += bytes;
+        if depth == 0 {
+            return Some(place);
+        }
+    }
+}
+
+/// The name that a text begins with, and its bytes. A quotation mark within is doubled.
+fn quoted(text: &str, quote: char) -> Option<(Name, usize)> {
+    let mut inner = String::new();
+    let mut place = 1;
+    loop {
+        let end = place + text[place..].find(quote)?;
+        inner.push_str(&text[place..end]);
+        place = end + 1;
+        if !text[place..].starts_with(quote) {
+            return Some((Name { text: inner, quote: Some(quote) }, place));
+        }
+        inner.push(quote);
+        place += 1;
+    }
+}
+
+/// Bytes of the number that a text begins with: digits with or without a point, and an exponent.
+fn digits(text: &str) -> usize {
+    let run = |from: usize| from + text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = run(0);
+    if text[end..].starts_with('.') {
+        end = run(end + 1);
+    }
+    let exponent = match text.as_bytes().get(end) {
+        Some(b'e' | b'E') => end + 1 + usize::from(text[end + 1..].starts_with(['+', '-'])),
+        _ => return end,
+    };
+    let after = run(exponent);
+    if after > exponent {
+        after
+    } else {
+        end
+    }
+}
+
+/// A byte's line and column as people count them.
+pub fn position(text: &str, byte: usize) -> String {
+    let before = &text[..byte];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
+    format!("line {line}, column {column}")
+}
