@@ -2,8 +2,10 @@
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
-use bentpipe_dtn::network::{Bundle, Config, Convergence, Discard, Network, Routing};
+use bentpipe_dtn::network::routing::contact_graph::ContactGraph;
+use bentpipe_dtn::network::{Bundle, Config, Convergence, Discard, Network};
 use std::fmt::Write;
+use std::sync::Arc;
 
 fn main() {
     // A relay in orbit is seen for ten minutes in each hour, over one of two ground stations in turn.
@@ -17,7 +19,7 @@ fn main() {
     let plan = read::plan(&text).expect("the plan is right");
     let config = Config {
         convergence: Convergence::Udp,
-        routing: Routing::ContactGraph,
+        routing: Arc::new(ContactGraph),
         storage: u64::MAX,
         discard: Discard::Newest,
     };

@@ -4,17 +4,23 @@ use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::number::BitRate;
 use bentpipe_dtn::contacts::{read, Contact, Node, Plan};
 use bentpipe_dtn::ltp;
-use bentpipe_dtn::network::config::Prophet;
-use bentpipe_dtn::network::{Bundle, Config, Convergence, Discard, Network, Outcome, Reason, Routing};
+use bentpipe_dtn::network::routing::contact_graph::ContactGraph;
+use bentpipe_dtn::network::routing::epidemic::Epidemic;
+use bentpipe_dtn::network::routing::prophet::Prophet;
+use bentpipe_dtn::network::routing::spray_and_wait::SprayAndWait;
+use bentpipe_dtn::network::routing::table::Static;
+use bentpipe_dtn::network::routing::{Keys, Method, Routing};
+use bentpipe_dtn::network::{Bundle, Config, Convergence, Discard, Network, Outcome, Reason};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 fn at(seconds: u64) -> Time {
     Time::ZERO + Span::from_secs(seconds)
 }
 
-fn config(routing: Routing, convergence: Convergence) -> Config {
-    Config { convergence, routing, storage: u64::MAX, discard: Discard::Newest }
+fn config(routing: impl Routing + 'static, convergence: Convergence) -> Config {
+    Config { convergence, routing: Arc::new(routing), storage: u64::MAX, discard: Discard::Newest }
 }
 
 fn with_ltp() -> Convergence {
@@ -45,7 +51,7 @@ fn a_bundle_is_stored_until_the_next_contact() {
     let mut network = Network::new(
         plan.clone(),
         plan.clone(),
-        config(Routing::ContactGraph, Convergence::Udp),
+        config(ContactGraph, Convergence::Udp),
         Box::new(|_, _| false),
     );
     let [lander, earth] = ["lander", "earth"].map(|name| plan.node(name).unwrap());
@@ -65,7 +71,7 @@ fn an_outage_cuts_off_what_nobody_knew_of_and_an_announced_one_is_planned_for() 
     let all = "src,dst,start,end,rate_bps,owlt_s\n1,2,0,40,8000,1\n";
     let [real, all] = [real, all].map(|text| read::plan(text).unwrap());
     let run = |known: &Plan| {
-        let udp = config(Routing::ContactGraph, Convergence::Udp);
+        let udp = config(ContactGraph, Convergence::Udp);
         let mut network = Network::new(real.clone(), known.clone(), udp, Box::new(|_, _| false));
         // Each takes four seconds and something.
         for _ in 0..4 {
@@ -87,7 +93,7 @@ fn an_outage_cuts_off_what_nobody_knew_of_and_an_announced_one_is_planned_for() 
 fn a_full_node_drops_by_its_policy() {
     let plan = read::plan("src,dst,start,end,rate_bps,owlt_s\n1,2,1000,2000,8000,1\n").unwrap();
     let run = |discard| {
-        let config = Config { storage: 2500, discard, ..config(Routing::ContactGraph, Convergence::Udp) };
+        let config = Config { storage: 2500, discard, ..config(ContactGraph, Convergence::Udp) };
         let mut network = Network::new(plan.clone(), plan.clone(), config, Box::new(|_, _| false));
         for priority in [1, 0, 2] {
             network.insert(at(0), Bundle { priority, ..bundle(0, 1, 1000) });
@@ -116,12 +122,8 @@ fn ltp_delivers_over_a_link_that_loses_a_third_and_over_several_contacts() {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (random >> 33).is_multiple_of(3)
         };
-        let mut network = Network::new(
-            plan.clone(),
-            plan.clone(),
-            config(Routing::ContactGraph, convergence),
-            Box::new(third),
-        );
+        let mut network =
+            Network::new(plan.clone(), plan.clone(), config(ContactGraph, convergence), Box::new(third));
         for _ in 0..20 {
             network.insert(at(0), bundle(0, 1, 5000));
         }
@@ -137,36 +139,31 @@ fn ltp_delivers_over_a_link_that_loses_a_third_and_over_several_contacts() {
 #[test]
 fn copies_find_a_way_that_no_plan_knows() {
     let plan = read::plan("src,dst,start,end,rate_bps,owlt_s\n0,1,10,20,80000,0\n0,3,12,20,80000,0\n1,2,30,40,80000,0\n3,2,35,45,80000,0\n").unwrap();
-    let run = |routing| {
-        let mut network = Network::new(
-            plan.clone(),
-            plan.clone(),
-            config(routing, Convergence::Udp),
-            Box::new(|_, _| false),
-        );
+    let run = |routing: &dyn Fn() -> Arc<dyn Routing>| {
+        let config = Config { routing: routing(), ..config(ContactGraph, Convergence::Udp) };
+        let mut network = Network::new(plan.clone(), plan.clone(), config, Box::new(|_, _| false));
         network.insert(at(0), Bundle { lifetime: Span::from_secs(100), ..bundle(0, 2, 1000) });
         let outcomes = finish(&mut network);
         (outcomes.len(), network.counters().delivered, network.counters().transmissions, network.stored())
     };
     // To 1 and 3, and from both of them to 2: the second copy is one too many.
-    assert_eq!(run(Routing::Epidemic), (1, 1, 4, 0));
-    assert_eq!(run(Routing::SprayAndWait { copies: 4 }), (1, 1, 4, 0));
+    assert_eq!(run(&|| Arc::new(Epidemic)), (1, 1, 4, 0));
+    assert_eq!(run(&|| Arc::new(SprayAndWait { copies: 4 })), (1, 1, 4, 0));
     // With two copies the second stays at 0.
-    assert_eq!(run(Routing::SprayAndWait { copies: 2 }), (1, 1, 2, 0));
+    assert_eq!(run(&|| Arc::new(SprayAndWait { copies: 2 })), (1, 1, 2, 0));
     // Nobody has met 2 when 0 meets them, so 0 keeps it until it expires.
-    assert_eq!(run(Routing::Prophet(Prophet::default())), (1, 0, 0, 0));
+    assert_eq!(run(&|| Arc::new(Prophet::default())), (1, 0, 0, 0));
     let table = BTreeMap::from([((0, 2), 3), ((3, 2), 2)]);
-    assert_eq!(run(Routing::Static(table)), (1, 1, 2, 0));
+    assert_eq!(run(&|| Arc::new(Static(table.clone()))), (1, 1, 2, 0));
 }
 
-fn routings() -> impl Strategy<Value = Routing> {
+/// Every routing that scenarios can name, and a table.
+fn routings() -> impl Strategy<Value = Arc<dyn Routing>> {
     let table = (0..5_u32).flat_map(|from| (0..5_u32).map(move |to| ((from, to), (from + 1) % 5))).collect();
+    let table: Arc<dyn Routing> = Arc::new(Static(table));
     prop_oneof![
-        Just(Routing::ContactGraph),
-        Just(Routing::Static(table)),
-        Just(Routing::Epidemic),
-        (1..6_u32).prop_map(|copies| Routing::SprayAndWait { copies }),
-        Just(Routing::Prophet(Prophet::default())),
+        4 => (prop::sample::select(Method::ALL), 1..6_u32).prop_map(|(method, copies)| method.routing(&Keys { copies })),
+        1 => Just(table),
     ]
 }
 
@@ -206,7 +203,7 @@ proptest! {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (random >> 33) % 100 < percent
         };
-        let config = Config { storage, discard, ..config(routing, convergence) };
+        let config = Config { convergence, routing, storage, discard };
         let mut network = Network::new(real, known, config, Box::new(errors));
         let mut bundles: Vec<_> = bundles.into_iter().filter(|(from, to, ..)| from != to).collect();
         bundles.sort_by_key(|(_, _, time, ..)| *time);

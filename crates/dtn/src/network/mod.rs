@@ -11,17 +11,17 @@ mod blocks;
 pub mod config;
 mod ltp;
 mod outcome;
-mod routing;
+pub mod routing;
 mod storage;
 
-pub use config::{Config, Convergence, Discard, Routing};
+pub use config::{Config, Convergence, Discard};
 pub use outcome::{Bundle, Counters, Outcome, Reason, Sent};
 
 use crate::bundle::Header;
 use crate::contacts::{Node, Plan};
 use bentpipe_core::Time;
 use ltp::Links;
-use routing::Router;
+use routing::{Router, Waiting};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use storage::Store;
@@ -74,6 +74,8 @@ pub type Errors = Box<dyn FnMut(Time, u64) -> bool + Send>;
 pub struct Network {
     /// The contacts as they are.
     plan: Plan,
+    /// The contacts by which nodes route.
+    known: Plan,
     config: Config,
     now: Time,
     bundles: BTreeMap<u64, State>,
@@ -97,13 +99,14 @@ impl Network {
     /// A network over the contacts of `plan`, as they really open; `known` are those by which nodes route. Both have the same nodes.
     pub fn new(plan: Plan, known: Plan, config: Config, errors: Errors) -> Network {
         let nodes = plan.nodes().len();
-        let remembers = !matches!(config.routing, Routing::ContactGraph | Routing::Static(_));
+        let router = config.routing.router(&known);
         let mut network = Network {
-            stores: (0..nodes).map(|_| Store::new(remembers)).collect(),
+            stores: (0..nodes).map(|_| Store::new(!router.plans())).collect(),
             channels: plan.contacts().iter().map(|_| Channel::default()).collect(),
-            router: Router::new(known, &config.routing),
+            router,
             links: Links::new(&plan, &config),
             plan,
+            known,
             config,
             now: Time::ZERO,
             bundles: BTreeMap::new(),
@@ -172,7 +175,7 @@ impl Network {
             },
         );
         self.schedule(expires, Event::Expires(number));
-        self.router.created(number, bundle.from, &self.config.routing);
+        self.router.created(number, bundle.from);
         self.place(number, bundle.from, 0);
         number
     }
@@ -236,12 +239,13 @@ impl Network {
     /// A contact opens: those routings that meet rather than plan see each other.
     fn opened(&mut self, index: u32) {
         let contact = self.plan.contacts()[index as usize];
-        self.router.met(self.now, contact.from, contact.to, &self.config.routing);
-        if self.router.plans() {
-            // What waits for this neighbour whenever it is there.
-            let waiting = self.router.waiting_for(contact.from, contact.to);
-            self.channels[index as usize].queue.extend(waiting);
-            return;
+        match &mut self.router {
+            Router::Planning(router) => {
+                // What waits for this neighbour whenever it is there.
+                let waiting = router.waiting_for(contact.from, contact.to);
+                return self.channels[index as usize].queue.extend(waiting);
+            }
+            Router::Copying(router) => router.met(self.now, contact.from, contact.to),
         }
         let here: Vec<u64> = self.stores[contact.from.0 as usize].iter().collect();
         for bundle in here {
@@ -291,11 +295,10 @@ impl Network {
     fn route(&mut self, bundle: u64, node: Node) {
         let State { bundle: about, size, expires, .. } = &self.bundles[&bundle];
         let (about, size, expires) = (*about, *size, *expires);
-        if self.router.plans() {
+        if let Router::Planning(router) = &mut self.router {
             let bytes = size + self.config.convergence.overhead(size);
-            let Some(known) = self.router.choose(self.now, bundle, node, &about, bytes, expires) else {
-                return;
-            };
+            let waiting = Waiting { now: self.now, node, number: bundle, bundle: &about, bytes, expires };
+            let Some(known) = router.choose(&self.known, &waiting) else { return };
             // The contact as it is: an unannounced outage may have shortened or removed it, which shows when it should be open.
             let Some(index) = self.real(&known) else {
                 return self.schedule(known.end, Event::Retry(bundle, node.0));
@@ -339,7 +342,7 @@ impl Network {
         let contact = self.plan.contacts()[index as usize];
         let to = self.bundles[&bundle].bundle.to;
         let holds = self.stores[contact.to.0 as usize].has_seen(bundle) && to != contact.to;
-        if !holds && self.router.wants(bundle, contact.from, contact.to, to, &self.config.routing) {
+        if !holds && self.router.wants(bundle, contact.from, contact.to, to) {
             let queue = &mut self.channels[index as usize].queue;
             if !queue.contains(&bundle) {
                 queue.push_back(bundle);
@@ -396,7 +399,11 @@ impl Network {
 
     /// When nodes believe that a contact ends: its end in the known plan.
     fn known_end(&self, index: u32) -> Time {
-        self.router.known_end(&self.plan.contacts()[index as usize], self.now)
+        let contact = &self.plan.contacts()[index as usize];
+        let contacts = self.known.contacts();
+        let known = self.known.leaving(contact.from, self.now).iter().map(|index| &contacts[*index as usize]);
+        let mut known = known.filter(|known| known.to == contact.to && known.start <= self.now);
+        known.next().map_or(contact.end, |known| known.end)
     }
 
     fn transmit_bundle(&mut self, index: u32) {
@@ -408,7 +415,7 @@ impl Network {
         self.router.departed(bundle, contact.from);
         let hops = self.stores[contact.from.0 as usize].hops(bundle);
         let to = self.bundles[&bundle].bundle.to;
-        if self.router.copied(bundle, contact.from, contact.to, to, &self.config.routing) {
+        if self.router.keeps(bundle, contact.from, contact.to, to) {
             self.bundle_mut(bundle).copies += 1;
         } else {
             self.stores[contact.from.0 as usize].remove(bundle);

@@ -3,8 +3,8 @@
 use bentpipe_core::{Count, Sample, Size, Span, Time};
 use bentpipe_dtn::contacts::{Contact, Plan};
 use bentpipe_dtn::ltp;
-use bentpipe_dtn::network::config::Prophet;
-use bentpipe_dtn::network::{self, Convergence, Discard, Routing};
+use bentpipe_dtn::network::routing::{Keys, Method};
+use bentpipe_dtn::network::{self, Convergence, Discard};
 use bentpipe_link::channel;
 use bentpipe_link::contacts::PlanText;
 use schemars::JsonSchema;
@@ -73,23 +73,6 @@ pub enum Layer {
     Udp,
     /// A red block of LTP per bundle.
     Ltp,
-}
-
-/// The rule by which a node chooses to whom it gives a bundle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "BundleRouting")]
-pub enum Method {
-    /// Contact graph routing (CCSDS 734.3).
-    #[default]
-    ContactGraph,
-    /// A copy to everyone who has none.
-    Epidemic,
-    /// A given number of copies, half of which are handed over at each meeting; a last copy waits for the destination
-    /// (Spyropoulos, Psounis and Raghavendra, 2005).
-    SprayAndWait,
-    /// PRoPHET (RFC 6693), with its default parameters.
-    Prophet,
 }
 
 /// What a node without room drops.
@@ -183,12 +166,7 @@ impl Config {
                 Layer::Udp => Convergence::Udp,
                 Layer::Ltp => Convergence::Ltp { config, margin: self.margin },
             },
-            routing: match self.routing {
-                Method::ContactGraph => Routing::ContactGraph,
-                Method::Epidemic => Routing::Epidemic,
-                Method::SprayAndWait => Routing::SprayAndWait { copies: self.copies.value() as u32 },
-                Method::Prophet => Routing::Prophet(Prophet::default()),
-            },
+            routing: self.routing.routing(&Keys { copies: self.copies.value() as u32 }),
             storage: self.storage.map_or(u64::MAX, Size::bytes),
             discard: match self.discard {
                 Drop::Newest => Discard::Newest,

@@ -1,0 +1,53 @@
+//! Contact graph routing: each bundle takes the route of the known plan that arrives first (CCSDS 734.3-B-1, Schedule-Aware Bundle
+//! Routing; [`crate::routing::contact_graph`] has the equations and the deviations).
+
+use super::{Planning, Router, Routing, Waiting};
+use crate::contacts::{Contact, Node, Plan};
+use crate::routing::contact_graph::{Query, Search};
+use crate::routing::planner::Planner;
+
+/// Routes through the known contacts.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactGraph;
+
+impl Routing for ContactGraph {
+    fn router(&self, known: &Plan) -> Router {
+        let nodes = 0..known.nodes().len() as u32;
+        Router::Planning(Box::new(Planners {
+            search: Search::default(),
+            planners: nodes.map(|node| Planner::new(known, Node(node))).collect(),
+        }))
+    }
+}
+
+struct Planners {
+    search: Search,
+    /// By node.
+    planners: Vec<Planner>,
+}
+
+impl Planning for Planners {
+    fn choose(&mut self, known: &Plan, waiting: &Waiting<'_>) -> Option<Contact> {
+        let Waiting { now, node, number, bundle, bytes, expires } = *waiting;
+        let query = Query {
+            priority: bundle.priority,
+            deadline: Some(expires),
+            ..Query::new(node, bundle.to, now, bytes)
+        };
+        let planner = &mut self.planners[node.0 as usize];
+        let first = planner.choose(known, &mut self.search, number, &query)?;
+        Some(known.contacts()[first as usize])
+    }
+
+    fn departed(&mut self, bundle: u64, node: Node) {
+        self.planners[node.0 as usize].departed(bundle);
+    }
+
+    fn release(&mut self, bundle: u64, node: Node) {
+        self.planners[node.0 as usize].release(bundle);
+    }
+
+    fn searches(&self) -> u64 {
+        self.planners.iter().map(Planner::searches).sum()
+    }
+}

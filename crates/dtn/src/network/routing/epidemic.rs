@@ -1,0 +1,24 @@
+//! Epidemic routing: whoever meets a node that has no copy gives it one.
+//!
+//! Source: A. Vahdat and D. Becker, "Epidemic routing for partially connected ad hoc networks", Duke University, CS-2000-06, 2000.
+//!
+//! **Deviations.** Nodes know without an exchange of summary vectors which bundles the other has had, and copies have no limit of hops.
+
+use super::{Copying, Router, Routing};
+use crate::contacts::{Node, Plan};
+
+/// A copy to everyone who has none.
+#[derive(Clone, Copy, Debug)]
+pub struct Epidemic;
+
+impl Routing for Epidemic {
+    fn router(&self, _known: &Plan) -> Router {
+        Router::Copying(Box::new(*self))
+    }
+}
+
+impl Copying for Epidemic {
+    fn wants(&self, _bundle: u64, _node: Node, _neighbour: Node, _to: Node) -> bool {
+        true
+    }
+}

@@ -1,0 +1,202 @@
+//! Where bundles go next. Each routing is a file of this folder and a line of the list below.
+//!
+//! A routing is one of two kinds. One that [plans](Planning) decides for each bundle that a node stores over which contact of the known
+//! plan it leaves. One that [copies](Copying) decides at each meeting of two nodes which bundles the neighbour gets as well; a bundle
+//! that meets its destination is always handed over.
+
+pub mod contact_graph;
+pub mod epidemic;
+pub mod prophet;
+pub mod spray_and_wait;
+pub mod table;
+
+use super::Bundle;
+use crate::contacts::{Contact, Node, Plan};
+use bentpipe_core::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Declares the routings that scenarios can name: the doc comment is what the reference says of the name, and the closure makes the
+/// routing.
+macro_rules! routings {
+    ($($(#[$meta:meta])* $name:ident => $routing:expr,)+) => {
+        /// The rule by which a node chooses to whom it gives a bundle.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        #[schemars(rename = "BundleRouting")]
+        pub enum Method {
+            $($(#[$meta])* $name,)+
+        }
+
+        impl Method {
+            /// All methods, in the order of the list.
+            pub const ALL: &'static [Method] = &[$(Method::$name),+];
+
+            /// The routing of this name.
+            pub fn routing(self, keys: &Keys) -> Arc<dyn Routing> {
+                match self {
+                    $(Method::$name => Arc::new(made($routing, keys)),)+
+                }
+            }
+        }
+    };
+}
+
+routings! {
+    /// Contact graph routing (CCSDS 734.3).
+    #[default]
+    ContactGraph => |_| contact_graph::ContactGraph,
+    /// A copy to everyone who has none.
+    Epidemic => |_| epidemic::Epidemic,
+    /// A given number of copies, half of which are handed over at each meeting; a last copy waits for the destination
+    /// (Spyropoulos, Psounis and Raghavendra, 2005).
+    SprayAndWait => |keys| spray_and_wait::SprayAndWait { copies: keys.copies },
+    /// PRoPHET (RFC 6693), with its default parameters.
+    Prophet => |_| prophet::Prophet::default(),
+}
+
+fn made<R: Routing>(make: fn(&Keys) -> R, keys: &Keys) -> R {
+    make(keys)
+}
+
+/// The keys of a scenario that routings read.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys {
+    /// Copies of a bundle.
+    pub copies: u32,
+}
+
+/// A routing and its parameters.
+pub trait Routing: Debug + Send + Sync {
+    /// The routing at the nodes of a network that know this plan.
+    fn router(&self, known: &Plan) -> Router;
+}
+
+/// A routing at work in a network.
+pub enum Router {
+    /// It decides for each bundle over which contact it leaves.
+    Planning(Box<dyn Planning>),
+    /// It decides at each meeting which bundles the neighbour gets.
+    Copying(Box<dyn Copying>),
+}
+
+/// A bundle that a node wants to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting<'a> {
+    /// The present time.
+    pub now: Time,
+    /// The node that has the bundle.
+    pub node: Node,
+    /// Number of the bundle.
+    pub number: u64,
+    /// The bundle.
+    pub bundle: &'a Bundle,
+    /// Bytes that sending it takes.
+    pub bytes: u64,
+    /// When it expires.
+    pub expires: Time,
+}
+
+/// A routing that decides for each bundle over which known contact it leaves.
+pub trait Planning: Send {
+    /// The contact over which a bundle is to leave, if there is any.
+    fn choose(&mut self, known: &Plan, waiting: &Waiting<'_>) -> Option<Contact>;
+
+    /// Takes the bundles at a node for which no contact was chosen, and which leave as soon as this neighbour is there.
+    fn waiting_for(&mut self, _node: Node, _neighbour: Node) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// The first contact of a bundle's route has sent it.
+    fn departed(&mut self, _bundle: u64, _node: Node) {}
+
+    /// A node has no more to do with a bundle. What it has promised to contacts of others stays promised if it was sent.
+    fn release(&mut self, _bundle: u64, _node: Node) {}
+
+    /// The number of searches for routes so far.
+    fn searches(&self) -> u64 {
+        0
+    }
+}
+
+/// A routing that decides at each meeting which bundles the neighbour gets.
+pub trait Copying: Send {
+    /// Two nodes meet: the first sees the second.
+    fn met(&mut self, _now: Time, _node: Node, _other: Node) {}
+
+    /// A bundle has entered the network.
+    fn created(&mut self, _bundle: u64, _from: Node) {}
+
+    /// Whether a neighbour that has no copy of a bundle to `to` should get one from a node that has.
+    fn wants(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool;
+
+    /// A copy is on its way to a neighbour, and the node keeps one.
+    fn copied(&mut self, _bundle: u64, _node: Node, _neighbour: Node) {}
+
+    /// The last copy of a bundle has ended.
+    fn ended(&mut self, _bundle: u64) {}
+}
+
+impl Router {
+    /// Whether it plans.
+    pub fn plans(&self) -> bool {
+        matches!(self, Router::Planning(_))
+    }
+
+    /// See [`Planning::departed`]; nothing to one that copies.
+    pub fn departed(&mut self, bundle: u64, node: Node) {
+        if let Router::Planning(router) = self {
+            router.departed(bundle, node);
+        }
+    }
+
+    /// See [`Planning::release`]; nothing to one that copies.
+    pub fn release(&mut self, bundle: u64, node: Node) {
+        if let Router::Planning(router) = self {
+            router.release(bundle, node);
+        }
+    }
+
+    /// See [`Planning::searches`]; none of one that copies.
+    pub fn searches(&self) -> u64 {
+        match self {
+            Router::Planning(router) => router.searches(),
+            Router::Copying(_) => 0,
+        }
+    }
+
+    /// See [`Copying::created`]; nothing to one that plans.
+    pub fn created(&mut self, bundle: u64, from: Node) {
+        if let Router::Copying(router) = self {
+            router.created(bundle, from);
+        }
+    }
+
+    /// See [`Copying::ended`]; nothing to one that plans.
+    pub fn ended(&mut self, bundle: u64) {
+        if let Router::Copying(router) = self {
+            router.ended(bundle);
+        }
+    }
+
+    /// Whether a neighbour that has no copy should get one, the destination in any case.
+    pub fn wants(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
+        match self {
+            Router::Copying(router) => neighbour == to || router.wants(bundle, node, neighbour, to),
+            Router::Planning(_) => neighbour == to,
+        }
+    }
+
+    /// A copy is on its way to a neighbour. Returns whether the node keeps one: not if it plans, nor if that was the destination.
+    pub fn keeps(&mut self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
+        match self {
+            Router::Copying(router) if neighbour != to => {
+                router.copied(bundle, node, neighbour);
+                true
+            }
+            _ => false,
+        }
+    }
+}

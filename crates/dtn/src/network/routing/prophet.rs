@@ -1,0 +1,158 @@
+//! PRoPHET: a node gives a copy to a neighbour that is likelier to meet the destination.
+//!
+//! Each node A has a delivery predictability P(A,B) for every node B, 0 at first. When A meets B, in this order (RFC 6693, section
+//! 2.1.2; `old` is the value before):
+//!
+//! - Both age what they have: P(A,X) = P(A,X)old gamma^K, with K units of time since the last ageing (Eq. 2).
+//! - A encounters B: P(A,B) = P(A,B)old + (1 - delta - P(A,B)old) P_encounter (Eq. 1), where P_encounter is P_encounter_max times
+//!   min(1, t / I_typ) after a time t since they met before, so that a short interruption of a contact counts little. At their
+//!   first meeting it is P_encounter_first.
+//! - A learns whom B meets, for every node C but itself: P(A,C) = max(P(A,C)old, P(A,B) P(B,C) beta) (Eq. 3).
+//!
+//! A gives a bundle to D to B if P(B,D) > P(A,D): the forwarding strategy GRTR (section 3.6). Parameters are those of section 3.3.
+//!
+//! **Deviations.** delta is 0 rather than 0.01, so that P may come as close to 1 as it likes. No predictability is too small to be
+//! kept (P_first_threshold is 0): two nodes meet for the first time only once, and a first meeting does not make smaller what was
+//! learned from others. Nodes know each other's predictabilities without an exchange of messages. A meeting is the beginning of
+//! a contact, in its direction only.
+
+use super::{Copying, Router, Routing};
+use crate::contacts::{Node, Plan};
+use bentpipe_core::{Span, Time};
+use std::collections::BTreeMap;
+
+/// Parameters of PRoPHET (RFC 6693, section 3.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prophet {
+    /// P_encounter_max.
+    pub encounter: f64,
+    /// P_encounter_first.
+    pub first: f64,
+    /// beta, for what the neighbour can reach.
+    pub transitive: f64,
+    /// gamma, for each unit of time.
+    pub ageing: f64,
+    /// The unit of time.
+    pub unit: Span,
+    /// I_typ, the typical time between meetings, within which a further meeting counts less.
+    pub interval: Span,
+}
+
+impl Default for Prophet {
+    fn default() -> Prophet {
+        Prophet {
+            encounter: 0.7,
+            first: 0.5,
+            transitive: 0.9,
+            ageing: 0.999,
+            unit: Span::from_secs(1),
+            interval: Span::from_secs(1800),
+        }
+    }
+}
+
+impl Routing for Prophet {
+    fn router(&self, known: &Plan) -> Router {
+        let nodes = known.nodes().len();
+        Router::Copying(Box::new(Predictabilities {
+            parameters: *self,
+            of: vec![BTreeMap::new(); nodes],
+            aged: vec![Time::ZERO; nodes],
+            met: BTreeMap::new(),
+        }))
+    }
+}
+
+struct Predictabilities {
+    parameters: Prophet,
+    /// P of each node for others.
+    of: Vec<BTreeMap<Node, f64>>,
+    /// When those of each node were aged.
+    aged: Vec<Time>,
+    /// When two nodes met.
+    met: BTreeMap<(Node, Node), Time>,
+}
+
+impl Predictabilities {
+    /// Eq. 2.
+    fn age(&mut self, now: Time, node: Node) {
+        let place = node.0 as usize;
+        let units = now.since(self.aged[place]).as_secs_f64() / self.parameters.unit.as_secs_f64();
+        self.aged[place] = now;
+        self.of[place].values_mut().for_each(|chance| *chance *= self.parameters.ageing.powf(units));
+    }
+
+    fn chance(&self, node: Node, other: Node) -> f64 {
+        self.of[node.0 as usize].get(&other).copied().unwrap_or(0.0)
+    }
+}
+
+impl Copying for Predictabilities {
+    fn met(&mut self, now: Time, node: Node, other: Node) {
+        let Prophet { encounter, first, transitive, interval, .. } = self.parameters;
+        for node in [node, other] {
+            self.age(now, node);
+        }
+        let before = self.met.insert((node, other), now);
+        let old = self.chance(node, other);
+        let share = match before.map(|before| now.since(before)) {
+            Some(gap) if gap < interval => gap.as_secs_f64() / interval.as_secs_f64(),
+            _ => 1.0,
+        };
+        // Eq. 1.
+        let chance = match before {
+            None => first.max(old),
+            Some(_) => old + (1.0 - old) * encounter * share,
+        };
+        let others = self.of[other.0 as usize].clone();
+        let mine = &mut self.of[node.0 as usize];
+        mine.insert(other, chance);
+        // Eq. 3.
+        for (target, theirs) in others.into_iter().filter(|(target, _)| *target != node) {
+            let place = mine.entry(target).or_insert(0.0);
+            *place = place.max(chance * theirs * transitive);
+        }
+    }
+
+    fn wants(&self, _bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
+        self.chance(neighbour, to) > self.chance(node, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Meetings by hand: seconds, who sees whom, and the predictabilities of the first for all three nodes afterwards.
+    #[test]
+    fn predictabilities_are_those_of_the_equations() {
+        let mut nodes = Predictabilities {
+            parameters: Prophet::default(),
+            of: vec![BTreeMap::new(); 3],
+            aged: vec![Time::ZERO; 3],
+            met: BTreeMap::new(),
+        };
+        let gamma = |seconds| 0.999_f64.powi(seconds);
+        // P(0,1) at 1000 s, half of the typical interval after the first meeting: Eq. 2, then Eq. 1.
+        let again = 0.5 * gamma(900) + (1.0 - 0.5 * gamma(900)) * 0.7 * 0.5;
+        // At 4600 s, later than that interval.
+        let late = again * gamma(3600) + (1.0 - again * gamma(3600)) * 0.7;
+        // P(1,2) is 0.5 at first. What 0 learns from it at 1000 s is less than what it has from 100 s, and at 4600 s more.
+        assert!(again < 0.5 && late > 0.5);
+        for (seconds, node, other, expected) in [
+            (0, 1, 2, [0.0, 0.0, 0.5]),
+            (100, 0, 1, [0.0, 0.5, 0.5 * 0.5 * gamma(100) * 0.9]),
+            (1000, 0, 1, [0.0, again, 0.5 * 0.5 * gamma(1000) * 0.9]),
+            (4600, 0, 1, [0.0, late, late * 0.5 * gamma(4600) * 0.9]),
+        ] {
+            nodes.met(Time::ZERO + Span::from_secs(seconds), Node(node), Node(other));
+            for (target, expected) in (0..).map(Node).zip(expected) {
+                let found = nodes.chance(Node(node), target);
+                assert!((found - expected).abs() < 1e-12, "{seconds} s: {found}, not {expected}");
+            }
+        }
+        // 1 is likelier to meet 2 than 0 is, and 2 has met nobody.
+        let wants = |node, neighbour| nodes.wants(0, Node(node), Node(neighbour), Node(2));
+        assert!(wants(0, 1) && !wants(1, 0) && !wants(0, 2));
+    }
+}

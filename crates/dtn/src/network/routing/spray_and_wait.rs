@@ -1,0 +1,54 @@
+//! Binary spray and wait: a bundle begins with L copies at its source. A node that has n > 1 of them hands floor(n / 2) over to a
+//! neighbour without any and keeps ceil(n / 2); a node with one copy waits for the destination.
+//!
+//! Source: T. Spyropoulos, K. Psounis, C. S. Raghavendra, "Spray and wait: an efficient routing scheme for intermittently connected
+//! mobile networks", WDTN 2005, section 3.2 (definition 3.2, binary spray and wait).
+//!
+//! **Deviation.** Copies are counted by the network: those of a bundle that is lost on its way, or that a node drops, are gone.
+
+use super::{Copying, Router, Routing};
+use crate::contacts::{Node, Plan};
+use std::collections::BTreeMap;
+
+/// So many copies, half of which are handed over at a meeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SprayAndWait {
+    /// Copies of a bundle, L.
+    pub copies: u32,
+}
+
+impl Routing for SprayAndWait {
+    fn router(&self, _known: &Plan) -> Router {
+        Router::Copying(Box::new(Spray { of_bundle: self.copies, copies: BTreeMap::new() }))
+    }
+}
+
+struct Spray {
+    of_bundle: u32,
+    /// Copies that a node has, by bundle and node.
+    copies: BTreeMap<(u64, Node), u32>,
+}
+
+impl Copying for Spray {
+    fn created(&mut self, bundle: u64, from: Node) {
+        self.copies.insert((bundle, from), self.of_bundle);
+    }
+
+    fn wants(&self, bundle: u64, node: Node, _neighbour: Node, _to: Node) -> bool {
+        self.copies.get(&(bundle, node)).is_some_and(|copies| *copies > 1)
+    }
+
+    fn copied(&mut self, bundle: u64, node: Node, neighbour: Node) {
+        let copies = self.copies.get(&(bundle, node)).copied().unwrap_or(1);
+        self.copies.insert((bundle, node), copies.div_ceil(2));
+        self.copies.insert((bundle, neighbour), copies / 2);
+    }
+
+    fn ended(&mut self, bundle: u64) {
+        let all = (bundle, Node(0))..=(bundle, Node(u32::MAX));
+        let nodes: Vec<Node> = self.copies.range(all).map(|((_, node), _)| *node).collect();
+        for node in nodes {
+            self.copies.remove(&(bundle, node));
+        }
+    }
+}
