@@ -5,6 +5,7 @@
 //! runs in a simulation, in an emulation and in the agent for real hosts. It needs nothing of the simulator but its times and
 //! random streams, and compiles in seconds.
 
+pub mod agent;
 pub mod bundle;
 pub mod chunk;
 pub mod coding;

@@ -19,7 +19,7 @@ impl Network {
                 break segment;
             }
             let Some(bundle) = self.next_bundle(index) else { return };
-            let (size, hops) = (self.bundles[&bundle].size, self.stores[from.0 as usize].hops(bundle));
+            let (size, hops) = (self.bundles[&bundle].size, self.hops(bundle, from));
             self.router.departed(bundle, from);
             self.links.send(from, to, bundle, size, hops);
         };
@@ -86,7 +86,7 @@ impl Network {
         }
         for bundle in self.links.give_up(from, to) {
             self.router.release(bundle, from);
-            if self.stores[from.0 as usize].contains(bundle) {
+            if self.agents[from.0 as usize].contains(bundle) {
                 self.route(bundle, from);
             }
         }
@@ -103,15 +103,15 @@ impl Network {
                     }
                 }
                 News::Done(bundle, at) => {
-                    if self.stores[at.0 as usize].contains(bundle) {
-                        self.stores[at.0 as usize].remove(bundle);
+                    if self.agents[at.0 as usize].contains(bundle) {
+                        self.agents[at.0 as usize].drop(bundle);
                         self.router.release(bundle, at);
                         self.end_copy(bundle);
                     }
                 }
                 News::Failed(bundle, at) => {
                     self.router.release(bundle, at);
-                    if self.stores[at.0 as usize].contains(bundle) {
+                    if self.agents[at.0 as usize].contains(bundle) {
                         self.route(bundle, at);
                     }
                 }

@@ -1,6 +1,7 @@
 //! What the nodes of a network do.
 
 use super::routing::Routing;
+use crate::agent::Discard;
 use crate::ltp;
 use bentpipe_core::Span;
 use std::sync::Arc;
@@ -47,16 +48,4 @@ impl Convergence {
             }
         }
     }
-}
-
-/// What a node without room does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Discard {
-    /// It refuses the new bundle.
-    #[default]
-    Newest,
-    /// It drops the oldest ones.
-    Oldest,
-    /// It drops those of the lowest priority below the new one's, the oldest first, and else refuses it.
-    LowestPriority,
 }

@@ -12,11 +12,12 @@ pub mod config;
 mod ltp;
 mod outcome;
 pub mod routing;
-mod storage;
 
-pub use config::{Config, Convergence, Discard};
+pub use crate::agent::Discard;
+pub use config::{Config, Convergence};
 pub use outcome::{Bundle, Counters, Outcome, Reason, Sent};
 
+use crate::agent::{About, Agent, Numbers, Rules, Verdict};
 use crate::bundle::Header;
 use crate::contacts::{Node, Plan};
 use bentpipe_core::Time;
@@ -24,7 +25,6 @@ use ltp::Links;
 use routing::{Router, Waiting};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use storage::Store;
 
 struct State {
     bundle: Bundle,
@@ -80,7 +80,7 @@ pub struct Network {
     now: Time,
     bundles: BTreeMap<u64, State>,
     next_bundle: u64,
-    stores: Vec<Store>,
+    agents: Vec<Agent<Numbers, u64>>,
     channels: Vec<Channel>,
     router: Router,
     links: Links,
@@ -100,8 +100,14 @@ impl Network {
     pub fn new(plan: Plan, known: Plan, config: Config, errors: Errors) -> Network {
         let nodes = plan.nodes().len();
         let router = config.routing.router(&known);
+        let rules = Rules {
+            storage: config.storage,
+            discard: config.discard,
+            remembers: !router.plans(),
+            watches: false,
+        };
         let mut network = Network {
-            stores: (0..nodes).map(|_| Store::new(!router.plans())).collect(),
+            agents: (0..nodes).map(|_| Agent::new(Numbers, rules)).collect(),
             channels: plan.contacts().iter().map(|_| Channel::default()).collect(),
             router,
             links: Links::new(&plan, &config),
@@ -227,7 +233,7 @@ impl Network {
             Event::Segment(place, contact) => self.segment(place, contact),
             Event::Expires(bundle) => self.expire(bundle),
             Event::Retry(bundle, node) => {
-                if self.stores[node as usize].contains(bundle) {
+                if self.agents[node as usize].contains(bundle) {
                     self.router.release(bundle, Node(node));
                     self.route(bundle, Node(node));
                 }
@@ -247,7 +253,7 @@ impl Network {
             }
             Router::Copying(router) => router.met(self.now, contact.from, contact.to),
         }
-        let here: Vec<u64> = self.stores[contact.from.0 as usize].iter().collect();
+        let here: Vec<u64> = self.agents[contact.from.0 as usize].iter().collect();
         for bundle in here {
             self.offer(bundle, index);
         }
@@ -262,33 +268,40 @@ impl Network {
         if self.router.plans() {
             for bundle in left {
                 self.router.release(bundle, contact.from);
-                if self.stores[contact.from.0 as usize].contains(bundle) {
+                if self.agents[contact.from.0 as usize].contains(bundle) {
                     self.route(bundle, contact.from);
                 }
             }
         }
     }
 
-    /// Stores a bundle at a node that it has reached, and sends it on. A node without room drops it, or others for it.
+    /// A node gets a bundle for another node, which it stores and sends on. A node without room drops it, or others for it.
     fn place(&mut self, bundle: u64, node: Node, hops: u32) {
         let State { size, bundle: about, expires, .. } = &self.bundles[&bundle];
-        let (size, priority, expires) = (*size, about.priority, *expires);
-        if expires <= self.now {
-            return self.lose(bundle, node, Reason::Expired);
-        }
-        let store = &mut self.stores[node.0 as usize];
-        match store.make_room(size, priority, self.config.storage, self.config.discard) {
-            None => return self.lose(bundle, node, Reason::StorageFull),
-            Some(victims) => {
-                for victim in victims {
-                    self.discard(victim, node);
+        let about = About {
+            name: bundle,
+            size: *size,
+            priority: about.priority,
+            expires: *expires,
+            hops,
+            most_hops: None,
+            part: None,
+        };
+        let agent = &mut self.agents[node.0 as usize];
+        match agent.accept(self.now, about, &bundle) {
+            Verdict::Stored { dropped, .. } => {
+                self.counters.stored_max = self.counters.stored_max.max(agent.bytes());
+                for victim in dropped {
+                    self.forget(victim, node);
                     self.lose(victim, node, Reason::StorageFull);
                 }
+                self.route(bundle, node);
             }
+            Verdict::Expired => self.lose(bundle, node, Reason::Expired),
+            // A copy that is or was here already; without copies that is one which went another way after its acknowledgment was lost.
+            Verdict::Duplicate => self.end_copy(bundle),
+            Verdict::NoRoom => self.lose(bundle, node, Reason::StorageFull),
         }
-        self.stores[node.0 as usize].add(bundle, size, priority, hops);
-        self.counters.stored_max = self.counters.stored_max.max(self.stores[node.0 as usize].bytes());
-        self.route(bundle, node);
     }
 
     /// Decides over which contact a stored bundle leaves.
@@ -309,7 +322,7 @@ impl Network {
         for place in 0..self.plan.leaving(node, self.now).len() {
             let index = self.plan.leaving(node, self.now)[place];
             // It may have gone, or been lost, over the contact before.
-            if !self.stores[node.0 as usize].contains(bundle) {
+            if !self.agents[node.0 as usize].contains(bundle) {
                 return;
             }
             if self.channels[index as usize].open {
@@ -341,7 +354,7 @@ impl Network {
     fn offer(&mut self, bundle: u64, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         let to = self.bundles[&bundle].bundle.to;
-        let holds = self.stores[contact.to.0 as usize].has_seen(bundle) && to != contact.to;
+        let holds = self.agents[contact.to.0 as usize].knows(&bundle) && to != contact.to;
         if !holds && self.router.wants(bundle, contact.from, contact.to, to) {
             let queue = &mut self.channels[index as usize].queue;
             if !queue.contains(&bundle) {
@@ -367,11 +380,12 @@ impl Network {
         let contact = self.plan.contacts()[index as usize];
         loop {
             let channel = &mut self.channels[index as usize];
-            let store = &self.stores[contact.from.0 as usize];
-            let order = |bundle: &u64| Reverse(store.priority(*bundle));
+            let agent = &self.agents[contact.from.0 as usize];
+            let priority = |bundle: u64| agent.about(bundle).map_or(0, |about| about.priority);
+            let order = |bundle: &u64| Reverse(priority(*bundle));
             // Mostly all have one priority, and the first is the best.
             let best = match channel.queue.front() {
-                Some(first) if store.one_priority() => Some((0, *first)),
+                Some(first) if agent.one_priority() => Some((0, *first)),
                 _ => channel
                     .queue
                     .iter()
@@ -381,7 +395,7 @@ impl Network {
             };
             let (place, bundle) = best?;
             channel.queue.remove(place);
-            if !store.contains(bundle) {
+            if !agent.contains(bundle) {
                 continue;
             }
             let size = self.bundles[&bundle].size;
@@ -413,12 +427,12 @@ impl Network {
         let unit = size + self.config.convergence.overhead(size);
         let sent = self.start(index, unit);
         self.router.departed(bundle, contact.from);
-        let hops = self.stores[contact.from.0 as usize].hops(bundle);
+        let hops = self.hops(bundle, contact.from);
         let to = self.bundles[&bundle].bundle.to;
         if self.router.keeps(bundle, contact.from, contact.to, to) {
             self.bundle_mut(bundle).copies += 1;
         } else {
-            self.stores[contact.from.0 as usize].remove(bundle);
+            self.agents[contact.from.0 as usize].drop(bundle);
             self.router.release(bundle, contact.from);
         }
         if sent > contact.end {
@@ -461,21 +475,13 @@ impl Network {
     fn arrived_at(&mut self, bundle: u64, node: Node, hops: u32) {
         let now = self.now;
         let state = self.bundle_mut(bundle);
-        if state.expires <= now && !state.delivered {
-            return self.lose(bundle, node, Reason::Expired);
-        }
-        if state.bundle.to == node {
+        if state.bundle.to == node && (state.delivered || state.expires > now) {
             if !std::mem::replace(&mut state.delivered, true) {
                 let payload = state.bundle.payload;
                 self.counters.delivered += 1;
                 self.counters.delivered_bytes += payload;
                 self.outcomes.push_back(Outcome::Delivered { bundle, to: node, hops });
             }
-            return self.end_copy(bundle);
-        }
-        // A copy that is or was here already; without copies that is one which went another way after its acknowledgment was lost.
-        let store = &self.stores[node.0 as usize];
-        if store.contains(bundle) || store.has_seen(bundle) {
             return self.end_copy(bundle);
         }
         self.place(bundle, node, hops);
@@ -507,9 +513,8 @@ impl Network {
         self.end_copy(bundle);
     }
 
-    /// Removes a stored copy from everything that knows it.
-    fn discard(&mut self, bundle: u64, node: Node) {
-        self.stores[node.0 as usize].remove(bundle);
+    /// Removes a copy that a node has dropped from everything else that knows it.
+    fn forget(&mut self, bundle: u64, node: Node) {
         self.router.release(bundle, node);
         self.links.forget(bundle, node);
     }
@@ -519,13 +524,19 @@ impl Network {
         if !self.bundles.contains_key(&bundle) {
             return;
         }
-        for node in 0..self.stores.len() {
+        for node in 0..self.agents.len() {
             let node_id = Node(node as u32);
-            if self.bundles.contains_key(&bundle) && self.stores[node].contains(bundle) {
-                self.discard(bundle, node_id);
+            if self.bundles.contains_key(&bundle) && self.agents[node].contains(bundle) {
+                self.agents[node].drop(bundle);
+                self.forget(bundle, node_id);
                 self.lose(bundle, node_id, Reason::Expired);
             }
         }
+    }
+
+    /// The contacts that a stored bundle has passed.
+    fn hops(&self, bundle: u64, node: Node) -> u32 {
+        self.agents[node.0 as usize].about(bundle).map_or(0, |about| about.hops)
     }
 
     fn bundle_mut(&mut self, bundle: u64) -> &mut State {

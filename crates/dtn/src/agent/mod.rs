@@ -1,0 +1,353 @@
+//! What a bundle agent decides about the bundles that it stores (RFC 9171, section 5), in simulations and on real hosts alike.
+//!
+//! - **Lifetime.** A bundle that comes after its lifetime is not stored; one whose lifetime is over is dropped (section 5.5).
+//! - **Duplicates.** A bundle that is stored is not stored again. Agents that hand out copies also remember what they have stored before.
+//! - **Storage.** An agent stores so many bytes at most; without room it refuses a bundle or drops others for it ([`Discard`]).
+//! - **Hop limit.** A bundle whose hop count would exceed its limit is not sent on (section 4.4.3).
+//! - **Fragments.** A bundle is delivered when its [fragments](fragments) have come, and its fragments replace it only if both have room.
+//!
+//! The bundles themselves are in a [`Store`]: on disk, or nowhere in simulations, where they have no content. The agent is told the time, which
+//! counts from any moment. Where bundles go is not its business.
+
+pub mod fragments;
+
+use bentpipe_core::Time;
+use fragments::{Part, Partials};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where the bundles of an agent are.
+pub trait Store {
+    /// What is stored of a bundle.
+    type Bundle: ?Sized;
+
+    /// Stores a bundle; returns its number, or none if it can never be stored.
+    fn add(&mut self, bundle: &Self::Bundle) -> Option<u64>;
+
+    /// Removes a bundle by its number.
+    fn remove(&mut self, number: u64);
+}
+
+/// The store of a simulated agent: bundles without content, which the simulation has numbered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbers;
+
+impl Store for Numbers {
+    type Bundle = u64;
+
+    fn add(&mut self, bundle: &u64) -> Option<u64> {
+        Some(*bundle)
+    }
+
+    fn remove(&mut self, _number: u64) {}
+}
+
+/// A name by which bundles are told apart.
+pub trait Name: Ord + Clone {
+    /// The number under which a bundle of this name is stored, if the name says it.
+    fn number(&self) -> Option<u64>;
+}
+
+/// The number of a simulated bundle.
+impl Name for u64 {
+    fn number(&self) -> Option<u64> {
+        Some(*self)
+    }
+}
+
+/// The identifier of a bundle (RFC 9171, section 4.2.6 and following).
+impl Name for String {
+    fn number(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// What an agent without room does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Discard {
+    /// It refuses the new bundle.
+    #[default]
+    Newest,
+    /// It drops the oldest ones.
+    Oldest,
+    /// It drops those of the lowest priority below the new one's, the oldest first, and else refuses it.
+    LowestPriority,
+}
+
+/// The rules by which an agent decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Bytes that it stores at most.
+    pub storage: u64,
+    /// What it does without room.
+    pub discard: Discard,
+    /// Whether it remembers what it has stored before, so that it does not take a second copy.
+    pub remembers: bool,
+    /// Whether it watches for the ends of lifetimes, which a simulation does for all agents together.
+    pub watches: bool,
+}
+
+/// What an agent knows of a bundle. `N` is the name by which bundles are told apart.
+#[derive(Clone, Debug)]
+pub struct About<N> {
+    /// The name of the bundle.
+    pub name: N,
+    /// Bytes that it takes.
+    pub size: u64,
+    /// Its priority.
+    pub priority: usize,
+    /// When its lifetime is over.
+    pub expires: Time,
+    /// The hops that it has passed.
+    pub hops: u32,
+    /// The hops that it may pass, if they are limited.
+    pub most_hops: Option<u32>,
+    /// Its place in the bundle of which it is a fragment, if its fragments are put together here.
+    pub part: Option<Box<Part<N>>>,
+}
+
+/// What an agent has done with a bundle that came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is stored, and others were dropped for it.
+    Stored {
+        /// Its number.
+        number: u64,
+        /// The numbers of the dropped ones.
+        dropped: Vec<u64>,
+    },
+    /// Its lifetime is over.
+    Expired,
+    /// It is stored already, or has been.
+    Duplicate,
+    /// There is no room for it.
+    NoRoom,
+}
+
+/// The reason for which a bundle is not sent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Its lifetime is over.
+    Lifetime,
+    /// It has passed as many hops as it may.
+    Hops,
+}
+
+struct Held<N> {
+    about: About<N>,
+    /// Its place in the order of arrival.
+    order: u64,
+}
+
+/// A bundle agent: the bundles that it stores.
+pub struct Agent<S, N> {
+    store: S,
+    rules: Rules,
+    held: BTreeMap<u64, Held<N>>,
+    /// Bundles by priority and arrival.
+    order: BTreeSet<(usize, u64, u64)>,
+    /// The names of stored bundles, where they do not say the number, and of those that are remembered.
+    names: BTreeSet<N>,
+    expiries: BTreeSet<(Time, u64)>,
+    partials: Partials<N>,
+    bytes: u64,
+    next: u64,
+}
+
+impl<S: Store, N: Name> Agent<S, N> {
+    /// An agent that knows nothing of what its store may hold.
+    pub fn new(store: S, rules: Rules) -> Agent<S, N> {
+        Agent {
+            store,
+            rules,
+            held: BTreeMap::new(),
+            order: BTreeSet::new(),
+            names: BTreeSet::new(),
+            expiries: BTreeSet::new(),
+            partials: Partials::default(),
+            bytes: 0,
+            next: 0,
+        }
+    }
+
+    /// Decides about a bundle that has come, and stores it if it is taken.
+    pub fn accept(&mut self, now: Time, about: About<N>, bundle: &S::Bundle) -> Verdict {
+        if about.expires <= now {
+            return Verdict::Expired;
+        }
+        if self.knows(&about.name) {
+            return Verdict::Duplicate;
+        }
+        let Some(dropped) = self.make_room(about.size, about.priority) else { return Verdict::NoRoom };
+        let Some(number) = self.store.add(bundle) else { return Verdict::NoRoom };
+        for number in &dropped {
+            self.drop(*number);
+        }
+        self.hold(number, about);
+        Verdict::Stored { number, dropped }
+    }
+
+    /// Learns of a bundle that is in the store since before the agent began.
+    pub fn hold(&mut self, number: u64, about: About<N>) {
+        self.next += 1;
+        let order = self.next;
+        self.bytes += about.size;
+        if self.rules.remembers || about.name.number().is_none() {
+            self.names.insert(about.name.clone());
+        }
+        self.order.insert((about.priority, order, number));
+        if self.rules.watches {
+            self.expiries.insert((about.expires, number));
+        }
+        if let Some(part) = &about.part {
+            self.partials.add(number, part);
+        }
+        self.held.insert(number, Held { about, order });
+    }
+
+    /// The bundles to be dropped so that `size` more bytes fit. None if the new one has to go.
+    fn make_room(&self, size: u64, priority: usize) -> Option<Vec<u64>> {
+        let Rules { storage, discard, .. } = self.rules;
+        let mut excess = (self.bytes + size).saturating_sub(storage);
+        let mut victims = Vec::new();
+        if excess == 0 {
+            return Some(victims);
+        }
+        if size > storage || discard == Discard::Newest {
+            return None;
+        }
+        let mut candidates: Vec<_> = self.order.iter().collect();
+        match discard {
+            Discard::Oldest => candidates.sort_by_key(|(_, order, _)| *order),
+            _ => candidates.retain(|(stored, ..)| *stored < priority),
+        }
+        for (_, _, number) in candidates {
+            victims.push(*number);
+            excess = excess.saturating_sub(self.held[number].about.size);
+            if excess == 0 {
+                return Some(victims);
+            }
+        }
+        None
+    }
+
+    /// Puts the fragments of a bundle into its place; returns their numbers, or none if there is no room for them beside it: it stays whole.
+    pub fn replace<'a>(&mut self, number: u64, fragments: Vec<(About<N>, &'a S::Bundle)>) -> Option<Vec<u64>>
+    where
+        S::Bundle: 'a,
+    {
+        let size: u64 = fragments.iter().map(|(about, _)| about.size).sum();
+        if self.bytes + size > self.rules.storage {
+            return None;
+        }
+        let mut numbers = Vec::new();
+        for (_, bundle) in &fragments {
+            let Some(number) = self.store.add(bundle) else {
+                numbers.iter().for_each(|number| self.store.remove(*number));
+                return None;
+            };
+            numbers.push(number);
+        }
+        self.drop(number);
+        for (number, (about, _)) in numbers.iter().zip(fragments) {
+            self.hold(*number, about);
+        }
+        Some(numbers)
+    }
+
+    /// Drops a bundle; one that is not stored is none.
+    pub fn drop(&mut self, number: u64) {
+        let Some(Held { about, order }) = self.held.remove(&number) else { return };
+        self.bytes -= about.size;
+        self.order.remove(&(about.priority, order, number));
+        if self.rules.watches {
+            self.expiries.remove(&(about.expires, number));
+        }
+        if !self.rules.remembers && about.name.number().is_none() {
+            self.names.remove(&about.name);
+        }
+        self.partials.forget(number);
+        self.store.remove(number);
+    }
+
+    /// A stored bundle whose lifetime is over, the longest over first, for an agent that watches.
+    pub fn overdue(&self, now: Time) -> Option<u64> {
+        self.expiries.first().filter(|(expires, _)| *expires <= now).map(|(_, number)| *number)
+    }
+
+    /// Whether a stored bundle may be sent on.
+    ///
+    /// # Errors
+    /// With the reason if it has to be dropped instead.
+    pub fn may_leave(&self, number: u64, now: Time) -> Result<(), Over> {
+        let Some(Held { about, .. }) = self.held.get(&number) else { return Ok(()) };
+        match about.most_hops {
+            _ if about.expires <= now => Err(Over::Lifetime),
+            Some(most) if about.hops >= most => Err(Over::Hops),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is known of a stored bundle.
+    pub fn about(&self, number: u64) -> Option<&About<N>> {
+        self.held.get(&number).map(|held| &held.about)
+    }
+
+    /// Whether a bundle is stored.
+    pub fn contains(&self, number: u64) -> bool {
+        self.held.contains_key(&number)
+    }
+
+    /// Whether a bundle of this name is stored, or remembered.
+    pub fn knows(&self, name: &N) -> bool {
+        name.number().is_some_and(|number| self.contains(number)) || self.names.contains(name)
+    }
+
+    /// Whether a stored bundle can be delivered: always, unless it is a fragment and others are missing.
+    pub fn is_whole(&self, number: u64) -> bool {
+        self.partials.is_whole(number)
+    }
+
+    /// If a stored bundle is a fragment: the name of its bundle, and the fragments of that by offset, with their numbers.
+    pub fn parts(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
+        self.partials.of(number)
+    }
+
+    /// The stored bundles in the order of arrival within a priority, the lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.order.iter().map(|(_, _, number)| *number)
+    }
+
+    /// Whether all stored bundles have one priority.
+    pub fn one_priority(&self) -> bool {
+        let ends = self.order.first().zip(self.order.last());
+        ends.is_none_or(|(first, last)| first.0 == last.0)
+    }
+
+    /// Bytes of the stored bundles.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The number of stored bundles.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// The store.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The store, to make what it holds permanent.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+}
+
+#[cfg(test)]
+mod tests;
