@@ -22,8 +22,8 @@ fn agent() -> Agent {
         "longest": 1 << 20,
     });
     let config: Config = serde_json::from_value(text).expect("a configuration");
-    let store = Store::open(&config.storage, config.limit, false).expect("a storage");
-    Agent::new(Routes::new(&config).expect("routes"), store, None, config.keys.clone()).expect("an agent")
+    let store = Store::open(&config.storage, false).expect("a storage");
+    Agent::new(Routes::new(&config).expect("routes"), store, config.limit, None, config.keys.clone()).expect("an agent")
 }
 
 thread_local! {

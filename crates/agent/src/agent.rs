@@ -1,27 +1,32 @@
-//! What an agent decides about bundles (RFC 9171, section 5): takes them, delivers them, hands them to other agents, drops them. Sans-I/O but for its
-//! storage.
+//! A bundle agent (RFC 9171, section 5): takes bundles, delivers them, hands them to other agents, drops them. Sans-I/O but for its storage.
+//! [`bentpipe_dtn::agent`] decides about lifetimes, duplicates, room, hops and fragments; here are the bundles of BPv7, their routes and
+//! reports.
 //!
 //! A bundle is accepted when it is in the storage and the storage is committed. It leaves the storage when the next agent has acknowledged
 //! it, when its payload is delivered, or when its lifetime is over. So after a crash a bundle may be forwarded or delivered twice, never
 //! lost; a delivered payload has the name of its bundle and replaces itself.
 //!
-//! A bundle that is already stored, by its source and creation time, is not stored again. When it is forwarded, its hop count, bundle age and
-//! previous node are updated. Status reports are sent on reception, forwarding, delivery and deletion if the bundle asks for them.
+//! When a bundle is forwarded, its hop count, bundle age and previous node are updated. Status reports are sent on reception, forwarding, delivery and deletion if the bundle asks for them.
 
 mod fragments;
+#[cfg(test)]
+mod tests;
 
 use crate::config::{self, Config};
-use crate::schedule::{milliseconds, Schedule};
+use crate::schedule::{milliseconds, Schedule, PRIORITY};
 use crate::security::{Keys, Refusal};
 use crate::store::Store;
 use bentpipe_core::Time;
+use bentpipe_dtn::agent::fragments::LEAST;
+use bentpipe_dtn::agent::{self as dtn, About, Over, Rules};
 use bentpipe_dtn::contacts::Node;
 use bp7::administrative_record as report;
+use bp7::canonical::{BUNDLE_AGE_BLOCK, HOP_COUNT_BLOCK};
 use bp7::crc::{CrcBlock, CrcValue};
 use bp7::flags::{BundleControlFlags, BundleValidation};
 use bp7::{dtntime, Bundle, EndpointID};
 use bytes::Bytes;
-use fragments::{Joined, Partial, LEAST};
+use fragments::Joined;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -69,15 +74,11 @@ pub enum Verdict {
     Malformed,
 }
 
-/// What an agent knows of a stored bundle.
+/// Where a stored bundle goes.
 struct Known {
-    id: String,
-    /// When it is worth nothing any more, in milliseconds since 2000.
-    expires: u64,
     to: Target,
     /// The destination, if it is a node of the contact plan.
     planned: Option<Node>,
-    bytes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -154,13 +155,11 @@ impl Routes {
 
 /// A bundle agent: its stored bundles, and where each of them goes next.
 pub struct Agent {
-    store: Store,
+    bundles: dtn::Agent<Store, String>,
     routes: Routes,
     known: BTreeMap<u64, Known>,
-    ids: BTreeSet<String>,
     queues: Vec<VecDeque<u64>>,
     here: VecDeque<u64>,
-    expiries: BTreeSet<(u64, u64)>,
     counters: Counters,
     schedule: Option<Schedule>,
     /// Bundles by the contact over which they leave.
@@ -170,40 +169,44 @@ pub struct Agent {
     /// The time of the last [`advance`](Agent::advance).
     now: Time,
     keys: Keys,
-    /// Bundles for this node of which fragments have arrived, by identifier, and the identifier by fragment.
-    partials: BTreeMap<String, Partial>,
-    fragments: BTreeMap<u64, String>,
 }
 
 impl Agent {
-    /// An agent with what its storage holds.
+    /// An agent with what its storage holds, which takes `limit` bytes of bundles.
     ///
     /// # Errors
     /// If the storage cannot be read.
-    pub fn new(routes: Routes, store: Store, schedule: Option<Schedule>, keys: Keys) -> io::Result<Agent> {
+    pub fn new(
+        routes: Routes,
+        store: Store,
+        limit: u64,
+        schedule: Option<Schedule>,
+        keys: Keys,
+    ) -> io::Result<Agent> {
         let queues = (0..routes.peers).map(|_| VecDeque::new()).collect();
+        let numbers: Vec<u64> = store.numbers().collect();
+        let rules = Rules { storage: limit, discard: dtn::Discard::Newest, remembers: false, watches: true };
         let mut agent = Agent {
-            store,
+            bundles: dtn::Agent::new(store, rules),
             routes,
             known: BTreeMap::new(),
-            ids: BTreeSet::new(),
             queues,
             here: VecDeque::new(),
-            expiries: BTreeSet::new(),
             counters: Counters::default(),
             schedule,
             contacts: BTreeMap::new(),
             stranded: BTreeSet::new(),
             now: Time::ZERO,
             keys,
-            partials: BTreeMap::new(),
-            fragments: BTreeMap::new(),
         };
-        for number in agent.store.numbers().collect::<Vec<_>>() {
-            let stored = agent.store.read(number)?;
+        for number in numbers {
+            let stored = agent.bundles.store().read(number)?;
             match parse(&stored) {
-                Some(bundle) => agent.learn(number, &bundle, stored.len() as u64),
-                None => agent.store.remove(number),
+                Some(bundle) => {
+                    agent.bundles.hold(number, agent.about(&bundle, &stored));
+                    agent.direct(number, &bundle);
+                }
+                None => dtn::Store::remove(agent.bundles.store_mut(), number),
             }
         }
         Ok(agent)
@@ -211,7 +214,7 @@ impl Agent {
 
     /// Counts since the start.
     pub fn counters(&self) -> Counters {
-        Counters { stored: self.store.len() as u64, ..self.counters }
+        Counters { stored: self.bundles.len() as u64, ..self.counters }
     }
 
     /// Takes a bundle that came from another agent. It is accepted after the next [`commit`](Self::commit).
@@ -234,19 +237,40 @@ impl Agent {
     }
 
     fn keep(&mut self, bytes: &[u8], bundle: &Bundle) -> Verdict {
-        if self.ids.contains(&fragments::identifier(bundle)) {
-            self.counters.duplicate += 1;
-            return Verdict::Taken;
-        }
-        match self.store.add(bytes) {
-            Some(number) => {
-                self.learn(number, bundle, bytes.len() as u64);
+        let about = self.about(bundle, bytes);
+        match self.bundles.accept(clock(), about, bytes) {
+            dtn::Verdict::Stored { number, dropped } => {
+                dropped.into_iter().for_each(|number| self.forget(number));
+                self.direct(number, bundle);
                 Verdict::Taken
             }
-            None => {
+            dtn::Verdict::Duplicate => {
+                self.counters.duplicate += 1;
+                Verdict::Taken
+            }
+            dtn::Verdict::Expired => {
+                self.end(bundle, Over::Lifetime);
+                Verdict::Taken
+            }
+            dtn::Verdict::NoRoom => {
                 self.counters.refused += 1;
                 Verdict::NoRoom
             }
+        }
+    }
+
+    /// What decisions about a bundle need to know.
+    fn about(&self, bundle: &Bundle, bytes: &[u8]) -> About<String> {
+        let here = bundle.primary.destination.node_id() == self.routes.node.node_id();
+        let hops = bundle.extension_block_by_type(HOP_COUNT_BLOCK).and_then(|block| block.hop_count_get());
+        About {
+            name: fragments::identifier(bundle),
+            size: bytes.len() as u64,
+            priority: PRIORITY,
+            expires: expires(bundle),
+            hops: hops.map_or(0, |(_, count)| count.into()),
+            most_hops: hops.map(|(limit, _)| limit.into()),
+            part: if here { fragments::part(bundle).map(Box::new) } else { None },
         }
     }
 
@@ -255,7 +279,7 @@ impl Agent {
     /// # Errors
     /// If the storage cannot be written.
     pub fn commit(&mut self) -> io::Result<()> {
-        self.store.commit()
+        self.bundles.store_mut().commit()
     }
 
     /// The next bundle for a peer, as it is to be sent, with its number. It is stored until [`sent`](Self::sent).
@@ -267,30 +291,24 @@ impl Agent {
             if !self.known.contains_key(&number) {
                 continue;
             }
-            let stored = self.store.read(number)?;
+            let stored = self.bundles.store().read(number)?;
             let Some(mut bundle) = parse(&stored) else {
                 self.drop(number);
                 continue;
             };
-            if bundle.canonicals.len() == 1 {
+            match self.bundles.may_leave(number, clock()) {
                 // Nothing in it changes from hop to hop.
-                return Ok(Some((number, stored)));
+                Ok(()) if bundle.canonicals.len() == 1 => return Ok(Some((number, stored))),
+                Ok(()) => {
+                    // What it returns has been decided.
+                    let _within_limits = bundle.update_extensions(self.routes.node.clone(), 0);
+                    return Ok(Some((number, Bytes::from(bundle.to_cbor()))));
+                }
+                Err(over) => {
+                    self.drop(number);
+                    self.end(&bundle, over);
+                }
             }
-            if bundle.update_extensions(self.routes.node.clone(), 0) {
-                return Ok(Some((number, Bytes::from(bundle.to_cbor()))));
-            }
-            let reason = match bundle.primary.is_lifetime_exceeded() {
-                true => report::LIFETIME_EXPIRED,
-                false => report::HOP_LIMIT_EXCEEDED,
-            };
-            self.counters.expired += 1;
-            self.drop(number);
-            self.report(
-                &bundle,
-                BundleControlFlags::BUNDLE_STATUS_REQUEST_DELETION,
-                report::DELETED_BUNDLE,
-                reason,
-            );
         }
         Ok(None)
     }
@@ -301,7 +319,7 @@ impl Agent {
             return;
         }
         self.counters.forwarded += 1;
-        let bundle = self.store.read(number).ok().and_then(|bytes| parse_unchecked(&bytes));
+        let bundle = self.stored(number);
         self.drop(number);
         if let Some(bundle) = bundle {
             self.report(
@@ -348,8 +366,8 @@ impl Agent {
             let waits = |contact: &u32| self.contacts.get(contact).is_some_and(|queue| !queue.is_empty());
             let contact = schedule.open_to(peer).find(waits)?;
             let number = self.contacts.get_mut(&contact)?.pop_front()?;
-            let Some(known) = self.known.get(&number) else { continue };
-            if schedule.fits(contact, self.now, known.bytes) {
+            let Some(about) = self.bundles.about(number) else { continue };
+            if schedule.fits(contact, self.now, about.size + GROWTH) {
                 schedule.departed(number);
                 return Some(number);
             }
@@ -360,10 +378,11 @@ impl Agent {
     /// Finds the contact over which a bundle for a node of the plan leaves.
     fn place(&mut self, number: u64) {
         let (Some(schedule), Some(known)) = (&mut self.schedule, self.known.get_mut(&number)) else { return };
-        let Some(to) = known.planned else { return };
+        let (Some(to), Some(about)) = (known.planned, self.bundles.about(number)) else { return };
         schedule.release(number);
-        let rest = milliseconds(known.expires.saturating_sub(dtntime::dtn_time_now()));
-        match schedule.choose(self.now, number, to, known.bytes, self.now + rest) {
+        let rest = about.expires.since(clock());
+        let bytes = about.size + GROWTH;
+        match schedule.choose(self.now, number, to, bytes, self.now + rest) {
             Some(contact) => {
                 known.to = Target::Contact(contact);
                 self.contacts.entry(contact).or_default().push_back(number);
@@ -371,7 +390,7 @@ impl Agent {
             None => {
                 known.to = Target::Nowhere;
                 // A part may find room in a contact where the whole does not.
-                let half = known.bytes as usize / 2;
+                let half = bytes as usize / 2;
                 let reaches =
                     half >= LEAST && schedule.reaches(self.now, to, 2 * LEAST as u64, self.now + rest);
                 if !reaches || !self.divide(number, half) {
@@ -404,7 +423,7 @@ impl Agent {
             if !self.known.contains_key(&number) {
                 continue;
             }
-            let Some(mut bundle) = parse_unchecked(&self.store.read(number)?) else {
+            let Some(mut bundle) = parse_unchecked(&self.bundles.store().read(number)?) else {
                 self.drop(number);
                 continue;
             };
@@ -429,7 +448,7 @@ impl Agent {
     pub fn delivered(&mut self, delivery: &Delivery) {
         self.counters.delivered += 1;
         self.counters.delivered_bytes += delivery.payload.len() as u64;
-        let bundle = self.store.read(delivery.number).ok().and_then(|bytes| parse_unchecked(&bytes));
+        let bundle = self.stored(delivery.number);
         self.drop(delivery.number);
         delivery.fragments.iter().for_each(|number| self.drop(*number));
         if let Some(bundle) = bundle {
@@ -456,30 +475,41 @@ impl Agent {
 
     /// Drops the bundles whose lifetime is over.
     pub fn expire(&mut self) {
-        let now = dtntime::dtn_time_now();
-        while let Some((_, number)) = self.expiries.first().copied().filter(|(expires, _)| *expires <= now) {
-            let bundle = self.store.read(number).ok().and_then(|bytes| parse_unchecked(&bytes));
-            self.counters.expired += 1;
+        let now = clock();
+        while let Some(number) = self.bundles.overdue(now) {
+            let bundle = self.stored(number);
             self.drop(number);
-            if let Some(bundle) = bundle {
-                self.report(
-                    &bundle,
-                    BundleControlFlags::BUNDLE_STATUS_REQUEST_DELETION,
-                    report::DELETED_BUNDLE,
-                    report::LIFETIME_EXPIRED,
-                );
+            match bundle {
+                Some(bundle) => self.end(&bundle, Over::Lifetime),
+                None => self.counters.expired += 1,
             }
         }
     }
 
-    fn learn(&mut self, number: u64, bundle: &Bundle, bytes: u64) {
+    /// A bundle that is not stored has reached a limit.
+    fn end(&mut self, bundle: &Bundle, over: Over) {
+        let reason = match over {
+            Over::Lifetime => report::LIFETIME_EXPIRED,
+            Over::Hops => report::HOP_LIMIT_EXCEEDED,
+        };
+        self.counters.expired += 1;
+        self.report(
+            bundle,
+            BundleControlFlags::BUNDLE_STATUS_REQUEST_DELETION,
+            report::DELETED_BUNDLE,
+            reason,
+        );
+    }
+
+    /// Decides where a stored bundle goes.
+    fn direct(&mut self, number: u64, bundle: &Bundle) {
         let destination = &bundle.primary.destination;
         let planned = self.schedule.as_ref().and_then(|schedule| {
             let node = config::node(&destination.node_id()?).ok()?;
             schedule.node(&node.to_string())
         });
         let to = if destination.node_id() == self.routes.node.node_id() {
-            if !bundle.primary.has_fragmentation() || self.gather(number, bundle) {
+            if self.bundles.is_whole(number) {
                 self.here.push_back(number);
             }
             Target::Here
@@ -494,35 +524,33 @@ impl Agent {
                 None => Target::Nowhere,
             }
         };
-        // Without a creation time, its age has run until now.
-        let created = match bundle.primary.creation_timestamp.dtntime() {
-            0 => dtntime::dtn_time_now(),
-            created => created,
-        };
-        let lifetime = u64::try_from(bundle.primary.lifetime.as_millis()).unwrap_or(u64::MAX);
-        let expires = created.saturating_add(lifetime);
-        let id = fragments::identifier(bundle);
-        self.ids.insert(id.clone());
-        self.expiries.insert((expires, number));
         let planned = planned.filter(|_| to == Target::Nowhere);
-        // Blocks that change from hop to hop may grow by a few bytes.
-        self.known.insert(number, Known { id, expires, to, planned, bytes: bytes + GROWTH });
+        self.known.insert(number, Known { to, planned });
         if planned.is_some() {
             self.place(number);
         }
     }
 
-    fn drop(&mut self, number: u64) {
-        if let Some(Known { id, expires, .. }) = self.known.remove(&number) {
-            self.ids.remove(&id);
-            self.expiries.remove(&(expires, number));
+    /// A bundle as it is stored.
+    fn stored(&self, number: u64) -> Option<Bundle> {
+        if !self.bundles.contains(number) {
+            return None;
         }
+        parse_unchecked(&self.bundles.store().read(number).ok()?)
+    }
+
+    fn drop(&mut self, number: u64) {
+        self.bundles.drop(number);
+        self.forget(number);
+    }
+
+    /// Forgets where a bundle that is no longer stored was going.
+    fn forget(&mut self, number: u64) {
+        self.known.remove(&number);
         if let Some(schedule) = &mut self.schedule {
             schedule.release(number);
         }
         self.stranded.remove(&number);
-        self.forget_fragment(number);
-        self.store.remove(number);
     }
 
     /// Sends a status report if the bundle asks for one.
@@ -543,6 +571,25 @@ impl Agent {
             self.counters.reports += 1;
         }
     }
+}
+
+/// The time of this host, since 2000.
+fn clock() -> Time {
+    Time::ZERO + milliseconds(dtntime::dtn_time_now())
+}
+
+/// When a bundle's lifetime is over, since 2000.
+fn expires(bundle: &Bundle) -> Time {
+    let lifetime = u64::try_from(bundle.primary.lifetime.as_millis()).unwrap_or(u64::MAX);
+    let age = bundle.extension_block_by_type(BUNDLE_AGE_BLOCK).and_then(|block| block.bundle_age_get());
+    let age = age.map_or(0, |age| u64::try_from(age).unwrap_or(u64::MAX));
+    let end = match bundle.primary.creation_timestamp.dtntime() {
+        // Without a creation time its age counts (RFC 9171, section 4.4.2).
+        0 => dtntime::dtn_time_now().saturating_add(lifetime.saturating_sub(age)),
+        _ if age >= lifetime => 0,
+        created => created.saturating_add(lifetime),
+    };
+    Time::ZERO + milliseconds(end)
 }
 
 /// A bundle whose checks hold. A primary block may lack a CRC, as those of dtnd do (dtn7 0.21), although RFC 9171, section 4.3.1, requires

@@ -67,9 +67,9 @@ impl Node {
             Some(plan) => Some(Schedule::new(&config, plan)?),
             None => None,
         };
-        let store = Store::open(&config.storage, config.limit, config.sync)
+        let store = Store::open(&config.storage, config.sync)
             .map_err(about(format!("storage {}", config.storage.display())))?;
-        let agent = Agent::new(routes, store, schedule, config.keys.clone())?;
+        let agent = Agent::new(routes, store, config.limit, schedule, config.keys.clone())?;
         let (mut listeners, mut datagrams, mut segments) = (Vec::new(), Vec::new(), Vec::new());
         for Address { layer, address } in &config.listen {
             let opened = about(format!("listening on {address}"));

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
 /// Priority of bundles: BPv7 has none (RFC 9171), so all are normal.
-const PRIORITY: usize = 1;
+pub(crate) const PRIORITY: usize = 1;
 
 /// The schedule of an agent.
 pub struct Schedule {

@@ -6,6 +6,7 @@
 //! opened: that record was never committed. A log with more removed bytes than stored ones is rewritten into a new file, which replaces it in
 //! one step.
 
+use bentpipe_dtn::agent;
 use bp7::crc::CASTAGNOLI;
 use bytes::Bytes;
 use nix::fcntl::{Flock, FlockArg};
@@ -38,16 +39,15 @@ pub struct Store {
     live: BTreeMap<u64, Place>,
     bytes: u64,
     next: u64,
-    limit: u64,
     sync: bool,
 }
 
 impl Store {
-    /// Opens the store in `folder`, which is created if it is missing. It takes `limit` bytes of bundles.
+    /// Opens the store in `folder`, which is created if it is missing.
     ///
     /// # Errors
     /// If the folder cannot be created, or its log cannot be read or is used by another agent.
-    pub fn open(folder: &Path, limit: u64, sync: bool) -> io::Result<Store> {
+    pub fn open(folder: &Path, sync: bool) -> io::Result<Store> {
         std::fs::create_dir_all(folder)?;
         let path = folder.join("bundles.log");
         let log = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
@@ -62,7 +62,6 @@ impl Store {
             live: BTreeMap::new(),
             bytes: 0,
             next: 0,
-            limit,
             sync,
         };
         while let Some((kind, number, length)) = record(&content[store.end as usize..]) {
@@ -79,29 +78,6 @@ impl Store {
         }
         store.log.set_len(store.end)?;
         Ok(store)
-    }
-
-    /// Adds a bundle; returns its number, or none if there is no room. It is safe after the next [`commit`](Store::commit).
-    pub fn add(&mut self, bundle: &[u8]) -> Option<u64> {
-        let length = u32::try_from(bundle.len()).ok()?;
-        if self.bytes + u64::from(length) > self.limit {
-            return None;
-        }
-        let number = self.next;
-        self.next += 1;
-        let place = Place { offset: self.end + HEAD as u64, length };
-        self.append(ADD, number, bundle);
-        self.live.insert(number, place);
-        self.bytes += u64::from(length);
-        Some(number)
-    }
-
-    /// Removes a bundle from the storage; its bytes in the log are dropped when the log is rewritten.
-    pub fn remove(&mut self, number: u64) {
-        if self.live.contains_key(&number) {
-            self.forget(number);
-            self.append(REMOVE, number, &[]);
-        }
     }
 
     /// The bytes of a bundle.
@@ -194,6 +170,30 @@ impl Store {
     }
 }
 
+impl agent::Store for Store {
+    type Bundle = [u8];
+
+    /// Adds a bundle, unless it is too long for a record. It is safe after the next [`commit`](Store::commit).
+    fn add(&mut self, bundle: &[u8]) -> Option<u64> {
+        let length = u32::try_from(bundle.len()).ok()?;
+        let number = self.next;
+        self.next += 1;
+        let place = Place { offset: self.end + HEAD as u64, length };
+        self.append(ADD, number, bundle);
+        self.live.insert(number, place);
+        self.bytes += u64::from(length);
+        Some(number)
+    }
+
+    /// Removes a bundle; its bytes in the log are dropped when the log is rewritten.
+    fn remove(&mut self, number: u64) {
+        if self.live.contains_key(&number) {
+            self.forget(number);
+            self.append(REMOVE, number, &[]);
+        }
+    }
+}
+
 /// The log for this agent alone.
 fn locked(log: File) -> io::Result<Flock<File>> {
     Flock::lock(log, FlockArg::LockExclusiveNonblock)
@@ -229,6 +229,7 @@ fn record(content: &[u8]) -> Option<(u8, u64, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_dtn::agent::Store as _;
 
     /// A new folder for a test of this name.
     fn folder(name: &str) -> PathBuf {
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn what_is_committed_survives_and_a_torn_end_is_cut() {
         let folder = folder("torn");
-        let mut store = Store::open(&folder, 1000, false).unwrap();
+        let mut store = Store::open(&folder, false).unwrap();
         let [first, second] = [b"first".as_slice(), b"second"].map(|bundle| store.add(bundle).unwrap());
         store.commit().unwrap();
         store.remove(first);
@@ -248,27 +249,26 @@ mod tests {
         let third = store.add(b"third").unwrap();
         assert_eq!(store.read(third).unwrap(), Bytes::from("third"));
         store.commit().unwrap();
-        assert!(store.add(&[0; 990]).is_none());
-        assert!(Store::open(&folder, 1000, false).is_err(), "it is in use");
+        assert!(Store::open(&folder, false).is_err(), "it is in use");
         drop(store);
         let path = folder.join("bundles.log");
         let whole = std::fs::read(&path).unwrap();
         // Whatever of the last record is missing, the others are there.
         for cut in 1..=HEAD + 5 {
             std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
-            let store = Store::open(&folder, 1000, false).unwrap();
+            let store = Store::open(&folder, false).unwrap();
             assert_eq!(store.numbers().collect::<Vec<_>>(), [second]);
             assert_eq!(store.bytes(), 6);
         }
         std::fs::write(&path, &whole).unwrap();
-        let mut store = Store::open(&folder, 1000, false).unwrap();
+        let mut store = Store::open(&folder, false).unwrap();
         assert_eq!(store.numbers().collect::<Vec<_>>(), [second, third]);
         store.rewrite().unwrap();
         assert_eq!(store.read(third).unwrap(), Bytes::from("third"));
         let fourth = store.add(b"fourth").unwrap();
         store.commit().unwrap();
         drop(store);
-        let store = Store::open(&folder, 1000, false).unwrap();
+        let store = Store::open(&folder, false).unwrap();
         assert_eq!(store.numbers().collect::<Vec<_>>(), [second, third, fourth]);
         assert_eq!(store.read(fourth).unwrap(), Bytes::from("fourth"));
         std::fs::remove_dir_all(&folder).unwrap();

@@ -5,25 +5,14 @@
 //! blocks go with the first fragment. A bundle with security blocks is not divided: its payload could no longer be checked on the way (RFC 9172).
 
 use super::{parse_unchecked, Agent, Target};
+use bentpipe_dtn::agent::fragments::Part;
 use bp7::bpsec::{CONFIDENTIALITY_BLOCK, INTEGRITY_BLOCK};
 use bp7::canonical::{
     new_payload_block, BUNDLE_AGE_BLOCK, HOP_COUNT_BLOCK, PAYLOAD_BLOCK, PREVIOUS_NODE_BLOCK,
 };
 use bp7::flags::{BlockControlFlags, BlockValidation, BundleControlFlags, BundleValidation};
 use bp7::{crc, Bundle};
-use std::collections::BTreeMap;
 use std::io;
-
-/// Bytes of payload below which nothing is divided further.
-pub(super) const LEAST: usize = 1000;
-
-/// The fragments of a bundle for this node that have arrived.
-#[derive(Default)]
-pub(super) struct Partial {
-    total: u64,
-    /// Numbers in the storage and lengths, by offset.
-    parts: BTreeMap<(u64, u64), u64>,
-}
 
 /// A bundle that was put together from its fragments.
 pub(super) struct Joined {
@@ -35,20 +24,6 @@ pub(super) struct Joined {
     pub numbers: Vec<u64>,
 }
 
-impl Partial {
-    /// Whether the fragments cover the whole payload.
-    fn is_whole(&self) -> bool {
-        let mut end = 0;
-        for (offset, length) in self.parts.keys() {
-            if *offset > end {
-                return false;
-            }
-            end = end.max(offset + length);
-        }
-        end >= self.total
-    }
-}
-
 /// The identifier of a bundle: source, creation time, and place and length of a fragment.
 pub(super) fn identifier(bundle: &Bundle) -> String {
     let id = bundle.id();
@@ -58,10 +33,15 @@ pub(super) fn identifier(bundle: &Bundle) -> String {
     }
 }
 
-/// The identifier of the bundle of which another one is a fragment.
-fn original(bundle: &Bundle) -> String {
-    let id = bundle.id();
-    id[..id.rfind('-').unwrap_or(id.len())].to_owned()
+/// The place of a fragment in its bundle, if a bundle is one.
+pub(super) fn part(bundle: &Bundle) -> Option<Part<String>> {
+    let (primary, id) = (&bundle.primary, bundle.id());
+    primary.has_fragmentation().then(|| Part {
+        of: id[..id.rfind('-').unwrap_or(id.len())].to_owned(),
+        offset: primary.fragmentation_offset,
+        length: length(bundle),
+        total: primary.total_data_length,
+    })
 }
 
 fn length(bundle: &Bundle) -> u64 {
@@ -110,64 +90,31 @@ pub fn split(bundle: &Bundle, longest: usize) -> Option<Vec<Bundle>> {
 impl Agent {
     /// Divides a stored bundle. Returns whether it could be: its fragments are then stored in its place.
     pub(super) fn divide(&mut self, number: u64, longest: usize) -> bool {
-        let Ok(stored) = self.store.read(number) else { return false };
+        let Ok(stored) = self.bundles.store().read(number) else { return false };
         let Some(fragments) = parse_unchecked(&stored).and_then(|bundle| split(&bundle, longest)) else {
             return false;
         };
-        let mut added = Vec::new();
-        for mut fragment in fragments {
-            let bytes = fragment.to_cbor();
-            match self.store.add(&bytes) {
-                Some(number) => added.push((number, fragment, bytes.len() as u64)),
-                // There is no room for both: the bundle stays whole.
-                None => {
-                    added.iter().for_each(|(number, ..)| self.store.remove(*number));
-                    return false;
-                }
-            }
-        }
+        let encoded = |mut fragment: Bundle| (fragment.to_cbor(), fragment);
+        let fragments: Vec<(Vec<u8>, Bundle)> = fragments.into_iter().map(encoded).collect();
+        let parts = fragments.iter().map(|(bytes, fragment)| (self.about(fragment, bytes), &bytes[..]));
+        let Some(numbers) = self.bundles.replace(number, parts.collect()) else { return false };
         self.counters.fragmented += 1;
-        self.drop(number);
-        for (number, fragment, bytes) in added {
-            self.learn(number, &fragment, bytes);
+        self.forget(number);
+        for (number, (_, fragment)) in numbers.into_iter().zip(fragments) {
+            self.direct(number, &fragment);
         }
         true
     }
 
-    /// Notes that a fragment for this node has arrived. Returns whether its bundle is whole now.
-    pub(super) fn gather(&mut self, number: u64, bundle: &Bundle) -> bool {
-        let name = original(bundle);
-        let partial = self.partials.entry(name.clone()).or_default();
-        partial.total = bundle.primary.total_data_length;
-        partial.parts.insert((bundle.primary.fragmentation_offset, length(bundle)), number);
-        self.fragments.insert(number, name);
-        partial.is_whole()
-    }
-
-    /// Forgets a fragment that is no longer stored.
-    pub(super) fn forget_fragment(&mut self, number: u64) {
-        let Some(name) = self.fragments.remove(&number) else { return };
-        if let Some(partial) = self.partials.get_mut(&name) {
-            partial.parts.retain(|_, part| *part != number);
-            if partial.parts.is_empty() {
-                self.partials.remove(&name);
-            }
-        }
-    }
-
     /// The bundle of which a stored one is a fragment, if all its fragments have arrived.
     pub(super) fn join(&self, number: u64) -> io::Result<Option<Joined>> {
-        let Some((name, partial)) =
-            self.fragments.get(&number).and_then(|name| self.partials.get_key_value(name))
-        else {
-            return Ok(None);
-        };
+        let Some((name, parts)) = self.bundles.parts(number) else { return Ok(None) };
         let (mut payload, mut numbers) = (Vec::new(), Vec::new());
-        for ((offset, _), part) in &partial.parts {
-            numbers.push(*part);
-            let Some(bundle) = parse_unchecked(&self.store.read(*part)?) else { continue };
+        for (offset, part) in parts {
+            numbers.push(part);
+            let Some(bundle) = parse_unchecked(&self.bundles.store().read(part)?) else { continue };
             let piece = bundle.payload().map_or(&[][..], Vec::as_slice);
-            let known = (payload.len() as u64).saturating_sub(*offset) as usize;
+            let known = (payload.len() as u64).saturating_sub(offset) as usize;
             payload.extend_from_slice(piece.get(known..).unwrap_or_default());
         }
         Ok(Some(Joined { id: name.clone(), payload, numbers }))
