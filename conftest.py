@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
-import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -25,10 +24,9 @@ except ModuleNotFoundError:
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parent
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "python")]
 
-from guests import reason_to_skip  # noqa: E402 - the path has to come first
-from manual import blocks, figures  # noqa: E402
+from manual import blocks, figures  # noqa: E402 - the environment has to come first
+from rigs.guests import reason_to_skip  # noqa: E402
 
 #: How many seconds each file of tests took, when it last ran beside others.
 SECONDS = "bentpipe/seconds"

@@ -40,10 +40,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path.insert(0, str(ROOT / "scripts"))
 
-from networks import Bentpipe, until  # noqa: E402 - the path has to come first
-from proxied import SERVER, Lab, Place  # noqa: E402
+from rigs.networks import Bentpipe, until  # noqa: E402 - the path has to come first
+from rigs.proxied import SERVER, Lab, Place  # noqa: E402
 
 LOAD = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/examples/bench_load"
 #: The same on every machine: some kernels have BBR by default, which is paced and carries half as much here.

@@ -15,17 +15,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path.insert(0, str(ROOT / "scripts"))
 
 from bentpipe.testbed.accounts import hashed, open_session  # noqa: E402 - the path has to come first
 from bentpipe.testbed.settings import Settings  # noqa: E402
 from bentpipe.testbed.store import Store, migrate  # noqa: E402
 from bentpipe.testbed.tables import Run, User  # noqa: E402
 from httpx2 import AsyncClient, Client, Limits  # noqa: E402
-from testbeds import SMALL, browser_or_skip, launched, serving  # noqa: E402
+from rigs.testbeds import SMALL, chromium, serving  # noqa: E402
 
 USERS = 50
 QUEUED = 10
@@ -161,8 +160,6 @@ async def load(url: str, secrets: list[str]) -> int:
 
 def keys(url: str) -> None:
     """Type in a form and in the text of a scenario of 300 nodes."""
-    from playwright.sync_api import sync_playwright
-
     nodes = 300
     scenario = 'name = "Many"\nduration = "10 s"\n'
     for number in range(1, nodes):
@@ -181,8 +178,7 @@ def keys(url: str) -> None:
             json={"name": "many", "text": scenario},
             headers={"Origin": url, "Cookie": f"__Host-bentpipe={cookie}"},
         ).json()
-    with sync_playwright() as playwright:
-        browser: Any = launched(playwright, browser_or_skip())
+    with chromium() as browser:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
         page.set_default_timeout(120_000)
@@ -213,7 +209,6 @@ def keys(url: str) -> None:
                 f"{nodes} nodes, keys in {'the text' if label == 'Scenario' else 'a form'}: until drawn "
                 f"median {statistics.median(took):.0f} ms, longest {took[-1]:.0f} ms"
             )
-        browser.close()
 
 
 if __name__ == "__main__":
