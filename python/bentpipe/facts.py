@@ -6,12 +6,17 @@ seconds, sizes in bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 
+from .quantities import base_value
 from .scenarios import load
 
 if TYPE_CHECKING:
     from .scenarios import Overrides, ScenarioLike
+
+#: Memory of a packet in Linux' send buffer besides its payload (docs/decisions/0135-send-memory.md).
+PACKET_BYTES: Final = 960
 
 
 class Course(TypedDict):
@@ -151,3 +156,9 @@ def facts(scenario: ScenarioLike, overrides: Overrides = ()) -> Facts:
     [('sat.st1', 2048000.0, 0.25)]
     """
     return cast("Facts", load(scenario, overrides).facts)
+
+
+def carried_bytes(transport: Mapping[str, Any]) -> float:
+    """Returns the payload that ``send_memory`` holds of segments that leave in pairs."""
+    segment = transport["segment_size"]
+    return float(base_value(transport["send_memory"]) * segment / (segment + PACKET_BYTES / 2))

@@ -12,10 +12,12 @@ from typing import Any, Literal
 
 from . import _native
 from .emulation import Clock, emulate
+from .parallel import Progress as Reached
 from .parallel import Tell, in_threads
 from .runs import Run
-from .scenarios import Scenario, load
+from .scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts, seeded
 from .simulation import simulate
+from .variation import Variation, folder_names
 
 #: Called with the fraction done of all runs.
 Progress = Callable[[float], None]
@@ -89,3 +91,36 @@ def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2
 
     runs = in_threads(one, jobs, threads, shown)
     return {job: run for job, run in zip(jobs, runs, strict=True) if run is not None}
+
+
+def simulate_all(
+    scenario: ScenarioLike,
+    variations: Sequence[Variation],
+    *,
+    out: Path,
+    seed: int | None = None,
+    overrides: Overrides = (),
+    jobs: int = 2,
+    progress: Reached | None = None,
+    command: Sequence[str] = (),
+) -> list[Run]:
+    """Simulate each variation into its own folder below ``out``; returns the runs in the order of the variations.
+
+    Every variation is validated before the first one starts. ``progress`` is called with the fraction of the whole,
+    from several threads, and stops everything by returning False: variations that had not begun are then missing from
+    the result. Raises what :func:`bentpipe.simulate` raises.
+    """
+    given = [*override_texts(overrides), *seeded(seed)]
+    resolved = [load(scenario, [*given, *_named(variation)]) for variation in variations]
+
+    def one(planned: tuple[Scenario, str], tell: Tell) -> Run:
+        valid, name = planned
+        return simulate(valid, out=out / name, progress=tell, command=command)
+
+    planned = list(zip(resolved, folder_names(variations), strict=True))
+    runs = in_threads(one, planned, jobs, progress)
+    return [run for run in runs if run is not None]
+
+
+def _named(variation: Variation) -> list[Override]:
+    return [("--vary", text) for text in variation.overrides]

@@ -8,13 +8,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import in_order
-from .prediction import facts_of
 from .quantities import base_value, span_text
 from .topology import ranges
 
 if TYPE_CHECKING:
     from .facts import Flow
-    from .runs import Run
     from .scenarios import Scenario
 
 
@@ -57,12 +55,6 @@ class Outage:
             "parts": list(self.parts),
             "flows": list(self.flows),
         }
-
-
-def outages(run: Run) -> list[Outage]:
-    """Returns the outages of a run as its scenario states them; see :func:`outages_of`."""
-    known = facts_of(run)
-    return outages_of(run.resolved, known) if known else []
 
 
 def outages_of(scenario: Scenario, known: Sequence[Flow]) -> list[Outage]:

@@ -6,21 +6,18 @@ there is no prediction at all, the note gives the reason.
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
-from weakref import WeakKeyDictionary
 
-from ._native import ScenarioError
+from .facts import carried_bytes
 from .handshakes import given_up
 from .quantities import base_value, rate_text, span_text
 
 if TYPE_CHECKING:
     from .facts import Flow, Hop
     from .predict import Prediction
-    from .runs import Run
     from .scenarios import Overrides, ScenarioLike
 
 #: Congestion controls whose growth or response function the equations describe.
@@ -38,8 +35,6 @@ UNUSED: Final = (
 UNSCALED_BYTES: Final = 65_535.0
 #: Ratio of round-trip times from which on flows at one bottleneck do not share it equally.
 UNEQUAL: Final = 1.05
-#: Memory of a packet in Linux' send buffer besides its payload (docs/decisions/0135-send-memory.md).
-PACKET_BYTES: Final = 960
 
 
 @dataclass(frozen=True)
@@ -97,12 +92,13 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
     >>> round(upload.prediction.round_trip.mean_s, 3), upload.prediction.limited_by
     (1.581, 'rate')
     """
-    return _predict_all(scenario, overrides)[0]
+    return predict_all(scenario, overrides)[0]
 
 
-def _predict_all(
-    scenario: ScenarioLike, overrides: Overrides
+def predict_all(
+    scenario: ScenarioLike, overrides: Overrides = ()
 ) -> tuple[dict[str, FlowPrediction], list[Flow]]:
+    """Returns the predictions of :func:`predict_scenario`, and the facts of the flows that they are made of."""
     from .scenarios import load
 
     loaded = load(scenario, overrides)
@@ -165,41 +161,6 @@ def _room_bytes(hop: Hop, packet_bytes: int) -> float:
     queue = hop["queue"]
     limits = [None if queue["packets"] is None else queue["packets"] * packet_bytes, queue["bytes"]]
     return min((limit for limit in limits if limit is not None), default=math.inf)
-
-
-def predict_run(run: Run) -> dict[str, FlowPrediction]:
-    """Returns the same for the scenario of a run; of one that was interrupted, for the time that it ran. If the
-    scenario is from an older version and is refused, the refusal is every flow's note. Computed once per run."""
-    return _of(run)[0]
-
-
-def facts_of(run: Run) -> list[Flow]:
-    """Returns the paths of a run's flows (:mod:`bentpipe.facts`); none if the scenario is from an older version and is
-    refused. Computed once per run."""
-    return _of(run)[1]
-
-
-_of_runs: WeakKeyDictionary[Run, tuple[dict[str, FlowPrediction], list[Flow]]] = WeakKeyDictionary()
-
-
-def _of(run: Run) -> tuple[dict[str, FlowPrediction], list[Flow]]:
-    known = _of_runs.get(run)
-    if known is None:
-        known = _of_runs[run] = _compute(run)
-    return known
-
-
-def _compute(run: Run) -> tuple[dict[str, FlowPrediction], list[Flow]]:
-    ran_s = None if run.complete else run.provenance.get("simulated_seconds")
-    if ran_s:
-        # A run that was interrupted has results until then, and so has the prediction beside them.
-        with contextlib.suppress(ScenarioError):
-            return _predict_all(run.resolved, {"duration": f"{ran_s:.9f} s"})
-    try:
-        return _predict_all(run.resolved, ())
-    except ScenarioError as refused:
-        note = f"the run's scenario is not valid in this version: {refused.problems[0]['message']}"
-        return {name: FlowPrediction(name, None, note, {}) for name in run.flow_names}, []
 
 
 def kind_of(variant: str | Mapping[str, Any]) -> str:
@@ -368,12 +329,6 @@ def _window_bytes(transport: Mapping[str, Any]) -> float:
         given.append(carried_bytes(transport))
     unscaled = [] if transport["window_scaling"] else [UNSCALED_BYTES]
     return min((*given, *unscaled), default=math.inf)
-
-
-def carried_bytes(transport: Mapping[str, Any]) -> float:
-    """Returns the payload that ``send_memory`` holds of segments that leave in pairs."""
-    segment = transport["segment_size"]
-    return float(base_value(transport["send_memory"]) * segment / (segment + PACKET_BYTES / 2))
 
 
 def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any]) -> Iterator[str]:

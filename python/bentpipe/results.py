@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .prediction import predict_run
+from .predictions import predict_run
 
 if TYPE_CHECKING:
     from .prediction import FlowPrediction

@@ -180,6 +180,20 @@ def override_texts(overrides: Overrides) -> list[Override]:
     return list(overrides)
 
 
+def seeded(seed: int | None) -> list[Override]:
+    """Returns the override that replaces the scenario's seed, if any."""
+    return [] if seed is None else [("argument seed", f"seed={seed}")]
+
+
+def slug(text: str) -> str:
+    """Returns a text as the name of a file or folder.
+
+    >>> slug("Upload over a DVB-RCS return link")
+    'upload-over-a-dvb-rcs-return-link'
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "run"
+
+
 def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:
     """Returns the engine's input: a file to read, or a text and its name in messages."""
     if isinstance(scenario, Scenario | ScenarioText):

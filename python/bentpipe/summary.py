@@ -10,9 +10,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import in_order
+from .facts import carried_bytes
 from .handshakes import given_up
 from .outages import outages_of
-from .prediction import carried_bytes
 from .quantities import base_value, listed, number, rate_text, size_text, span_text
 from .topology import drawing, ranges
 

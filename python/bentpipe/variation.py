@@ -8,14 +8,10 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from .errors import InputError, unknown
-from .parallel import Progress, Tell, in_threads
-from .runs import Run
-from .scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts
-from .simulation import seeded, simulate, slug
+from .scenarios import slug
 
 
 @dataclass(frozen=True)
@@ -197,39 +193,6 @@ def parsed_value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def simulate_all(
-    scenario: ScenarioLike,
-    variations: Sequence[Variation],
-    *,
-    out: Path,
-    seed: int | None = None,
-    overrides: Overrides = (),
-    jobs: int = 2,
-    progress: Progress | None = None,
-    command: Sequence[str] = (),
-) -> list[Run]:
-    """Simulate each variation into its own folder below ``out``; returns the runs in the order of the variations.
-
-    Every variation is validated before the first one starts. ``progress`` is called with the fraction of the whole,
-    from several threads, and stops everything by returning False: variations that had not begun are then missing from
-    the result. Raises what :func:`bentpipe.simulate` raises.
-    """
-    given = [*override_texts(overrides), *seeded(seed)]
-    resolved = [load(scenario, [*given, *_named(variation)]) for variation in variations]
-
-    def one(planned: tuple[Scenario, str], tell: Tell) -> Run:
-        valid, name = planned
-        return simulate(valid, out=out / name, progress=tell, command=command)
-
-    planned = list(zip(resolved, folder_names(variations), strict=True))
-    runs = in_threads(one, planned, jobs, progress)
-    return [run for run in runs if run is not None]
-
-
-def _named(variation: Variation) -> list[Override]:
-    return [("--vary", text) for text in variation.overrides]
 
 
 def folder_names(variations: Sequence[Variation]) -> list[str]:

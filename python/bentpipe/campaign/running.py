@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from bentpipe.jobs import engine
-from bentpipe.simulation import RUNS, slug
+from bentpipe.scenarios import slug
+from bentpipe.simulation import RUNS
 
 from .enough import Enough
 from .plan import Plan, PlannedRun

@@ -63,8 +63,8 @@ def emulate(
     from bentpipe.commands import command_texts
     from bentpipe.emulation import emulate as emulate_one
     from bentpipe.fidelity import fidelity_text
-    from bentpipe.scenarios import load
-    from bentpipe.simulation import run_folder, seeded
+    from bentpipe.scenarios import load, seeded
+    from bentpipe.simulation import run_folder
     from bentpipe.variation import combinations
 
     # Before a second thread starts: a process with several threads cannot change its user namespace.

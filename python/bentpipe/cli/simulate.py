@@ -45,10 +45,11 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Simulate a scenario, or variations of it, in virtual time."""
-    from bentpipe.scenarios import load
-    from bentpipe.simulation import run_folder, seeded
+    from bentpipe.jobs import simulate_all
+    from bentpipe.scenarios import load, seeded
+    from bentpipe.simulation import run_folder
     from bentpipe.simulation import simulate as simulate_one
-    from bentpipe.variation import combinations, simulate_all
+    from bentpipe.variation import combinations
 
     variations = combinations(vary or [], label or [])
     loaded = load(scenario, [*(overrides or []), *seeded(seed)])
@@ -73,7 +74,8 @@ def simulate(
 def _folder_of_all(out: Path | None, name: str) -> Path:
     """Returns the folder that contains the variations' folders, each of which is checked separately."""
     from bentpipe.errors import InputError
-    from bentpipe.simulation import RUNS, slug
+    from bentpipe.scenarios import slug
+    from bentpipe.simulation import RUNS
 
     folder = out or RUNS / f"{slug(name)}-varied"
     if folder.exists() and not folder.is_dir():
@@ -94,7 +96,7 @@ def tell(
     about them, which may take longer than a run; JSON names it before it is written. Without, name the command that
     writes it."""
     from bentpipe.groups import by_group, summarise
-    from bentpipe.outages import outages
+    from bentpipe.predictions import outages
     from bentpipe.quantities import listed
     from bentpipe.results import flow_results
     from bentpipe.variation import labels_of, short_names

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from bentpipe.prediction import predict_run
+from bentpipe.predictions import predict_run
 from bentpipe.quantities import base_value
 from bentpipe.runs import by_folder
 

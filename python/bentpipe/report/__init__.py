@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe._native import ScenarioError
-from bentpipe.prediction import predict_run
+from bentpipe.predictions import predict_run
 from bentpipe.quantities import listed, number, span_text
 from bentpipe.variation import labels_of
 
@@ -110,7 +110,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
 
     from bentpipe.fidelity import fidelity_text
     from bentpipe.groups import by_group
-    from bentpipe.outages import outages
+    from bentpipe.predictions import outages
     from bentpipe.results import flow_results, planned_results
 
     named = _named(runs, variations)

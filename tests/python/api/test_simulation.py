@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import bentpipe as bp
 import pytest
-from bentpipe.prediction import predict_run, predict_scenario
-from bentpipe.variation import combinations, simulate_all
+from bentpipe.jobs import simulate_all
+from bentpipe.prediction import predict_scenario
+from bentpipe.predictions import predict_run
+from bentpipe.variation import combinations
 from rigs.commands import call
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 from bentpipe import plots
 from bentpipe.groups import by_group, summarise
 from bentpipe.plots.data import on_grid, quantiles
-from bentpipe.prediction import predict_run
+from bentpipe.predictions import predict_run
 from bentpipe.report import page
 from bentpipe.results import flow_results
 from hypothesis import given

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from bentpipe.comparison import compare
 from bentpipe.groups import by_group, summarise
-from bentpipe.outages import outages
+from bentpipe.predictions import outages
 from bentpipe.results import flow_results
 from bentpipe.runs import Run
 from bentpipe.testbed import tables
