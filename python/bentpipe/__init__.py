@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .errors import InputError
     from .groups import group_table
     from .prediction import predict_scenario
-    from .prototypes import allow_code, congestion
     from .runs import Run, open_run
-    from .scenarios import Scenario, load, schema
+    from .scenario.prototypes import allow_code, congestion
+    from .scenario.scenarios import Scenario, load, schema
     from .simulation import simulate
 
 __all__ = [
@@ -60,18 +60,18 @@ _HOME: Final = {
     "Comparison": "comparison",
     "InputError": "errors",
     "Run": "runs",
-    "Scenario": "scenarios",
+    "Scenario": "scenario.scenarios",
     "ScenarioError": "_native",
     "check": "checks",
     "compare": "comparison",
-    "allow_code": "prototypes",
-    "congestion": "prototypes",
+    "allow_code": "scenario.prototypes",
+    "congestion": "scenario.prototypes",
     "emulate": "emulation",
     "group_table": "groups",
-    "load": "scenarios",
+    "load": "scenario.scenarios",
     "open_run": "runs",
     "predict_scenario": "prediction",
-    "schema": "scenarios",
+    "schema": "scenario.scenarios",
     "simulate": "simulation",
 }
 

@@ -15,9 +15,9 @@ from .emulation import Clock, emulate
 from .parallel import Progress as Reached
 from .parallel import Tell, in_threads
 from .runs import Run
-from .scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts, seeded
+from .scenario.scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts, seeded
+from .scenario.variation import Variation, folder_names
 from .simulation import simulate
-from .variation import Variation, folder_names
 
 #: Called with the fraction done of all runs.
 Progress = Callable[[float], None]

@@ -1,7 +1,7 @@
 """From a scenario's facts to the equations: the arguments of :func:`bentpipe.predict.predict_flow` for each flow.
 
-The engine describes the path (:mod:`bentpipe.facts`). The prediction's note names what the equations cannot use; if
-there is no prediction at all, the note gives the reason.
+The engine describes the path (:mod:`bentpipe.scenario.facts`). The prediction's note names what the equations cannot
+use; if there is no prediction at all, the note gives the reason.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .facts import carried_bytes
-from .handshakes import given_up
 from .quantities import base_value, rate_text, span_text
+from .scenario.facts import carried_bytes
+from .scenario.handshakes import given_up
 
 if TYPE_CHECKING:
-    from .facts import Flow, Hop
     from .predict import Prediction
-    from .scenarios import Overrides, ScenarioLike
+    from .scenario.facts import Flow, Hop
+    from .scenario.scenarios import Overrides, ScenarioLike
 
 #: Congestion controls whose growth or response function the equations describe.
 COVERED: Final = ("reno", "cubic", "linux-reno", "linux-cubic")
@@ -99,7 +99,7 @@ def predict_all(
     scenario: ScenarioLike, overrides: Overrides = ()
 ) -> tuple[dict[str, FlowPrediction], list[Flow]]:
     """Returns the predictions of :func:`predict_scenario`, and the facts of the flows that they are made of."""
-    from .scenarios import load
+    from .scenario.scenarios import load
 
     loaded = load(scenario, overrides)
     known = loaded.facts["flows"]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ._native import ScenarioError
-from .outages import Outage, outages_of
 from .prediction import FlowPrediction, predict_all
+from .scenario.outages import Outage, outages_of
 
 if TYPE_CHECKING:
-    from .facts import Flow
     from .runs import Run
+    from .scenario.facts import Flow
 
 
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
@@ -25,8 +25,8 @@ def predict_run(run: Run) -> dict[str, FlowPrediction]:
 
 
 def facts_of(run: Run) -> list[Flow]:
-    """Returns the paths of a run's flows (:mod:`bentpipe.facts`); none if the scenario is from an older version and is
-    refused. Computed once per run."""
+    """Returns the paths of a run's flows (:mod:`bentpipe.scenario.facts`); none if the scenario is of an older version
+    and is refused. Computed once per run."""
     return _of(run)[1]
 
 

@@ -17,7 +17,7 @@ from .quantities import listed
 if TYPE_CHECKING:
     import polars as pl
 
-    from .scenarios import Scenario
+    from .scenario.scenarios import Scenario
 
 
 class Run:
@@ -92,7 +92,7 @@ class Run:
     def resolved(self) -> Scenario:
         """The run's scenario as the engine resolves it. Raises :class:`bentpipe.ScenarioError` for the scenario of an
         older version that is no longer valid."""
-        from .scenarios import ScenarioText, load
+        from .scenario.scenarios import ScenarioText, load
 
         return load(ScenarioText(text_of(self.path / "scenario.toml"), str(self.path)))
 

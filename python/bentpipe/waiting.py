@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import InputError, in_order, unknown
-from .topology import ranges
+from .scenario.topology import ranges
 
 if TYPE_CHECKING:
     import polars as pl

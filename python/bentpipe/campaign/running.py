@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bentpipe.jobs import engine
-from bentpipe.scenarios import slug
+from bentpipe.scenario.scenarios import slug
 from bentpipe.simulation import RUNS
 
 from .enough import Enough

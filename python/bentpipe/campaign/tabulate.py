@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bentpipe.quantities import number
+from bentpipe.scenario.variation import short_names, value_labels
 from bentpipe.statistics import Mean
-from bentpipe.variation import short_names, value_labels
 
 if TYPE_CHECKING:
     import polars as pl

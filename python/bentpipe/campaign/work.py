@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.errors import trouble
-from bentpipe.scenarios import ScenarioText
+from bentpipe.scenario.scenarios import ScenarioText
 
 from .metrics import identified
 

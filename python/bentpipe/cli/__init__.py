@@ -83,7 +83,7 @@ def _root(
 ) -> None:
     """Options of all commands."""
     if allow_code:
-        from bentpipe.prototypes import allow_code as allow
+        from bentpipe.scenario.prototypes import allow_code as allow
 
         allow()
 

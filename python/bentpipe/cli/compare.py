@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe.quantities import number
-from bentpipe.variation import source_name
+from bentpipe.scenario.variation import source_name
 
 from .common import Json, figures_folder
 

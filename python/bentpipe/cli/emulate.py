@@ -63,9 +63,9 @@ def emulate(
     from bentpipe.commands import command_texts
     from bentpipe.emulation import emulate as emulate_one
     from bentpipe.fidelity import fidelity_text
-    from bentpipe.scenarios import load, seeded
+    from bentpipe.scenario.scenarios import load, seeded
+    from bentpipe.scenario.variation import combinations
     from bentpipe.simulation import run_folder
-    from bentpipe.variation import combinations
 
     # Before a second thread starts: a process with several threads cannot change its user namespace.
     if clock is Clock.real:

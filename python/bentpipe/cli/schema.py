@@ -7,7 +7,7 @@ from .common import Json, Out
 
 def schema(out: Out = None, json: Json = False) -> None:  # noqa: ARG001 - the schema is JSON in any case
     """Print the JSON Schema of scenarios."""
-    from bentpipe import scenarios
+    from bentpipe.scenario import scenarios
 
     from .output import as_json, of_format, print_json, write_text
 

@@ -17,7 +17,7 @@ from .stopping import stoppable
 
 if TYPE_CHECKING:
     from bentpipe.runs import Run
-    from bentpipe.variation import Variation
+    from bentpipe.scenario.variation import Variation
 
 
 def simulate(
@@ -46,10 +46,10 @@ def simulate(
 ) -> None:
     """Simulate a scenario, or variations of it, in virtual time."""
     from bentpipe.jobs import simulate_all
-    from bentpipe.scenarios import load, seeded
+    from bentpipe.scenario.scenarios import load, seeded
+    from bentpipe.scenario.variation import combinations
     from bentpipe.simulation import run_folder
     from bentpipe.simulation import simulate as simulate_one
-    from bentpipe.variation import combinations
 
     variations = combinations(vary or [], label or [])
     loaded = load(scenario, [*(overrides or []), *seeded(seed)])
@@ -74,7 +74,7 @@ def simulate(
 def _folder_of_all(out: Path | None, name: str) -> Path:
     """Returns the folder that contains the variations' folders, each of which is checked separately."""
     from bentpipe.errors import InputError
-    from bentpipe.scenarios import slug
+    from bentpipe.scenario.scenarios import slug
     from bentpipe.simulation import RUNS
 
     folder = out or RUNS / f"{slug(name)}-varied"
@@ -99,7 +99,7 @@ def tell(
     from bentpipe.predictions import outages
     from bentpipe.quantities import listed
     from bentpipe.results import flow_results
-    from bentpipe.variation import labels_of, short_names
+    from bentpipe.scenario.variation import labels_of, short_names
 
     from .output import print_json, print_note
     from .results import print_results

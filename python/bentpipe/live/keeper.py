@@ -97,7 +97,7 @@ def _end(keeper: subprocess.Popen[bytes]) -> None:
 
 def main() -> None:
     """Keep a network until SIGTERM, or the end of the process for which it is up."""
-    from bentpipe.scenarios import ScenarioText, load
+    from bentpipe.scenario.scenarios import ScenarioText, load
 
     from .living import Living, acquire
     from .target import Target

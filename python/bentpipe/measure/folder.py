@@ -60,7 +60,7 @@ def write(folder: Path, host: str, seed: int, seen: Measured, said: Summary) -> 
     import polars as pl
 
     from bentpipe.runs import open_run
-    from bentpipe.scenarios import load
+    from bentpipe.scenario.scenarios import load
 
     for sub in ("tables", "traces"):
         (folder / sub).mkdir(exist_ok=True)

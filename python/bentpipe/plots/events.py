@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.quantities import base_value
-from bentpipe.variation import short_value
+from bentpipe.scenario.variation import short_value
 
 from .style import INK
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bentpipe._native import ScenarioError
 from bentpipe.predictions import predict_run
 from bentpipe.quantities import listed, number, span_text
-from bentpipe.variation import labels_of
+from bentpipe.scenario.variation import labels_of
 
 from . import counted, measured
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bentpipe.results import FlowResult
     from bentpipe.runs import Run
-    from bentpipe.variation import Variation
+    from bentpipe.scenario.variation import Variation
 
 #: With more runs than this the report omits the small panels per run; the bars show more.
 MOST_PANELS = 12
@@ -235,8 +235,8 @@ def _figures(
 def _of_constellation(run: Run) -> list[tuple[str, Figure]]:
     """Returns the map and the course of a run's constellations."""
     from bentpipe import plots
-    from bentpipe.constellations import constellation
     from bentpipe.errors import InputError
+    from bentpipe.scenario.constellations import constellation
 
     figures: list[tuple[str, Figure]] = []
     for name, network in run.scenario.get("network", {}).items():

@@ -30,7 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
-from bentpipe.facts import facts
+from bentpipe.scenario.facts import facts
 
 from . import bounds, instruments, live, queue, reproducing
 from .accounts import Refused

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bentpipe.facts import Facts
 from bentpipe.quantities import base_value
+from bentpipe.scenario.facts import Facts
 
 from .accounts import Refused
 

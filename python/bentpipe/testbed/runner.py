@@ -97,7 +97,7 @@ class Changes:
 def perform(given: dict[str, Any], say: Say) -> None:
     """Run the scenario and write its report."""
     from bentpipe.report import write_report
-    from bentpipe.scenarios import ScenarioText
+    from bentpipe.scenario.scenarios import ScenarioText
 
     said = 0.0
 

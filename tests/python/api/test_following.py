@@ -9,7 +9,7 @@ from typing import Any
 import bentpipe as bp
 import pytest
 from bentpipe.errors import InputError
-from bentpipe.scenarios import ScenarioText
+from bentpipe.scenario.scenarios import ScenarioText
 
 SCENARIO = """name = "Followed"
 duration = "20 s"

@@ -11,7 +11,7 @@ import pytest
 from bentpipe.jobs import simulate_all
 from bentpipe.prediction import predict_scenario
 from bentpipe.predictions import predict_run
-from bentpipe.variation import combinations
+from bentpipe.scenario.variation import combinations
 from rigs.commands import call
 
 if TYPE_CHECKING:

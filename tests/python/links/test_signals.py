@@ -9,9 +9,9 @@ from pathlib import Path
 import bentpipe as bp
 import polars as pl
 import pytest
-from bentpipe import budgets
-from bentpipe.facts import facts
-from bentpipe.outages import outages_of
+from bentpipe.scenario import budgets
+from bentpipe.scenario.facts import facts
+from bentpipe.scenario.outages import outages_of
 from rigs.commands import call
 from rigs.networks import networks
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import bentpipe as bp
 import pytest
-from bentpipe import scenarios
 from bentpipe.prediction import predict_scenario
+from bentpipe.scenario import scenarios
 from predict.path_features import ELSEWHERE, NOT_NETWORK, ROWS, Row
 
 #: Definitions that the schema contains twice instead of by reference: the keys of the second are those of the first.

@@ -8,8 +8,8 @@ from typing import Any
 import bentpipe as bp
 import numpy as np
 import pytest
-from bentpipe.facts import facts
 from bentpipe.prediction import predict_scenario
+from bentpipe.scenario.facts import facts
 from helpers import ROOT
 
 UPLOAD = {"name": "up", "from": "st1", "to": "gw", "app": "bulk", "transport": {"kind": "tcp"}}

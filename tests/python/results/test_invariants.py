@@ -23,11 +23,11 @@ from typing import Any
 import bentpipe as bp
 import pytest
 from bentpipe import _native
-from bentpipe.beginnings import scenario_from
-from bentpipe.facts import Hop, facts
 from bentpipe.groups import by_group, group_table, summarise
 from bentpipe.quantities import base_value, number
 from bentpipe.results import flow_results
+from bentpipe.scenario.facts import Hop, facts
+from bentpipe.scenario.starters import scenario_from
 from helpers import ROOT
 from rigs import commands
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bentpipe import _native
-from bentpipe.constellations import Constellation, constellation
+from bentpipe.scenario.constellations import Constellation, constellation
 from helpers import ROOT
 
 skyfield = pytest.importorskip("skyfield.api", reason="Skyfield is not installed")

@@ -13,10 +13,10 @@ from typing import Any
 import bentpipe as bp
 import numpy as np
 import pytest
-from bentpipe.facts import facts
 from bentpipe.groups import by_class, by_group, worst_ends
 from bentpipe.results import flow_results
-from bentpipe.summary import cautions, explain, parts, table
+from bentpipe.scenario.facts import facts
+from bentpipe.scenario.summary import cautions, explain, parts, table
 from helpers import ROOT
 from rigs import commands
 

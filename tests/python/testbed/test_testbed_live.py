@@ -11,7 +11,7 @@ from typing import Any
 
 import bentpipe as bp
 import pytest
-from bentpipe.scenarios import ScenarioText
+from bentpipe.scenario.scenarios import ScenarioText
 from bentpipe.testbed import live, regions
 from bentpipe.testbed.accounts import Caller
 from bentpipe.testbed.api.events import MOST_PARTS, Watched

@@ -10,8 +10,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from bentpipe import _native
-from bentpipe.beginnings import scenario_from
-from bentpipe.scenarios import schema
+from bentpipe.scenario.scenarios import schema
+from bentpipe.scenario.starters import scenario_from
 from bentpipe.testbed import drafts, instruments, maps
 from bentpipe.testbed.rules import check_text
 

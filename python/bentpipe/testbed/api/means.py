@@ -20,13 +20,13 @@ from bentpipe.campaign.folders import FolderRun, Folders
 from bentpipe.campaign.tabulate import Means as Table
 from bentpipe.campaign.tabulate import as_latex, plus_minus, tabulate
 from bentpipe.plots.campaigns import Axis, most_numbers
+from bentpipe.scenario.variation import Variation, short_names
 from bentpipe.statistics import Mean as Interval
 from bentpipe.testbed import tables
 from bentpipe.testbed.accounts import Caller, Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.verdicts import Verdict, verdict_of, worst
-from bentpipe.variation import Variation, short_names
 
 from .callers import Anyone, Database, Given
 from .runs import Fidelity, State, seen_by

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _native
-from .errors import InputError
+from .. import _native
+from ..errors import InputError
 from .scenarios import Overrides, Scenario, ScenarioLike, load
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import bentpipe as bp
 import pytest
 from bentpipe import _native
-from bentpipe.beginnings import ends, scenario_from
-from bentpipe.facts import facts
 from bentpipe.live.target import target
 from bentpipe.prediction import predict_scenario
 from bentpipe.results import FAILURES, connection_failures
-from bentpipe.summary import cautions
+from bentpipe.scenario.facts import facts
+from bentpipe.scenario.starters import ends, scenario_from
+from bentpipe.scenario.summary import cautions
 from rigs.networks import Bentpipe, needs, networks
 
 PRESETS = {name: (about, text) for name, about, text in _native.presets()}

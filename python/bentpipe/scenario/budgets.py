@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _native
-from .errors import InputError
+from .. import _native
+from ..errors import InputError
 from .scenarios import load
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from .errors import in_order
+from ..errors import in_order
+from ..quantities import base_value, listed, number, rate_text, size_text, span_text
 from .facts import carried_bytes
 from .handshakes import given_up
 from .outages import outages_of
-from .quantities import base_value, listed, number, rate_text, size_text, span_text
 from .topology import drawing, ranges
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _native
-from .errors import InputError, unknown
+from .. import _native
+from ..errors import InputError, unknown
+from ..quantities import span_text
 from .facts import facts
 from .handshakes import given_up
-from .quantities import span_text
 from .scenarios import load
 
 

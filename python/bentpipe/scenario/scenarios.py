@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from . import _native
-from .quantities import base_value, listed
+from .. import _native
+from ..quantities import base_value, listed
 
 
 class Scenario:
@@ -101,7 +101,7 @@ class Scenario:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The paths of the flows in numbers: :class:`bentpipe.facts.Facts`."""
+        """The paths of the flows in numbers: :class:`bentpipe.scenario.facts.Facts`."""
         return cast("dict[str, Any]", json.loads(self.native.facts()))
 
 

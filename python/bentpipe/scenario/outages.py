@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from .errors import in_order
-from .quantities import base_value, span_text
+from ..errors import in_order
+from ..quantities import base_value, span_text
 from .topology import ranges
 
 if TYPE_CHECKING:

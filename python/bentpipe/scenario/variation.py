@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .errors import InputError, unknown
+from ..errors import InputError, unknown
 from .scenarios import slug
 
 
