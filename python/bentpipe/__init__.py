@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from . import campaign, plots, predict, report, statistics, studies
     from ._native import ScenarioError
     from .checks import check
-    from .comparison import Comparison, compare
     from .emulation import emulate
     from .errors import InputError
-    from .groups import group_table
     from .prediction import predict_scenario
-    from .runs import Run, open_run
+    from .results.comparison import Comparison, compare
+    from .results.groups import group_table
+    from .results.runs import Run, open_run
     from .scenario.prototypes import allow_code, congestion
     from .scenario.scenarios import Scenario, load, schema
     from .simulation import simulate
@@ -57,19 +57,19 @@ __all__ = [
 
 # Polars and matplotlib take longer to import than most commands take to run, so a name is imported when it is used.
 _HOME: Final = {
-    "Comparison": "comparison",
+    "Comparison": "results.comparison",
     "InputError": "errors",
-    "Run": "runs",
+    "Run": "results.runs",
     "Scenario": "scenario.scenarios",
     "ScenarioError": "_native",
     "check": "checks",
-    "compare": "comparison",
+    "compare": "results.comparison",
     "allow_code": "scenario.prototypes",
     "congestion": "scenario.prototypes",
     "emulate": "emulation",
-    "group_table": "groups",
+    "group_table": "results.groups",
     "load": "scenario.scenarios",
-    "open_run": "runs",
+    "open_run": "results.runs",
     "predict_scenario": "prediction",
     "schema": "scenario.scenarios",
     "simulate": "simulation",

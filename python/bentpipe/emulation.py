@@ -15,7 +15,7 @@ from typing import Final, Literal, get_args
 from . import _native
 from .errors import InputError, unknown
 from .guest import current, guest_for
-from .runs import Run
+from .results.runs import Run
 from .scenario.scenarios import Overrides, ScenarioLike, load, override_texts, seeded
 from .simulation import Progress, Watch, alone, claimed, guarded, run_folder
 

@@ -14,7 +14,7 @@ from . import _native
 from .emulation import Clock, emulate
 from .parallel import Progress as Reached
 from .parallel import Tell, in_threads
-from .runs import Run
+from .results.runs import Run
 from .scenario.scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts, seeded
 from .scenario.variation import Variation, folder_names
 from .simulation import simulate

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _native
 from .errors import InputError
-from .runs import Run
+from .results.runs import Run
 from .scenario.scenarios import Overrides, ScenarioLike, load, override_texts, seeded, slug
 
 #: Called with the fraction done, 0 to 1, about ten times a second. The run stops if it returns False.

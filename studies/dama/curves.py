@@ -12,9 +12,9 @@ from typing import Final, Literal
 import numpy as np
 from bentpipe.jobs import Job, Progress, run_all
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
-from bentpipe.predictions import predict_run
 from bentpipe.quantities import base_value
-from bentpipe.runs import Run
+from bentpipe.results.predictions import predict_run
+from bentpipe.results.runs import Run
 
 HERE: Final = Path(__file__).parent
 

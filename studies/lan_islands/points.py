@@ -14,8 +14,8 @@ from typing import Final
 import bentpipe as bp
 from bentpipe.errors import InputError
 from bentpipe.jobs import Job, Progress, run_all
-from bentpipe.netpipe import Block, blocks, pending, read_screen
-from bentpipe.runs import Run
+from bentpipe.results.netpipe import Block, blocks, pending, read_screen
+from bentpipe.results.runs import Run
 
 HERE: Final = Path(__file__).parent
 

@@ -11,7 +11,7 @@ from bentpipe import plots
 from bentpipe.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from bentpipe import ScenarioError
 from bentpipe.jobs import Job, run_all
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.scenario.facts import facts
 from bentpipe.studies import Reproduction, Statement, bar, judge
 

@@ -18,7 +18,7 @@ from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 from .wichmo import DECLARED, HERE, POSITIONS_DB, inline, positions
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
     from matplotlib.figure import Figure
 
 Clock = Literal["virtual", "kernel"]

@@ -20,7 +20,7 @@ from bentpipe.scenario.scenarios import ScenarioText
 from .metrics import identified
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 
 @dataclass(frozen=True)

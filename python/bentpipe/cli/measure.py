@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bentpipe.measure.inload import Loaded
     from bentpipe.measure.slots import Slots as Staircase
     from bentpipe.measure.summary import Summary
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 
 def measure(

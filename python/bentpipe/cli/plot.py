@@ -75,7 +75,7 @@ def plot(
 ) -> None:
     """Draw figures of runs, or a map and a globe of satellites."""
     from bentpipe import plots
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
     if suffix not in FORMATS:
         raise unknown("format", suffix, FORMATS)

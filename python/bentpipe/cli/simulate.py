@@ -16,7 +16,7 @@ from .progress import Bar
 from .stopping import stoppable
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
     from bentpipe.scenario.variation import Variation
 
 
@@ -95,10 +95,10 @@ def tell(
     """Print the table of flows and groups, and the folder of the results, or JSON. With ``report``, then write the page
     about them, which may take longer than a run; JSON names it before it is written. Without, name the command that
     writes it."""
-    from bentpipe.groups import by_group, summarise
-    from bentpipe.predictions import outages
     from bentpipe.quantities import listed
-    from bentpipe.results import flow_results
+    from bentpipe.results.flows import flow_results
+    from bentpipe.results.groups import by_group, summarise
+    from bentpipe.results.predictions import outages
     from bentpipe.scenario.variation import labels_of, short_names
 
     from .output import print_json, print_note

@@ -17,7 +17,7 @@ from bentpipe.quantities import base_value
 if TYPE_CHECKING:
     import polars as pl
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Length of a step, in seconds.
 STEP_S = 0.5

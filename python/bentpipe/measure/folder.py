@@ -28,7 +28,7 @@ from .summary import Summary, load_bit_s
 if TYPE_CHECKING:
     import polars as pl
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Name of the only flow of a measurement.
 FLOW = "probes"
@@ -59,7 +59,7 @@ def write(folder: Path, host: str, seed: int, seen: Measured, said: Summary) -> 
     times of probes and loads were drawn."""
     import polars as pl
 
-    from bentpipe.runs import open_run
+    from bentpipe.results.runs import open_run
     from bentpipe.scenario.scenarios import load
 
     for sub in ("tables", "traces"):

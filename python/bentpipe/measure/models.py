@@ -21,7 +21,7 @@ from .fitting import division
 from .slots import evened
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Quantities of flows that are compared, and the units in which they are written.
 COMPARED: Final = {

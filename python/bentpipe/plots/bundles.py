@@ -18,7 +18,7 @@ from .style import COLOURS, legend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Maximum number of pairs of nodes whose contacts are drawn.
 _PAIRS = 16

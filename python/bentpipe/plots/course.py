@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
     from bentpipe.scenario.constellations import Constellation
 
 #: Number of moments at which paths are computed.

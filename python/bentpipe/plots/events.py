@@ -15,7 +15,7 @@ from .style import INK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Maximum number of events with labels, and of events that are drawn at all.
 _LABELLED: Final = 8

@@ -37,7 +37,7 @@ class Region:
 
 def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]:
     """Returns the regions of a run that has ended."""
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
     data = tomllib.loads(scenario)
     run = Run(folder)

@@ -10,7 +10,7 @@ import bentpipe as bp
 import pytest
 from bentpipe.jobs import simulate_all
 from bentpipe.prediction import predict_scenario
-from bentpipe.predictions import predict_run
+from bentpipe.results.predictions import predict_run
 from bentpipe.scenario.variation import combinations
 from rigs.commands import call
 

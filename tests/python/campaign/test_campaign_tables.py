@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from bentpipe import InputError, plots
 from bentpipe.campaign import Campaign, plan, run
-from bentpipe.results import losses
+from bentpipe.results.flows import losses
 from bentpipe.statistics import mean_of
 from helpers.campaigns import SCENARIO, refused, write_scenario
 from rigs import commands

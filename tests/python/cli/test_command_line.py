@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bentpipe.results import FAILURES
+from bentpipe.results.flows import FAILURES
 from helpers import ROOT
 from helpers.folders import write_run
 from parity.pieces import PAIR, flow

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import bentpipe as bp
 import pytest
-from bentpipe.captures import segments
 from bentpipe.guest import current
+from bentpipe.results.captures import segments
 from parity import pieces
 from rigs.guests import guests
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bentpipe as bp
 import pytest
-from bentpipe.packets import compare_packets
+from bentpipe.results.packets import compare_packets
 from parity import pieces
 from rigs.guests import guests
 

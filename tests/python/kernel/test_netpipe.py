@@ -10,8 +10,8 @@ from pathlib import Path
 import bentpipe as bp
 import pytest
 from bentpipe.cli import app
-from bentpipe.netpipe import Block, blocks, np_out, pending, read_np_out, read_screen
-from bentpipe.results import flow_results
+from bentpipe.results.flows import flow_results
+from bentpipe.results.netpipe import Block, blocks, np_out, pending, read_np_out, read_screen
 from helpers import ROOT
 from rigs.guests import guests
 from rigs.networks import Bentpipe, networks

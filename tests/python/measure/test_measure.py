@@ -26,7 +26,7 @@ from bentpipe.measure import accuracy, clock, handshake, stamp
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.probing import Measured
 from bentpipe.measure.summary import summarise
-from bentpipe.runs import open_run
+from bentpipe.results.runs import open_run
 from bentpipe.series import read
 from helpers import ROOT
 from helpers.measuring import KEY, LINK, measure_path, path, reflecting

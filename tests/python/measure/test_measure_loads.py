@@ -27,7 +27,7 @@ from bentpipe.measure.plan import plan_of
 from bentpipe.measure.queueing import queue, together
 from bentpipe.measure.summary import _at_rest, summarise
 from bentpipe.measure.tcplog import COLUMNS
-from bentpipe.runs import open_run
+from bentpipe.results.runs import open_run
 from bentpipe.voice import emodel
 from helpers.measuring import KEY, LINK, measure_path, path, reflecting
 from hypothesis import given

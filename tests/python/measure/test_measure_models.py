@@ -19,7 +19,7 @@ from bentpipe.measure.slots import _grid, slots
 from bentpipe.measure.summary import summarise
 from bentpipe.quantities import base_value
 from bentpipe.report import page
-from bentpipe.runs import open_run
+from bentpipe.results.runs import open_run
 from helpers.measuring import KEY, LINK, measure_path, path, reflecting
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -23,7 +23,7 @@ from bentpipe.measure.plan import PLANS, Plan, read_plan
 from bentpipe.measure.sockets import Steady
 from bentpipe.measure.summary import summarise
 from bentpipe.measure.tcplog import TcpLog
-from bentpipe.runs import open_run
+from bentpipe.results.runs import open_run
 from helpers.measuring import KEY, Line, reflecting
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st

@@ -20,7 +20,7 @@ from bentpipe.cli import app
 from bentpipe.measure import predicting
 from bentpipe.measure.bulk import controls
 from bentpipe.quantities import base_value
-from bentpipe.runs import Run, open_run
+from bentpipe.results.runs import Run, open_run
 from helpers.measuring import LINK, RECEIVE_MEMORY, measure_path, path
 from rigs.networks import Bentpipe, networks
 from typer.testing import CliRunner

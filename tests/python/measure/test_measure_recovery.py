@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bentpipe.quantities import base_value
-from bentpipe.runs import open_run
+from bentpipe.results.runs import open_run
 from helpers.measuring import LINK, measure_path, path
 from rigs.networks import Bentpipe, clear, networks
 

@@ -17,7 +17,7 @@ from bentpipe.measure.inload import loaded
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
 from bentpipe.report import measured, page
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from helpers.measuring import KEY, reflecting
 from typer.testing import CliRunner
 

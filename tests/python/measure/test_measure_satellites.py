@@ -14,7 +14,7 @@ from bentpipe.cli import app
 from bentpipe.measure import Measured, folder
 from bentpipe.measure.plan import Plan
 from bentpipe.measure.summary import summarise
-from bentpipe.runs import Run, open_run
+from bentpipe.results.runs import Run, open_run
 from bentpipe.scenario.constellations import constellation
 from helpers.measuring import measure_path, path
 from rigs.networks import Bentpipe, networks

@@ -18,7 +18,7 @@ from bentpipe import measure
 from bentpipe.measure import transports
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
-from bentpipe.runs import open_run
+from bentpipe.results.runs import open_run
 from helpers.measuring import KEY, LINK, measure_path, path, reflecting
 from hypothesis import given
 from hypothesis import strategies as st

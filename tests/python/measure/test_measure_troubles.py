@@ -14,7 +14,7 @@ from bentpipe import measure
 from bentpipe.cli import app
 from bentpipe.measure import folder, sockets
 from bentpipe.measure.summary import summarise
-from bentpipe.runs import open_run
+from bentpipe.results.runs import open_run
 from helpers.measuring import KEY, LINK, measure_path, path, reflecting
 from rigs.networks import Bentpipe, needs, networks
 from typer.testing import CliRunner

@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 import pytest
 from bentpipe import InputError, load, open_run, plots, simulate
-from bentpipe.groups import summarise
 from bentpipe.plots import samples
 from bentpipe.plots.data import on_grid, superframes, thin
 from bentpipe.plots.data import rate as rate_over
 from bentpipe.plots.events import events
 from bentpipe.report import page
-from bentpipe.results import flow_results
-from bentpipe.runs import Run
+from bentpipe.results.flows import flow_results
+from bentpipe.results.groups import summarise
+from bentpipe.results.runs import Run
 from bentpipe.scenario.constellations import constellation
 from helpers import ROOT
 from helpers.folders import write_run

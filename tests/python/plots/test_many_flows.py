@@ -12,11 +12,11 @@ import bentpipe as bp
 import numpy as np
 import pytest
 from bentpipe import plots
-from bentpipe.groups import by_group, summarise
 from bentpipe.plots.data import on_grid, quantiles
-from bentpipe.predictions import predict_run
 from bentpipe.report import page
-from bentpipe.results import flow_results
+from bentpipe.results.flows import flow_results
+from bentpipe.results.groups import by_group, summarise
+from bentpipe.results.predictions import predict_run
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays

@@ -8,7 +8,7 @@ import bentpipe
 import polars as pl
 import pytest
 from bentpipe.prediction import predict_scenario
-from bentpipe.results import flow_results
+from bentpipe.results.flows import flow_results
 from helpers import ROOT
 from rigs import commands
 

@@ -10,7 +10,7 @@ import bentpipe as bp
 import pytest
 from bentpipe import plots
 from bentpipe.cli import app
-from bentpipe.waiting import PARTS, explain, summary, waits
+from bentpipe.results.waits import PARTS, explain, summary, waits
 from typer.testing import CliRunner
 
 SCENARIO = """

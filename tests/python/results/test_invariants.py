@@ -23,9 +23,9 @@ from typing import Any
 import bentpipe as bp
 import pytest
 from bentpipe import _native
-from bentpipe.groups import by_group, group_table, summarise
 from bentpipe.quantities import base_value, number
-from bentpipe.results import flow_results
+from bentpipe.results.flows import flow_results
+from bentpipe.results.groups import by_group, group_table, summarise
 from bentpipe.scenario.facts import Hop, facts
 from bentpipe.scenario.starters import scenario_from
 from helpers import ROOT

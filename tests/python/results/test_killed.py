@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from rigs import commands
 
 SCENARIO = """name = "Killed"

@@ -8,14 +8,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 from bentpipe import measure
-from bentpipe.comparison import compare
 from bentpipe.errors import InputError
 from bentpipe.measure import fitting, folder, models, predicting
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
 from bentpipe.report import measured
-from bentpipe.results import flow_results
-from bentpipe.runs import Run
+from bentpipe.results.comparison import compare
+from bentpipe.results.flows import flow_results
+from bentpipe.results.runs import Run
 from helpers.measuring import KEY, reflecting
 from rigs import commands
 

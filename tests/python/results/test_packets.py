@@ -1,4 +1,4 @@
-"""Captures of two runs packet by packet: ``bentpipe compare`` and :mod:`bentpipe.packets`."""
+"""Captures of two runs packet by packet: ``bentpipe compare`` and :mod:`bentpipe.results.packets`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,15 @@ from pathlib import Path
 import bentpipe as bp
 import polars as pl
 import pytest
-from bentpipe.captures import packets
 from bentpipe.errors import InputError
-from bentpipe.packets import FILE, Connection, PacketComparison, UncapturedError, compare_packets
+from bentpipe.results.captures import packets
+from bentpipe.results.packets import (
+    FILE,
+    Connection,
+    PacketComparison,
+    UncapturedError,
+    compare_packets,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from parity import pieces
@@ -474,7 +480,7 @@ def test_bytes_of_any_kind_are_read_or_refused(
 
 MEMORY = """
 import resource, sys
-from bentpipe.packets import compare_packets
+from bentpipe.results.packets import compare_packets
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = most()
 (one,) = compare_packets(*sys.argv[1:]).connections

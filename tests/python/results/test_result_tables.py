@@ -10,12 +10,12 @@ from typing import Any
 import bentpipe as bp
 import numpy as np
 import pytest
-from bentpipe.comparison import compare
-from bentpipe.groups import group_table
 from bentpipe.prediction import predict_scenario
 from bentpipe.quantities import number
 from bentpipe.report import page
-from bentpipe.results import flow_results
+from bentpipe.results.comparison import compare
+from bentpipe.results.flows import flow_results
+from bentpipe.results.groups import group_table
 from rigs import commands
 from rigs.networks import networks
 

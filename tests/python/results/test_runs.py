@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from bentpipe import InputError, open_run
-from bentpipe.results import flow_results
+from bentpipe.results.flows import flow_results
 from helpers.folders import write_run
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import bentpipe
-from bentpipe.results import connection_failures
+from bentpipe.results.flows import connection_failures
 
 DEAD = """
 name = "dead"

@@ -13,8 +13,8 @@ from typing import Any
 import bentpipe as bp
 import numpy as np
 import pytest
-from bentpipe.groups import by_class, by_group, worst_ends
-from bentpipe.results import flow_results
+from bentpipe.results.flows import flow_results
+from bentpipe.results.groups import by_class, by_group, worst_ends
 from bentpipe.scenario.facts import facts
 from bentpipe.scenario.summary import cautions, explain, parts, table
 from helpers import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 import bentpipe as bp
 import pytest
 from bentpipe import _native
-from bentpipe.results import flow_results
+from bentpipe.results.flows import flow_results
 from rigs.commands import call
 
 HUB = "examples/hub.toml"

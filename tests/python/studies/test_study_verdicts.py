@@ -7,7 +7,7 @@ from pathlib import Path
 import bentpipe as bp
 import pytest
 from bentpipe import studies
-from bentpipe.captures import segments
+from bentpipe.results.captures import segments
 
 native = pytest.importorskip("bentpipe._native")
 pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from bentpipe.errors import InputError
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.testbed.client import Laboratory
 from helpers.beds import Bed, _cheap_passwords, bed, launched, said, saved
 from httpx2 import Client

@@ -12,11 +12,11 @@ from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
-from bentpipe.comparison import compare
-from bentpipe.groups import by_group, summarise
-from bentpipe.predictions import outages
-from bentpipe.results import flow_results
-from bentpipe.runs import Run
+from bentpipe.results.comparison import compare
+from bentpipe.results.flows import flow_results
+from bentpipe.results.groups import by_group, summarise
+from bentpipe.results.predictions import outages
+from bentpipe.results.runs import Run
 from bentpipe.testbed import tables
 from bentpipe.testbed.accounts import Caller, Refused
 from bentpipe.testbed.points import lines_of

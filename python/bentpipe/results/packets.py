@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..errors import InputError, unknown
+from ..quantities import listed
 from . import captures
 from .captures import ACK, FIN, FLAGS, PSH, RST, SYN, TCP
-from .errors import InputError, unknown
-from .quantities import listed
 from .runs import Run
 
 #: Name of the capture in a run's folder.

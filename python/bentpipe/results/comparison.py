@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .quantities import display_unit
-from .results import FlowResult, flow_results
+from ..quantities import display_unit
+from .flows import FlowResult, flow_results
 from .runs import Run
 
 #: Units of the numbers of flows that are not plain numbers, by the beginning of their names.

@@ -6,13 +6,13 @@ import contextlib
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from ._native import ScenarioError
-from .prediction import FlowPrediction, predict_all
-from .scenario.outages import Outage, outages_of
+from .._native import ScenarioError
+from ..prediction import FlowPrediction, predict_all
+from ..scenario.outages import Outage, outages_of
 
 if TYPE_CHECKING:
+    from ..scenario.facts import Flow
     from .runs import Run
-    from .scenario.facts import Flow
 
 
 def predict_run(run: Run) -> dict[str, FlowPrediction]:

@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ..errors import InputError, reading, text_of, trouble, unknown
+from ..quantities import listed
 from . import columns
-from .errors import InputError, reading, text_of, trouble, unknown
-from .quantities import listed
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from .scenario.scenarios import Scenario
+    from ..scenario.scenarios import Scenario
 
 
 class Run:
@@ -57,7 +57,7 @@ class Run:
 
         import polars as pl
 
-        from .quantities import display_unit
+        from ..quantities import display_unit
 
         wanted = {"goodput": "bit/s", "rtt_mean": "s", "delay_mean": "s"}
         shown = []
@@ -92,7 +92,7 @@ class Run:
     def resolved(self) -> Scenario:
         """The run's scenario as the engine resolves it. Raises :class:`bentpipe.ScenarioError` for the scenario of an
         older version that is no longer valid."""
-        from .scenario.scenarios import ScenarioText, load
+        from ..scenario.scenarios import ScenarioText, load
 
         return load(ScenarioText(text_of(self.path / "scenario.toml"), str(self.path)))
 

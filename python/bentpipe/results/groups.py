@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .quantities import display_unit
-from .results import FlowResult, flow_results
+from ..quantities import display_unit
+from .flows import FlowResult, flow_results
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,8 +23,8 @@ OTHERS: Final = "other flows"
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of flows: heading, field of :class:`bentpipe.results.FlowResult` with its unit ("1" for a number), and
-    whether more of it is better."""
+    """A quantity of flows: heading, field of :class:`bentpipe.results.flows.FlowResult` with its unit ("1" for a
+    number), and whether more of it is better."""
 
     name: str
     field: str
