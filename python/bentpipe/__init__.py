@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .checks import check
     from .emulation import emulate
     from .errors import InputError
-    from .prediction import predict_scenario
+    from .predict.prediction import predict_scenario
     from .results.comparison import Comparison, compare
     from .results.groups import group_table
     from .results.runs import Run, open_run
@@ -70,7 +70,7 @@ _HOME: Final = {
     "group_table": "results.groups",
     "load": "scenario.scenarios",
     "open_run": "results.runs",
-    "predict_scenario": "prediction",
+    "predict_scenario": "predict.prediction",
     "schema": "scenario.scenarios",
     "simulate": "simulation",
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from .._native import ScenarioError
-from ..prediction import FlowPrediction, predict_all
+from ..predict.prediction import FlowPrediction, predict_all
 from ..scenario.outages import Outage, outages_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tomlkit.items import Array, InlineTable, Table
 
 from bentpipe._native import ScenarioError
 from bentpipe.campaign.variants import number_of
-from bentpipe.prediction import predict_scenario
+from bentpipe.predict.prediction import predict_scenario
 from bentpipe.scenario.facts import facts
 from bentpipe.scenario.scenarios import Override, Scenario, ScenarioText, load, toml_value
 from bentpipe.scenario.summary import cautions, explain

@@ -10,7 +10,7 @@ from typing import Any
 
 import bentpipe as bp
 import pytest
-from bentpipe.prediction import predict_scenario
+from bentpipe.predict.prediction import predict_scenario
 from bentpipe.scenario import scenarios
 from predict.path_features import ELSEWHERE, NOT_NETWORK, ROWS, Row
 

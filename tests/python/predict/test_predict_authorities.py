@@ -23,7 +23,11 @@ def table(name: str) -> list[Row]:
     return rows
 
 
-@pytest.mark.parametrize("module", [info.name for info in pkgutil.iter_modules(predict.__path__)])
+#: The modules with equations.
+EQUATIONS = [info.name for info in pkgutil.iter_modules(predict.__path__) if info.name != "prediction"]
+
+
+@pytest.mark.parametrize("module", EQUATIONS)
 def test_docstring_examples(module: str) -> None:
     result = doctest.testmod(importlib.import_module(f"bentpipe.predict.{module}"))
     assert result.attempted > 0

@@ -8,7 +8,7 @@ from typing import Any
 import bentpipe as bp
 import numpy as np
 import pytest
-from bentpipe.prediction import predict_scenario
+from bentpipe.predict.prediction import predict_scenario
 from bentpipe.scenario.facts import facts
 from helpers import ROOT
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import bentpipe
 import polars as pl
 import pytest
-from bentpipe.prediction import predict_scenario
+from bentpipe.predict.prediction import predict_scenario
 from bentpipe.results.flows import flow_results
 from helpers import ROOT
 from rigs import commands

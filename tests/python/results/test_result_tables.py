@@ -10,7 +10,7 @@ from typing import Any
 import bentpipe as bp
 import numpy as np
 import pytest
-from bentpipe.prediction import predict_scenario
+from bentpipe.predict.prediction import predict_scenario
 from bentpipe.quantities import number
 from bentpipe.report import page
 from bentpipe.results.comparison import compare

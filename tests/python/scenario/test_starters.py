@@ -9,7 +9,7 @@ import bentpipe as bp
 import pytest
 from bentpipe import _native
 from bentpipe.live.target import target
-from bentpipe.prediction import predict_scenario
+from bentpipe.predict.prediction import predict_scenario
 from bentpipe.results.flows import FAILURES, connection_failures
 from bentpipe.scenario.facts import facts
 from bentpipe.scenario.starters import ends, scenario_from

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .quantities import base_value, rate_text, span_text
-from .scenario.facts import carried_bytes
-from .scenario.handshakes import given_up
+from ..quantities import base_value, rate_text, span_text
+from ..scenario.facts import carried_bytes
+from ..scenario.handshakes import given_up
 
 if TYPE_CHECKING:
-    from .predict import Prediction
-    from .scenario.facts import Flow, Hop
-    from .scenario.scenarios import Overrides, ScenarioLike
+    from ..scenario.facts import Flow, Hop
+    from ..scenario.scenarios import Overrides, ScenarioLike
+    from .flow import Prediction
 
 #: Congestion controls whose growth or response function the equations describe.
 COVERED: Final = ("reno", "cubic", "linux-reno", "linux-cubic")
@@ -99,7 +99,7 @@ def predict_all(
     scenario: ScenarioLike, overrides: Overrides = ()
 ) -> tuple[dict[str, FlowPrediction], list[Flow]]:
     """Returns the predictions of :func:`predict_scenario`, and the facts of the flows that they are made of."""
-    from .scenario.scenarios import load
+    from ..scenario.scenarios import load
 
     loaded = load(scenario, overrides)
     known = loaded.facts["flows"]
@@ -119,7 +119,7 @@ def _unequal_shares(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str
     """Returns what differs for TCP's flows that have a bottleneck in common and different round-trip times, by name:
     the share of Reno's flows where only such flows share a drop-tail queue, and for others the word that it is
     unknown (None)."""
-    from .predict import round_trip_shares_bit_s
+    from .sharing import round_trip_shares_bit_s
 
     hops: dict[tuple[str, str, str], list[tuple[Mapping[str, Any], Flow, Hop]]] = {}
     for flow, known in flows:
@@ -223,7 +223,7 @@ def _within(transport: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[
 def _predict_leg(
     scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow, leg: Leg
 ) -> FlowPrediction:
-    from .predict import predict_flow
+    from .flow import predict_flow
 
     name = known["name"]
     arguments = flow_arguments(scenario, flow, known, leg)
@@ -260,7 +260,7 @@ def flow_arguments(
 ) -> dict[str, Any]:
     """Returns the arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted` with the reason if
     the equations do not cover the flow."""
-    from .predict import SCHEMES
+    from .dama import SCHEMES
 
     transport, app = leg.transport, flow["app"]
     segment = int(transport["segment_size"])
