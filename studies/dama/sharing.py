@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from bentpipe.jobs import Job, Progress, run_all
+from bentpipe.campaign.jobs import Job, Progress, run_all
 from bentpipe.plots.data import FloatArray, duration_s, rate, trace_of
 from bentpipe.predict import jain_index
 from bentpipe.results.runs import Run

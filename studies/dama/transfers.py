@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from bentpipe.jobs import Job, Progress, run_all
+from bentpipe.campaign.jobs import Job, Progress, run_all
 from bentpipe.plots.data import superframes
 from bentpipe.predict import count_round_trips, transfer_time
 from bentpipe.results.runs import Run

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.results.captures import segments
 from bentpipe.studies import Table, bar
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 import bentpipe as bp
+from bentpipe.campaign.jobs import Job, Progress, run_all
 from bentpipe.errors import InputError
-from bentpipe.jobs import Job, Progress, run_all
 from bentpipe.results.netpipe import Block, blocks, pending, read_screen
 from bentpipe.results.runs import Run
 

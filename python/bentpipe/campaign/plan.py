@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from bentpipe import _native
+from bentpipe.campaign.jobs import run_key
 from bentpipe.errors import InputError
 from bentpipe.guest import Kernel, current
-from bentpipe.jobs import run_key
 from bentpipe.scenario.scenarios import (
     Overrides,
     Scenario,

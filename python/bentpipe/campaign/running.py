@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bentpipe.jobs import engine
+from bentpipe.campaign.jobs import engine
 from bentpipe.scenario.scenarios import slug
 from bentpipe.simulation import RUNS
 

@@ -62,7 +62,7 @@ def perform(
     The run is written to ``folder``, or to a temporary one in ``scratch``, which a killed process leaves. ``tell`` is
     called with the fraction done and interrupts the run by returning False.
     """
-    from bentpipe.jobs import engine
+    from bentpipe.campaign.jobs import engine
 
     started = time.monotonic()
     place = f"{socket.gethostname()} {os.getpid()}"

@@ -45,7 +45,6 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Simulate a scenario, or variations of it, in virtual time."""
-    from bentpipe.jobs import simulate_all
     from bentpipe.scenario.scenarios import load, seeded
     from bentpipe.scenario.variation import combinations
     from bentpipe.simulation import run_folder
@@ -60,6 +59,8 @@ def simulate(
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
     with stoppable() as stop, Bar("simulating", stop) as bar:
         if vary:
+            from bentpipe.campaign.jobs import simulate_all
+
             given: dict[str, Any] = {"seed": seed, "overrides": overrides or [], "command": command}
             runs = simulate_all(scenario, variations, out=folder, jobs=jobs, progress=bar.advance, **given)
         else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import bentpipe as bp
 import pytest
-from bentpipe.jobs import simulate_all
+from bentpipe.campaign.jobs import simulate_all
 from bentpipe.predict.prediction import predict_scenario
 from bentpipe.results.predictions import predict_run
 from bentpipe.scenario.variation import combinations

@@ -440,7 +440,7 @@ def test_an_interrupted_study_says_so_and_resumes_from_its_complete_runs(
     study.mkdir(parents=True)
     (study / "study.py").write_text(
         "from pathlib import Path\n"
-        "from bentpipe.jobs import Job, run_all\n"
+        "from bentpipe.campaign.jobs import Job, run_all\n"
         "from bentpipe.studies import Reproduction, bar\n"
         "def reproduce(test, out, json):\n"
         "    jobs = [\n"

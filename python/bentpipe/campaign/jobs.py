@@ -10,14 +10,14 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from . import _native
-from .emulation import Clock, emulate
+from .. import _native
+from ..emulation import Clock, emulate
+from ..results.runs import Run
+from ..scenario.scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts, seeded
+from ..scenario.variation import Variation, folder_names
+from ..simulation import simulate
 from .parallel import Progress as Reached
 from .parallel import Tell, in_threads
-from .results.runs import Run
-from .scenario.scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts, seeded
-from .scenario.variation import Variation, folder_names
-from .simulation import simulate
 
 #: Called with the fraction done of all runs.
 Progress = Callable[[float], None]
