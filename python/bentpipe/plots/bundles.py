@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.contacts import plan_of_text
+from bentpipe.dtn.contacts import plan_of_text
 
 from .contacts import draw_contacts
 from .data import duration_s

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bentpipe import InputError, contacts, ephemeris, plots
+from bentpipe import InputError, plots
+from bentpipe.dtn import contacts, ephemeris
 from helpers import ROOT
 from rigs import commands
 

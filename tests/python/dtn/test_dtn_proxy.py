@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bentpipe.cli import app
-from bentpipe.dtn_proxy import HEAD, Exit
+from bentpipe.dtn.proxy import HEAD, Exit
 from helpers.agents import BENTPIPE, agent, counts, wait_for
 from typer.testing import CliRunner
 
