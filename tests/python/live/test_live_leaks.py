@@ -67,9 +67,9 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, strangers: S
             kill(record["pid"])
         kill(started.pid)
         started.wait()
-    # A keeper that is just starting is not yet in the state.
+    # A daemon that is just starting is not yet in the state.
     for pid in inside.processes():
-        if b"bentpipe.live.keeper" in Path(f"/proc/{pid}/cmdline").read_bytes():
+        if b"bentpipe.live.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes():
             kill(pid)
     inside("down", "--all")
     assert machine.picture() == before

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bentpipe.guest import build
-from bentpipe.live import forwarding, keeper, state
+from bentpipe.live import daemon, forwarding, state
 from bentpipe.live.target import target
 
 
@@ -35,10 +35,10 @@ def test_for_a_network_that_does_not_come_up(tmp_path: Path, monkeypatch: pytest
     # It reads its input, prints nothing, and ignores requests to end, as while it blocks signals.
     never = script(tmp_path / "never", f"trap '' TERM\necho $$ >{number}\nwhile :; do sleep 0.05; done")
     monkeypatch.setattr(sys, "executable", str(never))
-    monkeypatch.setattr(keeper, "_LIMIT_S", 1.0)
-    monkeypatch.setattr(keeper, "_GRACE_S", 0.2)
+    monkeypatch.setattr(daemon, "_LIMIT_S", 1.0)
+    monkeypatch.setattr(daemon, "_GRACE_S", 0.2)
     with pytest.raises(OSError, match="was not up after 1 s"):
-        keeper.start(target("geo"), name=None, internet=False, elsewhere={})
+        daemon.start(target("geo"), name=None, internet=False, elsewhere={})
     with pytest.raises(ProcessLookupError):
         os.kill(int(number.read_text()), 0)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
 
 
-class Watcher:
+class Guard:
     """A child process that learns by a pipe what to end, and by the end of the pipe that it is time.
 
     Start it before the first thread."""

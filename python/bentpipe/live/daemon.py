@@ -1,4 +1,4 @@
-"""The process that keeps a network of ``bentpipe up``: ``python -P -m bentpipe.live.keeper``.
+"""The process that keeps a network of ``bentpipe up``: ``python -P -m bentpipe.live.daemon``.
 
 It reads the description of the network from standard input, reports on standard output that the network is up, and ends
 on SIGTERM, or with the process for which the network is up, if there is one.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Longest time for a network to come up; the largest need some seconds.
 _LIMIT_S: Final = 120.0
 
-#: How long a keeper that was told to end may take before it is killed.
+#: How long a daemon that was told to end may take before it is killed.
 _GRACE_S: Final = processes.GRACE_S + 10
 
 
@@ -50,19 +50,19 @@ def start(
         "process": process,
     }
     # -P: do not search modules in the current folder, which is arbitrary.
-    keeper = subprocess.Popen(
-        [sys.executable, "-P", "-m", "bentpipe.live.keeper"],
+    daemon = subprocess.Popen(
+        [sys.executable, "-P", "-m", "bentpipe.live.daemon"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
         cwd="/",
     )
     try:
-        assert keeper.stdin is not None and keeper.stdout is not None
-        with keeper.stdin as stdin, contextlib.suppress(BrokenPipeError):
+        assert daemon.stdin is not None and daemon.stdout is not None
+        with daemon.stdin as stdin, contextlib.suppress(BrokenPipeError):
             stdin.write(json.dumps(question).encode())
             stdin.flush()
-        with keeper.stdout as stdout:
+        with daemon.stdout as stdout:
             # It answers with one line, in one write.
             if not select.select([stdout], [], [], _LIMIT_S)[0]:
                 raise OSError(
@@ -70,36 +70,36 @@ def start(
                 )
             line = stdout.readline()
     except BaseException:
-        _end(keeper)
+        _end(daemon)
         raise
     try:
         answer = json.loads(line)
     except ValueError:
-        _end(keeper)
+        _end(daemon)
         raise OSError("the process that keeps the network ended before the network was up") from None
     if "error" in answer:
-        _end(keeper)
+        _end(daemon)
         raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])
     # It continues without us, and we do not wait for its end.
-    keeper.returncode = 0
+    daemon.returncode = 0
     return state.Record(**answer["record"])
 
 
-def _end(keeper: subprocess.Popen[bytes]) -> None:
-    """End a keeper by SIGTERM, or by SIGKILL if it does not end."""
-    keeper.terminate()
+def _end(daemon: subprocess.Popen[bytes]) -> None:
+    """End a daemon by SIGTERM, or by SIGKILL if it does not end."""
+    daemon.terminate()
     try:
-        keeper.wait(_GRACE_S)
+        daemon.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
-        keeper.kill()
-        keeper.wait()
+        daemon.kill()
+        daemon.wait()
 
 
 def main() -> None:
     """Keep a network until SIGTERM, or the end of the process for which it is up."""
     from bentpipe.scenario.scenarios import ScenarioText, load
 
-    from .living import Living, acquire
+    from .network import LiveNetwork, acquire
     from .target import Target
 
     ending = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
@@ -110,7 +110,7 @@ def main() -> None:
     target = Target(scenario=scenario, **question["target"])
     try:
         acquire(internet=question["internet"])
-        with Living(
+        with LiveNetwork(
             target,
             "up",
             name=question["name"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bentpipe import _native
-from bentpipe.live import watching
+from bentpipe.live import tables
 
 
 def status(table: str) -> tuple[dict[str, Any], dict[str, int]]:
@@ -22,7 +22,7 @@ def status(table: str) -> tuple[dict[str, Any], dict[str, int]]:
     [
         (
             "link",
-            watching.links,
+            tables.links,
             {
                 "rate": ("bytes", lambda value: f"{8 * value} bit/s"),
                 "utilisation": ("utilisation", lambda value: f"{100 * value} %"),
@@ -34,7 +34,7 @@ def status(table: str) -> tuple[dict[str, Any], dict[str, int]]:
         ),
         (
             "terminal",
-            watching.terminals,
+            tables.terminals,
             {
                 "rate": ("used_bytes", lambda value: f"{8 * value} bit/s"),
                 "granted": ("capacity_bytes", lambda value: f"{8 * value} bit/s"),

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from bentpipe import _native
 
-from . import forwarding, processes, state, surroundings
+from . import environment, forwarding, processes, state
 from .control import Server
-from .watcher import Watcher
+from .guard import Guard
 
 if TYPE_CHECKING:
     from .target import Target
@@ -43,7 +43,7 @@ def acquire(*, internet: bool) -> None:
         raise OSError(_NO_WAY_OUT)
 
 
-class Living:
+class LiveNetwork:
     """A context manager that keeps a network up. ``command`` is its purpose: run, shell or up; ``elsewhere`` maps hosts
     on other machines to their addresses."""
 
@@ -62,11 +62,11 @@ class Living:
         self.record.near = target.near
 
     def __enter__(self) -> Self:
-        self._watcher = Watcher()
+        self._guard = Guard()
         try:
             self._make()
         except BaseException:
-            self._watcher.close()
+            self._guard.close()
             self._forget()
             raise
         return self
@@ -84,9 +84,9 @@ class Living:
         self.network = _native.Network(scenario.native, json.dumps(options))
         about = json.loads(self.network.describe())
         self.record.hosts, self.record.elsewhere = about["hosts"], about["elsewhere"]
-        self._watcher.tell(self.record)
+        self._guard.tell(self.record)
         state.write(self.record)
-        surroundings.write_hosts(self.record)
+        environment.write_hosts(self.record)
         self._server = Server(self.record, self.network)
 
     def __exit__(
@@ -94,7 +94,7 @@ class Living:
     ) -> None:
         self._server.close()
         left = processes.end(self.record.inodes)
-        self._watcher.close()
+        self._guard.close()
         if left:
             print(
                 f"bentpipe: {self.record.id}: these processes did not end even when killed: {left}",
