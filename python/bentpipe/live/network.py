@@ -58,7 +58,8 @@ class LiveNetwork:
     ) -> None:
         self.target = target
         self.elsewhere = elsewhere or {}
-        self.record = state.claim(target.label, command, name, internet=internet)
+        switching = forwarding.will_switch if internet else None
+        self.record = state.claim(target.label, command, name, switching=switching)
         self.record.near = target.near
 
     def __enter__(self) -> Self:
