@@ -16,7 +16,7 @@ from .reflect import PORT, Key, Port
 
 if TYPE_CHECKING:
     from bentpipe.measure.access import Access
-    from bentpipe.measure.inload import Loaded
+    from bentpipe.measure.load_results import Loaded
     from bentpipe.measure.slots import Slots as Staircase
     from bentpipe.measure.summary import Summary
     from bentpipe.results.runs import Run

@@ -26,7 +26,7 @@ from .datagrams import PATTERN, Records
 if TYPE_CHECKING:
     from bentpipe.voice.emodel import Codec
 
-    from .inload import Loaded
+    from .load_results import Loaded
 
 #: Version, marker and payload type, sequence number, time stamp, SSRC.
 _HEADER: Final = struct.Struct("!BBHI4s")

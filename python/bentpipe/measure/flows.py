@@ -10,8 +10,8 @@ import numpy as np
 
 from .call import rated
 from .clock import Times
-from .inload import Loaded
 from .load import HEADERS, Load
+from .load_results import Loaded
 from .page import REQUEST
 from .queueing import available
 from .tcplog import COLUMNS, WHOLE

@@ -19,8 +19,8 @@ from bentpipe import _native
 from bentpipe.errors import InputError, trouble
 
 from . import flows
-from .inload import echo_times
 from .load import HEADERS
+from .load_results import echo_times
 from .probing import Measured
 from .queueing import together
 from .summary import Summary, load_bit_s

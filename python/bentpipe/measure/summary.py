@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import transfers
 from .access import Access, access
 from .clock import Delays, Times, delays
-from .inload import Loaded, loaded
+from .load_results import Loaded, loaded
 from .plan import SIZES, TRAIN_BYTES
 from .probing import Measured
 from .queueing import Beside, Queue, bottlenecks

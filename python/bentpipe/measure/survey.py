@@ -17,7 +17,7 @@ import numpy as np
 from .datagrams import PATTERN, Records
 
 if TYPE_CHECKING:
-    from .inload import Loaded
+    from .load_results import Loaded
 
 #: Values of the byte for DSCP and ECN that are tried: best effort, AF11, AF21, AF31, AF41, EF, CS6, then ECT(1),
 #: ECT(0) and CE (RFC 2474, RFC 2597, RFC 3246, RFC 3168).

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .datagrams import PATTERN, Form, Records, plain
 
 if TYPE_CHECKING:
-    from .inload import Loaded
+    from .load_results import Loaded
 
 #: The port of HTTP/3 (RFC 9114, section 3.1).
 PORT: Final = 443

@@ -9,9 +9,9 @@ import bentpipe as bp
 import numpy as np
 import pytest
 from bentpipe.measure.access import access, period
-from bentpipe.measure.inload import Loaded
 from bentpipe.measure.load import Item, Load
-from bentpipe.measure.loading import Outcome
+from bentpipe.measure.load_client import Outcome
+from bentpipe.measure.load_results import Loaded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

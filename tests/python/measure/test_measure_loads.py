@@ -20,9 +20,9 @@ from bentpipe.measure import bulk, folder
 from bentpipe.measure.channel import MAGIC, Channel, ChannelError
 from bentpipe.measure.datagrams import ARRIVED, Datagram
 from bentpipe.measure.flows import flow
-from bentpipe.measure.inload import Loaded
 from bentpipe.measure.load import Item, Load, schedule
-from bentpipe.measure.loading import Outcome
+from bentpipe.measure.load_client import Outcome
+from bentpipe.measure.load_results import Loaded
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.queueing import queue, together
 from bentpipe.measure.summary import _at_rest, summarise

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from bentpipe import measure
 from bentpipe.errors import InputError
-from bentpipe.measure import fitting, loading, models, predicting
+from bentpipe.measure import fitting, load_client, models, predicting
 from bentpipe.measure.bulk import COUNTED
 from bentpipe.measure.channel import Channel
 from bentpipe.measure.folder import write
 from bentpipe.measure.load import Item, Load
-from bentpipe.measure.loading import Outcome
+from bentpipe.measure.load_client import Outcome
 from bentpipe.measure.plan import PLANS, Plan, read_plan
 from bentpipe.measure.sockets import Steady
 from bentpipe.measure.summary import summarise
@@ -142,13 +142,13 @@ def test_any_answer_of_a_reflector_ends_a_load_with_a_reason(
     line = Line(messages)
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
         for name in ("PATIENCE_S", "REPORT_S", "QUIET_S"):
-            patch.setattr(loading, name, 0.02)
+            patch.setattr(load_client, name, 0.02)
         patch.setattr(Channel, "opened", line.opened)
         patch.setattr("bentpipe.measure.page.PATIENCE_S", 0.02)
         for name in ("survey.GAP_S", "transports.GAP_S", "load.COMPANION_S"):
             patch.setattr(f"bentpipe.measure.{name}", 1e-4)
         address = listener.getsockname()
-        loads = loading.Loads(socket.AF_INET, address, KEY, [], 1, Steady())
+        loads = load_client.Loads(socket.AF_INET, address, KEY, [], 1, Steady())
         load = Load(kind, direction, duration=0.02, packets=3, pages=1, rate=1e7)
         outcome = Outcome(Item("one", 0.0, load, "reno"))
         loads._log = TcpLog()

@@ -13,7 +13,7 @@ from bentpipe import measure, plots
 from bentpipe.cli import app
 from bentpipe.errors import InputError
 from bentpipe.measure import call, folder
-from bentpipe.measure.inload import loaded
+from bentpipe.measure.load_results import loaded
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
 from bentpipe.report import measured, page

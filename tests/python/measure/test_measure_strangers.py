@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from bentpipe import measure
 from bentpipe.errors import InputError
-from bentpipe.measure import call, echo, handshake, resuming, serving, stamp, transports
+from bentpipe.measure import call, echo, handshake, load_server, resuming, stamp, transports
 from bentpipe.measure.channel import ChannelError
 from bentpipe.measure.datagrams import ARRIVED, PATTERN, Datagram, read_records
 from bentpipe.measure.hardware import Cards
@@ -200,11 +200,11 @@ MESSAGES = st.fixed_dictionaries(
 def test_any_request_of_a_client_is_answered_or_refused(messages: list[tuple[dict[str, Any], bytes]]) -> None:
     with pytest.MonkeyPatch.context() as patch, socket.socket() as listener, socket.socket() as udp:
         for name in ("PATIENCE_S", "GRACE_S", "MOST_S"):
-            patch.setattr(serving, name, 0.02)
+            patch.setattr(load_server, name, 0.02)
         patch.setattr(transports, "PORT", PORT)
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        loads = serving.Loads(listener, udp, KEY, time.time_ns)
+        loads = load_server.Loads(listener, udp, KEY, time.time_ns)
         line = Line(list(messages))
         loads._ending.set()
         try:

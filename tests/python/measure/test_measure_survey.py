@@ -295,7 +295,7 @@ def test_a_packet_that_looks_like_quic_is_read_as_it_was_written(
 
 @pytest.mark.parametrize("answer", [{}, {"options": "many"}])
 def test_a_strange_answer_is_refused(answer: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bentpipe.measure.serving.handshake", lambda _: answer)
+    monkeypatch.setattr("bentpipe.measure.load_server.handshake", lambda _: answer)
     plan = plan_of({"duration": "1 s", "train": 0, "load": SURVEY[:1]}, "plan.toml")
     with reflecting(KEY) as (port, _):
         said = summarise(measure.probe("127.0.0.1", port, plan, KEY))

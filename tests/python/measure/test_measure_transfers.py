@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from bentpipe.measure import transfers
 from bentpipe.measure.bulk import BIN_S, COUNTED
-from bentpipe.measure.inload import Loaded
 from bentpipe.measure.load import Item, Load
-from bentpipe.measure.loading import Outcome
+from bentpipe.measure.load_client import Outcome
+from bentpipe.measure.load_results import Loaded
 from bentpipe.measure.queueing import Queue, together
 from bentpipe.measure.tcplog import COLUMNS
 

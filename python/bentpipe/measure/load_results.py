@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .clock import Delays, Times
-from .loading import Outcome
+from .load_client import Outcome
 from .probing import Measured
 from .tcplog import COLUMNS
 
