@@ -166,8 +166,8 @@ def _document(run: Run) -> dict[str, object]:
 def _print(said: Summary, run: Run) -> None:
     import numpy as np
 
-    from bentpipe.measure import transports
-    from bentpipe.measure.survey import text
+    from bentpipe.measure import transport_results
+    from bentpipe.measure.survey_results import text
     from bentpipe.quantities import number, rate_text
 
     from .output import print_note, print_table
@@ -220,7 +220,7 @@ def _print(said: Summary, run: Run) -> None:
     for seen in said.surveys:
         print_note(text(seen))
     for tried in said.ways:
-        print_note(transports.text(tried))
+        print_note(transport_results.text(tried))
     for reason in said.proxy:
         print_note(f"a proxy stands between the hosts: {reason}")
     if said.slots is not None:

@@ -12,7 +12,7 @@ import pytest
 from bentpipe import measure, plots
 from bentpipe.cli import app
 from bentpipe.errors import InputError
-from bentpipe.measure import call, folder
+from bentpipe.measure import flows, folder
 from bentpipe.measure.load_results import loaded
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
@@ -102,7 +102,7 @@ def test_a_call_is_not_rated_by_how_late_its_host_was(seen: measure.Measured) ->
     said = summarise(seen)
     assert said.zeros is not None and said.delays is not None
     (outcome,) = (one for one in seen.outcomes if one.item.name == "call-1")
-    before = call.rated(loaded(replace(seen, outcomes=[outcome]), said.rtt, said.delays, *said.zeros)[0])
+    before = flows.rated(loaded(replace(seen, outcomes=[outcome]), said.rtt, said.delays, *said.zeros)[0])
     sent, arrived = outcome.sent.copy(), outcome.arrived.copy()
     late = np.maximum(0, sent[14] - sent[5:15])
     sent[5:15] += late
@@ -110,14 +110,14 @@ def test_a_call_is_not_rated_by_how_late_its_host_was(seen: measure.Measured) ->
     inside = (numbers >= 5) & (numbers < 15)
     arrived["arrived"][inside] += late[numbers[inside] - 5]
     held = replace(outcome, sent=sent, arrived=arrived)
-    after = call.rated(loaded(replace(seen, outcomes=[held]), said.rtt, said.delays, *said.zeros)[0])
+    after = flows.rated(loaded(replace(seen, outcomes=[held]), said.rtt, said.delays, *said.zeros)[0])
     assert after["voice_late"] == before["voice_late"] == 0
     assert after["voice_r"] == pytest.approx(before["voice_r"], abs=0.1)
     # What the path delays is heard.
     arrived = outcome.arrived.copy()
     arrived["arrived"][arrived["number"] == 7] += 500_000_000
     slow = replace(outcome, arrived=arrived)
-    worse = call.rated(loaded(replace(seen, outcomes=[slow]), said.rtt, said.delays, *said.zeros)[0])
+    worse = flows.rated(loaded(replace(seen, outcomes=[slow]), said.rtt, said.delays, *said.zeros)[0])
     assert worse["voice_late"] == 1 and worse["voice_r"] < before["voice_r"] - 1
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 from bentpipe import measure
-from bentpipe.measure import transports
+from bentpipe.measure import transport_results, transports
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
 from bentpipe.results.runs import open_run
@@ -273,7 +273,9 @@ def test_a_way_is_shaped_by_the_path_and_not_by_a_host_that_was_late() -> None:
         ("held", replace(one, low=one.low + held, high=one.high + held)),
     ):
         verdicts[name] = {
-            way.verdict for way in transports.ways(changed, []) if way.port is None and way.name == "UDP"
+            way.verdict
+            for way in transport_results.ways(changed, [])
+            if way.port is None and way.name == "UDP"
         }
     assert verdicts == {"late": {"open"}, "held": {"shaped"}}
 
