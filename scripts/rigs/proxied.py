@@ -1,4 +1,4 @@
-"""Shared by tests and benches of `bentpipe pep`: a client, a proxy and a server, each in its own namespace."""
+"""Shared by tests and benchmarks of `bentpipe pep`: a client, a proxy and a server, each in its own namespace."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Lab:
         self._log.unlink(missing_ok=True)
         with self._log.open("w") as log:
             # A separate process group, so that Ctrl-C in a test does not reach the proxy. Not a session: the kernel's
-            # scheduler shares processors between sessions (sched_autogroup), so that benches would compare shares.
+            # scheduler shares processors between sessions (sched_autogroup), so that benchmarks would compare shares.
             self.process = subprocess.Popen(words, env=self.variables, stderr=log, process_group=0)
         until(lambda: self.process is None or self.process.poll() is not None or self.events("ready"))
         assert self.process.poll() is None, self._log.read_text()

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 from helpers import ROOT
 
-HARNESS = ROOT / "benches" / "run.py"
+HARNESS = ROOT / "benchmarks" / "run.py"
 
 # Replaces the programs: reports the memory and time that it is given.
 FAKE = """\

@@ -12,7 +12,7 @@ from helpers import ROOT
 CITING = (
     "*.md",
     "authorities/**/*.md",
-    "benches/**/*.py",
+    "benchmarks/**/*.py",
     "congestion/**/*.[chrs]*",
     "crates/**/*.rs",
     "docs/*.md",
@@ -22,7 +22,7 @@ CITING = (
     "studies/**/*.*",
 )
 PATH = re.compile(
-    r"(?<![\w./<>-])(?:authorities|benches|congestion|crates|docs|examples|python|scripts|studies|tests)/"
+    r"(?<![\w./<>-])(?:authorities|benches|benchmarks|congestion|crates|docs|examples|python|scripts|studies|tests)/"
     r"[\w./-]+\.(?:c|csv|h|md|py|rs|toml|txt)\b"
 )
 #: Files in examples of what is printed or written.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether two builds give the same results over constellations: ten kinds of runs, each file compared byte for byte.
 
-    benches/same.py BEFORE AFTER [--only WORDS]
+    benchmarks/same.py BEFORE AFTER [--only WORDS]
 
 BEFORE and AFTER are two builds of `bench_run`. Every trace, table and summary of a run is compared: when each packet
 was delivered, what was dropped, and what is held. `provenance.json`, which has the times of the run, is not.

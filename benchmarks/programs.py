@@ -54,7 +54,7 @@ def build_ns3() -> str | None:
     """Builds the ns-3 program. Returns the reason if it cannot."""
     try:
         made = subprocess.run(
-            ["make", "-s", "-C", str(ROOT / "benches/ns3"), f"OUT={NS3.parent}"],
+            ["make", "-s", "-C", str(ROOT / "benchmarks/ns3"), f"OUT={NS3.parent}"],
             capture_output=True,
             text=True,
             check=False,

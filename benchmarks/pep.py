@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures `bentpipe pep`: client, proxy and server in namespaces of one machine, beside the kernel forwarding alone.
 
-    benches/pep.py [--only WORD] [--short] [--against PYTHON]
+    benchmarks/pep.py [--only WORD] [--short] [--against PYTHON]
 
 Needs root, a built bentpipe (`make build`), target/dist/examples/bench_load (scripts/bench builds it; or in the folder
 of $CARGO_TARGET_DIR), nft, ip, ss, curl, and iperf3 for the satellite. A case that cannot run prints the reason. Exit

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much faster than real time the installed package simulates, for the figure of docs/performance.md.
 
-    .venv/bin/python benches/expect.py [--turns 3] [--only WORDS]
+    .venv/bin/python benchmarks/expect.py [--turns 3] [--only WORDS]
 
 Each case is one call of `bentpipe.simulate`, in a process of its own that has already imported everything. The time is
 user + system time of the call, results written, least of the turns. Printed are a line per case and the lines that the

@@ -1,7 +1,7 @@
 """How fast the test bed answers: 50 users who poll while 10 runs are queued, 10 000 stored runs that are listed and
 filtered, and keys in a form beside a picture of 300 nodes.
 
-    .venv/bin/python benches/testbed.py
+    .venv/bin/python benchmarks/testbed.py
 
 It starts a test bed of its own in a temporary folder. The last part needs Chromium and the built page.
 """

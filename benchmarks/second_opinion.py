@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """ns-3 as a second opinion: the same flow in both, by congestion control.
 
-    benches/second_opinion.py [--seconds 60] [--only NAME]
+    benchmarks/second_opinion.py [--seconds 60] [--only NAME]
 
 One endless transfer over 10 Mbit/s and 250 ms each way, a drop-tail queue of one bandwidth-delay product, an
 acknowledgment for each segment, an initial window of 10, timestamps only if a congestion control needs them. Prints
 goodput and retransmitted segments, as the rows of the first table of docs/second-opinion.md; then the experiments of
 the second, each of which changes one attribute of ns-3 or one parameter of ours. ns-3 is Debian's (apt-get install
-libns3-dev, then make -C benches/ns3); without it nothing runs, and the reason is printed.
+libns3-dev, then make -C benchmarks/ns3); without it nothing runs, and the reason is printed.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def main() -> int:
     seconds, names = arguments.seconds, [arguments.only] if arguments.only else list(THEIRS)
     if not NS3.is_file():
         print(
-            f"skipped: there is no {NS3.relative_to(ROOT)} (Debian: apt-get install libns3-dev, make -C benches/ns3)"
+            f"skipped: there is no {NS3.relative_to(ROOT)} (Debian: apt-get install libns3-dev, make -C benchmarks/ns3)"
         )
         return 0
     with tempfile.TemporaryDirectory() as place:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """CPU time of set-up by size: resolving, building, facts and predictions, with the exponent of growth.
 
-    .venv/bin/python benches/setup.py [--small N] [--large N]
+    .venv/bin/python benchmarks/setup.py [--small N] [--large N]
 
 Each scenario runs in a process of its own; the start of Python does not count. The exponent is
 log(CPU large / CPU small) / log(large / small); 1 is linear. Exit status 1 if an exponent is above 1.15.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole-run benchmarks: bentpipe beside a stated baseline, in one session.
 
-    benches/run.py [--repeat 3] [--only PATTERN] [--json FILE] [--strict]
+    benchmarks/run.py [--repeat 3] [--only PATTERN] [--json FILE] [--strict]
 
 The table of runs is rows.py: a name, a command, the name of its baseline. A
 row and its baseline alternate, so that other load on the machine affects
@@ -36,7 +36,7 @@ The second measures the data plane of emulations: packets of real sockets, and t
 time and losses that the engine adds to them. Its keys are in its source.
 
 `cpu_s`, `events`, `packets` and `peak_rss_bytes` are required; keys that are
-not named here are kept in the JSON report as they are. benches/ns3/compare
+not named here are kept in the JSON report as they are. benchmarks/ns3/compare
 prints the same keys.
 
 A row whose program is missing is reported as skipped, with the reason, and

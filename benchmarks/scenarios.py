@@ -245,5 +245,5 @@ transport = {{ kind = "udp" }}
 
 
 def bdp_packets(rate_mbps: int, delay_ms: int) -> int:
-    """Packets in a bandwidth-delay product, both directions, as benches/ns3 rounds it."""
+    """Packets in a bandwidth-delay product, both directions, as benchmarks/ns3 rounds it."""
     return round(rate_mbps * 1e6 / 8 * 2 * delay_ms / 1e3 / PACKET_BYTES)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The speed of the clock `kernel`: virtual seconds per real second, including the guest's start and end.
 
-    .venv/bin/python benches/kernel.py [--only PATTERN]
+    .venv/bin/python benchmarks/kernel.py [--only PATTERN]
 
 A row is one run, or ten in parallel, each of the stated length; `cpu` is the CPU time of all processes of the guest.
 """
