@@ -15,7 +15,7 @@ from bentpipe.dtn import contacts, ephemeris
 from helpers import ROOT
 from rigs import commands
 
-CASES = ROOT / "authorities/dtn/cgr_cases.json"
+CASES = ROOT / "tests/authorities/dtn/cgr_cases.json"
 
 
 def call(*arguments: object, code: int = 0) -> str:

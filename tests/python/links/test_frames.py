@@ -19,7 +19,7 @@ from bentpipe.frames.outcomes import Outcomes
 from helpers import ROOT
 from rigs import commands
 
-AUTHORITY = ROOT / "authorities" / "wifi"
+AUTHORITY = ROOT / "tests" / "authorities" / "wifi"
 SCENARIO: dict[str, Any] = {
     "name": "pasted",
     "duration": "1 s",

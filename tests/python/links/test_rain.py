@@ -18,7 +18,7 @@ from rigs import commands
 # Importing it takes seconds, also in runs of other tests.
 pytestmark = pytest.mark.skipif(find_spec("itur") is None, reason="the extra rain is not installed")
 
-TABLES = Path("authorities/itu")
+TABLES = Path("tests/authorities/itu")
 ROME = Sky(Site("rome", 41.9, 12.49, 0.046), 19.7, 40.2)
 
 

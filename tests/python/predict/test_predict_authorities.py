@@ -11,7 +11,7 @@ import pytest
 from bentpipe import predict
 from helpers import ROOT
 
-AUTHORITIES = ROOT / "authorities"
+AUTHORITIES = ROOT / "tests" / "authorities"
 
 Row = dict[str, str]
 

@@ -11,7 +11,7 @@ from helpers import ROOT
 #: Where files are cited. Decisions and changelogs are of their time, and tests of scripts cite files that they make.
 CITING = (
     "*.md",
-    "authorities/**/*.md",
+    "tests/authorities/**/*.md",
     "benchmarks/**/*.py",
     "congestion/**/*.[chrs]*",
     "crates/**/*.rs",
@@ -22,7 +22,7 @@ CITING = (
     "studies/**/*.*",
 )
 PATH = re.compile(
-    r"(?<![\w./<>-])(?:authorities|benches|benchmarks|congestion|crates|docs|examples|python|scripts|studies|tests)/"
+    r"(?<![\w./<>-])(?:benches|benchmarks|congestion|crates|docs|examples|python|scripts|studies|tests)/"
     r"[\w./-]+\.(?:c|csv|h|md|py|rs|toml|txt)\b"
 )
 #: Files in examples of what is printed or written.

@@ -15,7 +15,7 @@ from helpers import ROOT
 
 skyfield = pytest.importorskip("skyfield.api", reason="Skyfield is not installed")
 
-SETS = ROOT / "authorities" / "orbits"
+SETS = ROOT / "tests" / "authorities" / "orbits"
 START = (2022, 9, 14, 12, 0)
 TEXT = "2022-09-14T12:00:00Z"
 #: Equator, mid-latitude, polar, date line; two of them on mountains.

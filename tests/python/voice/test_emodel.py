@@ -9,7 +9,7 @@ from bentpipe.errors import InputError
 from bentpipe.voice import emodel
 from helpers import ROOT
 
-ROWS = ROOT / "authorities" / "voip" / "g107_emodel.csv"
+ROWS = ROOT / "tests" / "authorities" / "voip" / "g107_emodel.csv"
 PARTS = ("Ro", "Is", "Idte", "Idle", "Idd", "Id", "Ieeff", "R", "MOS")
 
 
