@@ -64,7 +64,7 @@ def test_tables_and_files_say_the_same(store: Path, tmp_path: Path) -> None:
     assert means == pytest.approx([row["mean"] / 1e3 for row in found])
     call("export", store, "all.csv", "--rows", "link", folder=tmp_path)
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + 12 * 4 * 2
-    assert "allowed: .csv, .parquet, .xlsx, .tex" in refused("export", store, "means.txt")
+    assert "allowed: .csv, .parquet, .xlsx, .json, .md, .tex" in refused("export", store, "means.txt")
     frames = [pl.read_csv(tmp_path / "means.csv")]
     for name, read in (("means.parquet", pl.read_parquet), ("means.xlsx", spreadsheet)):
         call("export", store, name, "--by", "congestion", folder=tmp_path)

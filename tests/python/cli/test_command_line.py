@@ -22,7 +22,7 @@ from rigs import commands
 
 COMMANDS = (
     *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
-    *("explain", "netpipe", "measure", "reflect"),
+    *("explain", "export", "netpipe", "measure", "reflect"),
     *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
     *("emodel", "budget", "rain", "trace", "fit", "schema", "docs", "doctor", "calibrate"),
     *("pep", "campaign", "kernel", "listen", "pabx", "phone", "dtn", "serve", "lab", "contacts"),
@@ -31,7 +31,7 @@ COMMANDS = (
 #: Commands without own output, with the output of a program, or with subcommands.
 PROGRAMS = (
     *("run", "shell", "exec", "set", "trace", "docs", "pep", "campaign", "kernel", "serve", "lab"),
-    *("contacts", "sensors", "dtn", "reflect"),
+    *("contacts", "sensors", "dtn", "reflect", "export"),
 )
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 

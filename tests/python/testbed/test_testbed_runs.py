@@ -43,6 +43,13 @@ def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
     file = ada.get(f"/api/runs/{run['id']}/files/report.html")
     assert file.headers["content-disposition"].startswith("attachment")
     assert file.headers["content-security-policy"].startswith("sandbox;")
+    table = ada.get(f"/api/runs/{run['id']}/tables/flows", params={"format": "csv"})
+    assert table.text.startswith("flow,from,to,") and table.headers["content-disposition"].endswith(
+        'flows.csv"'
+    )
+    assert "| up |" in ada.get(f"/api/runs/{run['id']}/tables/flows", params={"format": "md"}).text
+    assert ada.get(f"/api/runs/{run['id']}/tables/flows", params={"format": "doc"}).status_code == 422
+    assert ada.get(f"/api/runs/{run['id']}/tables/tcp").status_code == 404
     # The same with another congestion control, compared with the first one as pinned baseline.
     (other,) = launched(ada, text=SMALL.replace("reno", "cubic"))
     until(lambda: ada.get(f"/api/runs/{other['id']}").json()["state"] == "done")
