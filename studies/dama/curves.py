@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-from bentpipe.campaign.jobs import Job, Progress, run_all
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.parallel import Progress
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
 from bentpipe.quantities import base_value
 from bentpipe.results.predictions import predict_run

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from bentpipe.campaign.jobs import Job, Progress, run_all
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.parallel import Progress
 from bentpipe.plots.data import superframes
 from bentpipe.predict import count_round_trips, transfer_time
 from bentpipe.results.runs import Run

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 import bentpipe as bp
-from bentpipe.campaign.jobs import Job, Progress, run_all
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.parallel import Progress
 from bentpipe.errors import InputError
 from bentpipe.results.netpipe import Block, blocks, pending, read_screen
 from bentpipe.results.runs import Run

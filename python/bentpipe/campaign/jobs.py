@@ -1,11 +1,11 @@
-"""Many runs for studies: in parallel, and reusing runs whose inputs have not changed."""
+"""Many runs without a store, for studies and variations: in parallel, reusing runs whose inputs have not changed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -16,11 +16,7 @@ from ..results.runs import Run
 from ..scenario.scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts, seeded
 from ..scenario.variation import Variation, folder_names
 from ..simulation import simulate
-from .parallel import Progress as Reached
-from .parallel import Tell, in_threads
-
-#: Called with the fraction done of all runs.
-Progress = Callable[[float], None]
+from .parallel import Progress, Tell, in_threads
 
 
 def run_key(resolved: str, *more: str | int) -> str:
@@ -40,13 +36,14 @@ def engine() -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """One run: a scenario with overrides and a seed, simulated on the clock ``virtual`` and emulated on the others.
-    ``name`` names its folder. ``allow_commands`` lets an emulation run the programs of the scenario."""
+    """One run: a scenario with overrides and a seed (None for the scenario's own), simulated on the clock ``virtual``
+    and emulated on the others. ``name`` names its folder. ``allow_commands`` lets an emulation run the programs of the
+    scenario."""
 
     name: str
-    scenario: Path
-    overrides: tuple[str, ...] = ()
-    seed: int = 1
+    scenario: ScenarioLike = field(hash=False)
+    overrides: tuple[Override, ...] = ()
+    seed: int | None = 1
     clock: Literal["virtual"] | Clock = "virtual"
     allow_commands: bool = False
 
@@ -58,69 +55,61 @@ class Job:
     @cached_property
     def resolved(self) -> Scenario:
         """The scenario with overrides and seed."""
-        return load(self.scenario, [*self.overrides, f"seed={self.seed}"])
+        return load(self.scenario, [*self.overrides, *seeded(self.seed)])
 
 
-def run_all(jobs: Sequence[Job], out: Path, progress: Progress, threads: int = 2) -> dict[Job, Run]:
-    """Does the runs, each in a folder of its name below ``out``.
+def jobs_of(
+    scenario: ScenarioLike,
+    variations: Sequence[Variation],
+    *,
+    seed: int | None = None,
+    overrides: Overrides = (),
+) -> list[Job]:
+    """Returns a job for each variation of a scenario, in their order, all of them validated. Raises what
+    :func:`bentpipe.load` raises."""
+    given = [*override_texts(overrides), *seeded(seed)]
+    jobs = [
+        Job(name, scenario, (*given, *(("--vary", text) for text in variation.overrides)), seed=None)
+        for name, variation in zip(folder_names(variations), variations, strict=True)
+    ]
+    for job in jobs:
+        _ = job.resolved
+    return jobs
 
-    A complete run whose key, in the file beside it, has not changed is reused, so an interrupted study resumes where it
-    stopped.
+
+def run_all(
+    jobs: Sequence[Job],
+    out: Path,
+    progress: Progress | None,
+    threads: int = 2,
+    *,
+    keep: bool = True,
+    command: Sequence[str] = (),
+) -> dict[Job, Run]:
+    """Does the runs, each in a folder of its name below ``out``. Returns them in the order of the jobs.
+
+    With ``keep``, a complete run whose key, in the file beside it, has not changed is reused, so an interrupted study
+    resumes where it stopped. ``progress`` is called with the fraction of the whole, from several threads, and stops
+    everything by returning False: jobs that had not begun are then missing from the result. ``command`` is the command
+    line for the provenance, if any. Raises what :func:`bentpipe.simulate` and :func:`bentpipe.emulate` raise.
     """
     out.mkdir(parents=True, exist_ok=True)
 
     def one(job: Job, tell: Tell) -> Run:
-        folder, note, key = out / job.name, out / f"{job.name}.key", job.key
-        if note.is_file() and note.read_text(encoding="utf-8") == key:
+        folder, note = out / job.name, out / f"{job.name}.key"
+        if keep and note.is_file() and note.read_text(encoding="utf-8") == job.key:
             run = Run(folder)
             if run.complete:
                 return run
         note.unlink(missing_ok=True)
-        said: dict[str, Any] = {"out": folder, "progress": tell}
+        said: dict[str, Any] = {"out": folder, "progress": tell, "command": command}
         if job.clock == "virtual":
             run = simulate(job.resolved, **said)
         else:
             run = emulate(job.resolved, **said, clock=job.clock, allow_commands=job.allow_commands)
-        if run.complete:
-            note.write_text(key, encoding="utf-8")
+        if keep and run.complete:
+            note.write_text(job.key, encoding="utf-8")
         return run
 
-    def shown(fraction: float) -> bool:
-        progress(fraction)
-        return True
-
-    runs = in_threads(one, jobs, threads, shown)
+    runs = in_threads(one, jobs, threads, progress)
     return {job: run for job, run in zip(jobs, runs, strict=True) if run is not None}
-
-
-def simulate_all(
-    scenario: ScenarioLike,
-    variations: Sequence[Variation],
-    *,
-    out: Path,
-    seed: int | None = None,
-    overrides: Overrides = (),
-    jobs: int = 2,
-    progress: Reached | None = None,
-    command: Sequence[str] = (),
-) -> list[Run]:
-    """Simulate each variation into its own folder below ``out``; returns the runs in the order of the variations.
-
-    Every variation is validated before the first one starts. ``progress`` is called with the fraction of the whole,
-    from several threads, and stops everything by returning False: variations that had not begun are then missing from
-    the result. Raises what :func:`bentpipe.simulate` raises.
-    """
-    given = [*override_texts(overrides), *seeded(seed)]
-    resolved = [load(scenario, [*given, *_named(variation)]) for variation in variations]
-
-    def one(planned: tuple[Scenario, str], tell: Tell) -> Run:
-        valid, name = planned
-        return simulate(valid, out=out / name, progress=tell, command=command)
-
-    planned = list(zip(resolved, folder_names(variations), strict=True))
-    runs = in_threads(one, planned, jobs, progress)
-    return [run for run in runs if run is not None]
-
-
-def _named(variation: Variation) -> list[Override]:
-    return [("--vary", text) for text in variation.overrides]

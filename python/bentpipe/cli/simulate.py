@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -59,10 +59,11 @@ def simulate(
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
     with stoppable() as stop, Bar("simulating", stop) as bar:
         if vary:
-            from bentpipe.campaign.jobs import simulate_all
+            from bentpipe.campaign.jobs import jobs_of, run_all
 
-            given: dict[str, Any] = {"seed": seed, "overrides": overrides or [], "command": command}
-            runs = simulate_all(scenario, variations, out=folder, jobs=jobs, progress=bar.advance, **given)
+            planned = jobs_of(scenario, variations, seed=seed, overrides=overrides or [])
+            done = run_all(planned, folder, bar.advance, jobs, keep=False, command=command)
+            runs = list(done.values())
         else:
             runs = [simulate_one(loaded, out=folder, progress=bar.advance, command=command)]
     drawn = report and bool(runs) and not stop.wanted

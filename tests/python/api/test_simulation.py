@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import bentpipe as bp
 import pytest
-from bentpipe.campaign.jobs import simulate_all
+from bentpipe.campaign.jobs import jobs_of, run_all
 from bentpipe.predict.prediction import predict_scenario
 from bentpipe.results.predictions import predict_run
 from bentpipe.scenario.variation import combinations
@@ -34,8 +34,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_runs_on_one_and_on_two_threads_are_equal_byte_for_byte(tmp_path: Path) -> None:
     variations = combinations(["flow.up.transport.congestion=reno,vegas", "seed=1,2"])
     for jobs in (1, 2):
-        runs = simulate_all(SHORT, variations, out=tmp_path / str(jobs), jobs=jobs)
-        assert [run.complete for run in runs] == [True] * 4
+        runs = run_all(jobs_of(SHORT, variations), tmp_path / str(jobs), None, jobs, keep=False)
+        assert [run.complete for run in runs.values()] == [True] * 4
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
@@ -199,7 +199,7 @@ def test_what_begins_when_the_run_has_ended_is_named_with_its_place(tmp_path: Pa
 def test_a_variation_that_is_wrong_stops_before_the_first_run(tmp_path: Path) -> None:
     variations = combinations(["flow.up.transport.congestion=reno,veggas"])
     with pytest.raises(bp.ScenarioError, match="veggas"):
-        simulate_all(SHORT, variations, out=tmp_path / "all")
+        run_all(jobs_of(SHORT, variations), tmp_path / "all", None)
     assert not (tmp_path / "all").exists()
 
 
