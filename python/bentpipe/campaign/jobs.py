@@ -10,12 +10,21 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from .. import _native
-from ..emulation import Clock, emulate
-from ..results.runs import Run
-from ..scenario.scenarios import Override, Overrides, Scenario, ScenarioLike, load, override_texts, seeded
-from ..scenario.variation import Variation, folder_names
-from ..simulation import simulate
+from bentpipe import _native
+from bentpipe.emulation import Clock, emulate
+from bentpipe.results.runs import Run
+from bentpipe.scenario.scenarios import (
+    Override,
+    Overrides,
+    Scenario,
+    ScenarioLike,
+    load,
+    override_texts,
+    seeded,
+)
+from bentpipe.scenario.variation import Variation, folder_names
+from bentpipe.simulation import simulate
+
 from .parallel import Progress, Tell, in_threads
 
 

@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .. import _native
-from ..errors import text_of
+from bentpipe import _native
+from bentpipe.errors import text_of
 
 Node = int | str
 

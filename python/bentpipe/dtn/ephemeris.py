@@ -23,7 +23,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, unknown
+from bentpipe.errors import InputError, unknown
 
 Array = NDArray[np.float64]
 

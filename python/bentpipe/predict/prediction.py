@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..quantities import base_value, rate_text, span_text
-from ..scenario.facts import carried_bytes
-from ..scenario.handshakes import given_up
+from bentpipe.quantities import base_value, rate_text, span_text
+from bentpipe.scenario.facts import carried_bytes
+from bentpipe.scenario.handshakes import given_up
 
 if TYPE_CHECKING:
-    from ..scenario.facts import Flow, Hop
-    from ..scenario.scenarios import Overrides, ScenarioLike
+    from bentpipe.scenario.facts import Flow, Hop
+    from bentpipe.scenario.scenarios import Overrides, ScenarioLike
+
     from .flow import Prediction
 
 #: Congestion controls whose growth or response function the equations describe.
@@ -99,7 +100,7 @@ def predict_all(
     scenario: ScenarioLike, overrides: Overrides = ()
 ) -> tuple[dict[str, FlowPrediction], list[Flow]]:
     """Returns the predictions of :func:`predict_scenario`, and the facts of the flows that they are made of."""
-    from ..scenario.scenarios import load
+    from bentpipe.scenario.scenarios import load
 
     loaded = load(scenario, overrides)
     known = loaded.facts["flows"]

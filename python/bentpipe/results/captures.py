@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ..errors import InputError
+from bentpipe.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl

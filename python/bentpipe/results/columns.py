@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from ..errors import InputError
+from bentpipe.errors import InputError
 
 #: Former names of columns, by table: runs that older versions have written are read as if they had today's.
 FORMER: Final[Mapping[str, Mapping[str, str]]] = {"scheduler": {"category": "scheme"}}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ..quantities import display_unit
+from bentpipe.quantities import display_unit
+
 from .flows import FlowResult, flow_results
 from .runs import Run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..quantities import span_text
+from bentpipe.quantities import span_text
 
 if TYPE_CHECKING:
     from .runs import Run

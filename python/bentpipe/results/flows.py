@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from .predictions import predict_run
 
 if TYPE_CHECKING:
-    from ..predict.prediction import FlowPrediction
+    from bentpipe.predict.prediction import FlowPrediction
+
     from .runs import Run
 
 #: Reason why TCP aborted a connection, by the number in column ``failure`` of the table ``tcp_connection``.

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ..quantities import display_unit
+from bentpipe.quantities import display_unit
+
 from .flows import FlowResult, flow_results
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..errors import InputError, unknown
+from bentpipe.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from .runs import Run

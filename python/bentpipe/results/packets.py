@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import InputError, unknown
-from ..quantities import listed
+from bentpipe.errors import InputError, unknown
+from bentpipe.quantities import listed
+
 from . import captures
 from .captures import ACK, FIN, FLAGS, PSH, RST, SYN, TCP
 from .runs import Run

@@ -6,12 +6,13 @@ import contextlib
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from .._native import ScenarioError
-from ..predict.prediction import FlowPrediction, predict_all
-from ..scenario.outages import Outage, outages_of
+from bentpipe._native import ScenarioError
+from bentpipe.predict.prediction import FlowPrediction, predict_all
+from bentpipe.scenario.outages import Outage, outages_of
 
 if TYPE_CHECKING:
-    from ..scenario.facts import Flow
+    from bentpipe.scenario.facts import Flow
+
     from .runs import Run
 
 

@@ -10,14 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import InputError, reading, text_of, trouble, unknown
-from ..quantities import listed
+from bentpipe.errors import InputError, reading, text_of, trouble, unknown
+from bentpipe.quantities import listed
+
 from . import columns
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..scenario.scenarios import Scenario
+    from bentpipe.scenario.scenarios import Scenario
 
 
 class Run:
@@ -57,7 +58,7 @@ class Run:
 
         import polars as pl
 
-        from ..quantities import display_unit
+        from bentpipe.quantities import display_unit
 
         wanted = {"goodput": "bit/s", "rtt_mean": "s", "delay_mean": "s"}
         shown = []
@@ -92,7 +93,7 @@ class Run:
     def resolved(self) -> Scenario:
         """The run's scenario as the engine resolves it. Raises :class:`bentpipe.ScenarioError` for the scenario of an
         older version that is no longer valid."""
-        from ..scenario.scenarios import ScenarioText, load
+        from bentpipe.scenario.scenarios import ScenarioText, load
 
         return load(ScenarioText(text_of(self.path / "scenario.toml"), str(self.path)))
 

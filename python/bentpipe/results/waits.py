@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import InputError, in_order, unknown
-from ..scenario.topology import ranges
+from bentpipe.errors import InputError, in_order, unknown
+from bentpipe.scenario.topology import ranges
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
-from ..errors import InputError
+from bentpipe import _native
+from bentpipe.errors import InputError
+
 from .scenarios import load
 
 if TYPE_CHECKING:

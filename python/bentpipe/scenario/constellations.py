@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _native
-from ..errors import InputError
+from bentpipe import _native
+from bentpipe.errors import InputError
+
 from .scenarios import Overrides, Scenario, ScenarioLike, load
 
 

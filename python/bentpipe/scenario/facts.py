@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 
-from ..quantities import base_value
+from bentpipe.quantities import base_value
+
 from .scenarios import load
 
 if TYPE_CHECKING:

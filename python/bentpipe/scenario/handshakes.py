@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..quantities import base_value, span_text
+from bentpipe.quantities import base_value, span_text
 
 
 def given_up(transport: Mapping[str, Any], rtt_s: float) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import in_order
-from ..quantities import base_value, span_text
+from bentpipe.errors import in_order
+from bentpipe.quantities import base_value, span_text
+
 from .topology import ranges
 
 if TYPE_CHECKING:

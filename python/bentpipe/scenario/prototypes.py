@@ -22,8 +22,8 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from .. import _native
-from ..errors import InputError
+from bentpipe import _native
+from bentpipe.errors import InputError
 
 Class = TypeVar("Class", bound=type)
 

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from .. import _native
-from ..quantities import base_value, listed
+from bentpipe import _native
+from bentpipe.quantities import base_value, listed
 
 
 class Scenario:

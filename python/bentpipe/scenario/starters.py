@@ -7,9 +7,10 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import _native
-from ..errors import InputError, unknown
-from ..quantities import span_text
+from bentpipe import _native
+from bentpipe.errors import InputError, unknown
+from bentpipe.quantities import span_text
+
 from .facts import facts
 from .handshakes import given_up
 from .scenarios import load

@@ -9,8 +9,9 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import in_order
-from ..quantities import base_value, listed, number, rate_text, size_text, span_text
+from bentpipe.errors import in_order
+from bentpipe.quantities import base_value, listed, number, rate_text, size_text, span_text
+
 from .facts import carried_bytes
 from .handshakes import given_up
 from .outages import outages_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ..quantities import base_value, rate_text, span_text
+from bentpipe.quantities import base_value, rate_text, span_text
 
 if TYPE_CHECKING:
     from .scenarios import Scenario

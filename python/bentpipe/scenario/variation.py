@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..errors import InputError, unknown
+from bentpipe.errors import InputError, unknown
+
 from .scenarios import slug
 
 
