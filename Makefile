@@ -68,11 +68,11 @@ kernel: build ## Build the kernel of the clock `kernel`, once: a real Linux in v
 	@$(BIN)/bentpipe kernel build
 
 test-kernel: kernel ## Tests and studies with real kernels in virtual time, including the long ones
-	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/test_kernel*.py tests/python/test_parity.py -k 'kernel or guest'
+	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/kernel/test_kernel*.py tests/python/tcp/test_parity.py -k 'kernel or guest'
 	@$(BIN)/bentpipe reproduce satnex --test eggs-tcp
 
 test-variants: build ## Every congestion control in engine and kernel, over five conditions: takes some minutes
-	@$(BIN)/pytest tests/python/test_parity_variants.py -m slow -s
+	@$(BIN)/pytest tests/python/tcp/test_parity_variants.py -m slow -s
 
 bench: build ## Speed and memory, as ratios against a baseline in the same session
 	@scripts/bench

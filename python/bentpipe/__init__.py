@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from . import campaign, plots, predict, report, statistics, studies
     from ._native import ScenarioError
     from .checks import check
-    from .comparison import Comparison, compare
     from .emulation import emulate
     from .errors import InputError
-    from .groups import group_table
-    from .prediction import predict_scenario
-    from .prototypes import allow_code, congestion
-    from .runs import Run, open_run
-    from .scenarios import Scenario, load, schema
+    from .predict.prediction import predict_scenario
+    from .results.comparison import Comparison, compare
+    from .results.groups import group_table
+    from .results.runs import Run, open_run
+    from .scenario.prototypes import allow_code, congestion
+    from .scenario.scenarios import Scenario, load, schema
     from .simulation import simulate
 
 __all__ = [
@@ -57,21 +57,21 @@ __all__ = [
 
 # Polars and matplotlib take longer to import than most commands take to run, so a name is imported when it is used.
 _HOME: Final = {
-    "Comparison": "comparison",
+    "Comparison": "results.comparison",
     "InputError": "errors",
-    "Run": "runs",
-    "Scenario": "scenarios",
+    "Run": "results.runs",
+    "Scenario": "scenario.scenarios",
     "ScenarioError": "_native",
     "check": "checks",
-    "compare": "comparison",
-    "allow_code": "prototypes",
-    "congestion": "prototypes",
+    "compare": "results.comparison",
+    "allow_code": "scenario.prototypes",
+    "congestion": "scenario.prototypes",
     "emulate": "emulation",
-    "group_table": "groups",
-    "load": "scenarios",
-    "open_run": "runs",
-    "predict_scenario": "prediction",
-    "schema": "scenarios",
+    "group_table": "results.groups",
+    "load": "scenario.scenarios",
+    "open_run": "results.runs",
+    "predict_scenario": "predict.prediction",
+    "schema": "scenario.scenarios",
     "simulate": "simulation",
 }
 

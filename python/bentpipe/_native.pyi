@@ -64,7 +64,7 @@ class Scenario:
         links."""
 
     def facts(self) -> str:
-        """Return the paths of the flows, as JSON of :class:`bentpipe.facts.Facts`."""
+        """Return the paths of the flows, as JSON of :class:`bentpipe.scenario.facts.Facts`."""
 
     def check_simulated(self) -> None:
         """Raise :class:`ScenarioError` for what prevents a simulation."""
@@ -268,7 +268,7 @@ def constellation(
     times: list[float],
 ) -> str:
     """Return a constellation of a scenario at ``times``, in seconds and in ascending order, as JSON of
-    :class:`bentpipe.constellations.Constellation`."""
+    :class:`bentpipe.scenario.constellations.Constellation`."""
 
 def forwarding(
     scenario: Scenario,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import _native
 from .campaign.plan import Plan, plan
 from .errors import InputError
-from .scenarios import Overrides, Scenario, ScenarioLike, load, source_and_text
+from .scenario.scenarios import Overrides, Scenario, ScenarioLike, load, source_and_text
 
 if TYPE_CHECKING:
     from ._native import Problem

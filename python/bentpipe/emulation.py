@@ -15,9 +15,9 @@ from typing import Final, Literal, get_args
 from . import _native
 from .errors import InputError, unknown
 from .guest import current, guest_for
-from .runs import Run
-from .scenarios import Overrides, ScenarioLike, load, override_texts
-from .simulation import Progress, Watch, alone, claimed, guarded, run_folder, seeded
+from .results.runs import Run
+from .scenario.scenarios import Overrides, ScenarioLike, load, override_texts, seeded
+from .simulation import Progress, Watch, alone, claimed, guarded, run_folder
 
 #: Exit code of the command line for errors that the caller can fix.
 BAD_INPUT: Final = 2

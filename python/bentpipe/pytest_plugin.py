@@ -91,7 +91,7 @@ class Satellite:
 
     def set(self, **changes: Any) -> None:
         """Changes parameters of the network as ``bentpipe set`` does: ``set(**{"link.sat.rate": "1 Mbit/s"})``."""
-        from bentpipe.scenarios import toml_value
+        from bentpipe.scenario.scenarios import toml_value
 
         words = [f"{key}={toml_value(value)}" for key, value in changes.items()]
         _refused(_call("set", self.id, *words))
@@ -130,7 +130,7 @@ def satellite(request: pytest.FixtureRequest) -> Iterator[Satellite]:
 
 def _up(scenario: str, overrides: Mapping[str, Any], *, internet: bool) -> dict[str, Any]:
     """Brings a network up under a name of its own; returns what ``bentpipe up --json`` reports."""
-    from bentpipe.scenarios import toml_value
+    from bentpipe.scenario.scenarios import toml_value
 
     name = f"pytest-{os.getpid()}-{next(_NUMBERS)}"
     replaced = [word for key, value in overrides.items() for word in ("--set", f"{key}={toml_value(value)}")]

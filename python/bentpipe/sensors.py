@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
 from .errors import InputError
-from .scenarios import load
+from .scenario.scenarios import load
 
 if TYPE_CHECKING:
-    from .scenarios import Overrides, ScenarioLike
+    from .scenario.scenarios import Overrides, ScenarioLike
 
 
 @dataclass(frozen=True)

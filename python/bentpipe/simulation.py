@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -16,8 +15,8 @@ from typing import Any, Final
 
 from . import _native
 from .errors import InputError
-from .runs import Run
-from .scenarios import Override, Overrides, ScenarioLike, load, override_texts
+from .results.runs import Run
+from .scenario.scenarios import Overrides, ScenarioLike, load, override_texts, seeded, slug
 
 #: Called with the fraction done, 0 to 1, about ten times a second. The run stops if it returns False.
 Progress = Callable[[float], "bool | None"]
@@ -77,11 +76,6 @@ def simulate(
     with claimed(folder), alone(folder), guarded(progress, watch) as (tell, look):
         _native.simulate(resolved.native, run, str(folder), json.dumps(options), tell, look)
     return Run(folder, resolved)
-
-
-def seeded(seed: int | None) -> list[Override]:
-    """Returns the override that replaces the scenario's seed, if any."""
-    return [] if seed is None else [("argument seed", f"seed={seed}")]
 
 
 @contextmanager
@@ -176,12 +170,3 @@ def alone(folder: Path) -> Iterator[None]:
         with suppress(OSError):
             fcntl.flock(held, fcntl.LOCK_UN)
         os.close(held)
-
-
-def slug(text: str) -> str:
-    """Returns a text as the name of a file or folder.
-
-    >>> slug("Upload over a DVB-RCS return link")
-    'upload-over-a-dvb-rcs-return-link'
-    """
-    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "run"

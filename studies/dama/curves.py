@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-from bentpipe.jobs import Job, Progress, run_all
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.parallel import Progress
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
-from bentpipe.prediction import predict_run
 from bentpipe.quantities import base_value
-from bentpipe.runs import Run
+from bentpipe.results.predictions import predict_run
+from bentpipe.results.runs import Run
 
 HERE: Final = Path(__file__).parent
 

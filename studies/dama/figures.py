@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.plots.data import thin, trace_of
 from bentpipe.plots.style import COLOURS, DASHES, INK, figure_function, panels
-from bentpipe.prediction import predict_run
+from bentpipe.results.predictions import predict_run
 
 from .curves import CONGESTIONS, FLOW, SCHEMES, WINDOW_S, Curve, Direction, Scheme, Series
 from .measures import FULL, onset_s

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from bentpipe.jobs import Job, Progress, run_all
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.parallel import Progress
 from bentpipe.plots.data import FloatArray, duration_s, rate, trace_of
 from bentpipe.predict import jain_index
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 
 from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Course, Scheme
 

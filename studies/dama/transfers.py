@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from bentpipe.jobs import Job, Progress, run_all
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.parallel import Progress
 from bentpipe.plots.data import superframes
 from bentpipe.predict import count_round_trips, transfer_time
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.statistics import Mean, mean_of
 
 from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, SECTIONS, Congestion, Scheme

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
 import bentpipe as bp
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.statistics import Mean, mean_of
 from bentpipe.studies import bar
 

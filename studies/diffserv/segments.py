@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from bentpipe.captures import segments
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.results.captures import segments
 from bentpipe.studies import Table, bar
 
 from .points import BER, CONSTELLATIONS

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.studies import Table, bar
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from bentpipe.jobs import Job
+from bentpipe.campaign.jobs import Job
 
 HERE: Final = Path(__file__).parent
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from bentpipe.captures import segments
 from bentpipe.plots.data import FloatArray, trace_of
-from bentpipe.runs import Run
+from bentpipe.results.captures import segments
+from bentpipe.results.runs import Run
 
 from .cases import DURATION_S, Experiment
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from bentpipe.netpipe import MEGABIT, blocks
 from bentpipe.predict import (
     bandwidth_delay_product_bytes,
     buffer_cells,
@@ -13,7 +12,8 @@ from bentpipe.predict import (
     request_response_s,
     window_limited_rate_bit_s,
 )
-from bentpipe.runs import Run
+from bentpipe.results.netpipe import MEGABIT, blocks
+from bentpipe.results.runs import Run
 from bentpipe.studies import Table
 
 from . import figures

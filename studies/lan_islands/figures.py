@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from bentpipe.netpipe import MEGABIT, Block
 from bentpipe.plots.style import INK, PREDICTED, figure_function, legend, line, panels
 from bentpipe.predict import block_time_s, fitted_throughput_bit_s, window_limited_rate_bit_s
+from bentpipe.results.netpipe import MEGABIT, Block
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

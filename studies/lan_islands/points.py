@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Final
 
 import bentpipe as bp
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.parallel import Progress
 from bentpipe.errors import InputError
-from bentpipe.jobs import Job, Progress, run_all
-from bentpipe.netpipe import Block, blocks, pending, read_screen
-from bentpipe.runs import Run
+from bentpipe.results.netpipe import Block, blocks, pending, read_screen
+from bentpipe.results.runs import Run
 
 HERE: Final = Path(__file__).parent
 

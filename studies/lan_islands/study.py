@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from bentpipe import plots
 from bentpipe.errors import unknown
-from bentpipe.netpipe import MEGABIT, Block, blocks
-from bentpipe.runs import Run
+from bentpipe.results.netpipe import MEGABIT, Block, blocks
+from bentpipe.results.runs import Run
 from bentpipe.studies import Clock, Reproduction, Table, bar, judge, read_published
 
 from . import equations, figures

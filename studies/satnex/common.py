@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from bentpipe import load
+from bentpipe.scenario.topology import drawing
 from bentpipe.studies import Table
-from bentpipe.topology import drawing
 
 #: A super-frame of Skyplex DATA with N = 6, M = 8, L = 8 on the low-rate channel.
 SUPERFRAME_S: Final = 0.8204

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from bentpipe.jobs import Job, run_all
-from bentpipe.runs import Run
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.results.runs import Run
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
 HERE: Final = Path(__file__).parent

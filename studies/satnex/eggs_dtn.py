@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.style import figure_function, line
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.style import COLOURS, figure_function
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
 if TYPE_CHECKING:

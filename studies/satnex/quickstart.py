@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, figure_function, panels
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge

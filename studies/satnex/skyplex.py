@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from bentpipe import ScenarioError
-from bentpipe.facts import facts
-from bentpipe.jobs import Job, run_all
-from bentpipe.runs import Run
+from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.results.runs import Run
+from bentpipe.scenario.facts import facts
 from bentpipe.studies import Reproduction, Statement, bar, judge
 
 HERE: Final = Path(__file__).parent

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
 from bentpipe.predict import delivered_bytes, goodput_ceiling_bit_s
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 

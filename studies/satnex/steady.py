@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import duration_s, trace_of
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.statistics import Mean, mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge, read_published
 

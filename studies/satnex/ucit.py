@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 import bentpipe as bp
 import numpy as np
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.series import draw_sent, draw_window
 from bentpipe.plots.style import figure_function, panels
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import numpy as np
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, bar, judge
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, DASHES, figure_function, panels
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 from bentpipe.voice import emodel

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from bentpipe import frames, plots
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.errors import InputError
 from bentpipe.frames.outcomes import survival
-from bentpipe.jobs import Job, run_all
 from bentpipe.plots.data import trace_of
 from bentpipe.plots.style import COLOURS, INK, figure_function, line
 from bentpipe.statistics import mean_of

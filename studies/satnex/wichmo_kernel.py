@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bentpipe import plots
-from bentpipe.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.style import COLOURS, figure_function
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
@@ -18,7 +18,7 @@ from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 from .wichmo import DECLARED, HERE, POSITIONS_DB, inline, positions
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
     from matplotlib.figure import Figure
 
 Clock = Literal["virtual", "kernel"]

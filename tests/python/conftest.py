@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import signal
-import sys
 from pathlib import Path
 
 import pytest
+from helpers.folders import SCENARIO, write_run
 from hypothesis import HealthCheck, settings
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from folders import SCENARIO, write_run
-from networks import bentpipe, machine
+from rigs.networks import bentpipe, machine
 
 __all__ = ["bentpipe", "machine"]
 

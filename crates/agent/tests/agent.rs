@@ -529,7 +529,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 #[test]
 fn the_examples_of_rfc_9173_are_opened() {
     let examples: serde_json::Value =
-        serde_json::from_str(include_str!("../../../authorities/dtn/rfc9173_examples.json")).unwrap();
+        serde_json::from_str(include_str!("../../../tests/authorities/dtn/rfc9173_examples.json")).unwrap();
     let text = |name: &str| examples[name].as_str().unwrap().to_owned();
     let bundle = |name: &str| bp7::Bundle::try_from(bytes(&text(name)).as_slice()).unwrap();
     let key = |name: &str| Some(Key::try_from(text(name)).unwrap());

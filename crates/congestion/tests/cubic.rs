@@ -56,8 +56,8 @@ fn settle(control: &mut dyn Congestion, state: &mut State) {
 
 #[test]
 fn windows_follow_the_reference_rows_of_rfc_9438() {
-    // authorities/tcp/PROVENANCE.md: kind, W_max, cwnd_epoch, C, beta, t, value.
-    let rows = include_str!("../../../authorities/tcp/rfc9438_cubic_reference.csv");
+    // tests/authorities/tcp/PROVENANCE.md: kind, W_max, cwnd_epoch, C, beta, t, value.
+    let rows = include_str!("../../../tests/authorities/tcp/rfc9438_cubic_reference.csv");
     let mut seen = 0;
     let mut k = 0.0;
     for row in rows.lines().skip(1) {

@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn lengths_are_those_of_encoded_blocks() {
         let samples: Vec<Value> =
-            serde_json::from_str(include_str!("../../../authorities/dtn/bp7-rs_encoding_samples.json"))
+            serde_json::from_str(include_str!("../../../tests/authorities/dtn/bp7-rs_encoding_samples.json"))
                 .unwrap();
         let length = |heading: &str| {
             let sample = samples

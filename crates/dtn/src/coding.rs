@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn uncoded_bpsk() {
-        for row in rows(include_str!("../../../authorities/dtn/bpsk_ber.csv")) {
+        for row in rows(include_str!("../../../tests/authorities/dtn/bpsk_ber.csv")) {
             let found = Code::None.frame_error(1, Channel::EbN0(row[0]));
             assert!(close(bpsk(linear(row[0])), row[1], 1e-5), "{row:?}");
             assert!(close(found, any(row[1], 8.0), 1e-5), "{row:?}");
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn exact_binomials() {
-        for row in rows(include_str!("../../../authorities/dtn/rs_frame_failure.csv")) {
+        for row in rows(include_str!("../../../tests/authorities/dtn/rs_frame_failure.csv")) {
             let code = |t, interleave| Code::ReedSolomon { t, interleave };
             let channel = Channel::Binary(row[0]);
             for (found, expected) in [

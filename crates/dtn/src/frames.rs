@@ -2,7 +2,7 @@
 //!
 //! TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B), TC (232.0-B) and Proximity-1 (211.0-B). A long-haul link sends frames of one length without a
 //! pause: idle frames when there is nothing to send. Packets are put into space packets or encapsulation packets and those
-//! behind each other into the frames' data fields, across their bounds. Sizes are those of the standards' overviews in `authorities/dtn`, which were not read
+//! behind each other into the frames' data fields, across their bounds. Sizes are those of the standards' overviews in `tests/authorities/dtn`, which were not read
 //! in the original.
 
 use crate::coding::{Code, CODEWORD};
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn sizes_of_the_standards() {
-        let table = include_str!("../../../authorities/dtn/ccsds_frames.csv");
+        let table = include_str!("../../../tests/authorities/dtn/ccsds_frames.csv");
         let value = |what: &str| {
             let row = table.lines().find(|row| row.trim_start_matches('"').starts_with(what)).expect(what);
             let cells: Vec<&str> = row.rsplitn(4, ',').collect();

@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_values_of_rfc_6256() {
-        let table = include_str!("../../../authorities/dtn/sdnv.csv");
+        let table = include_str!("../../../tests/authorities/dtn/sdnv.csv");
         for row in table.lines().skip(1) {
             let mut cells = row.split(',');
             let value: u64 = cells.next().unwrap().parse().unwrap();

@@ -1,4 +1,4 @@
-//! The data plane for `benches/run.py`, which describes the protocol: one measurement, one line of JSON.
+//! The data plane for `benchmarks/run.py`, which describes the protocol: one measurement, one line of JSON.
 //!
 //! `bench_plane rate|release|delay|idle|geo|tcp|deep [--KEY VALUE]...`
 

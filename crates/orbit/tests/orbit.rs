@@ -3,8 +3,8 @@
 use bentpipe_orbit::elements::ElementSets;
 use bentpipe_orbit::sgp4::Sgp4;
 
-const SETS: &str = include_str!("../../../authorities/orbits/SGP4-VER.TLE");
-const EXPECTED: &str = include_str!("../../../authorities/orbits/tcppver.out");
+const SETS: &str = include_str!("../../../tests/authorities/orbits/SGP4-VER.TLE");
+const EXPECTED: &str = include_str!("../../../tests/authorities/orbits/tcppver.out");
 
 /// Expected rows (minutes, position, velocity) with the catalogue number of their satellite, in the order of the sets: some
 /// satellites come twice.

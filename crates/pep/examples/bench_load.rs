@@ -1,4 +1,4 @@
-//! Load for `benches/pep.py`: the two ends of connections, which take as little processor time as they can, so that what is
+//! Load for `benchmarks/pep.py`: the two ends of connections, which take as little processor time as they can, so that what is
 //! between them is measured. Short connections have one thread for each processor, which waits for all of them at once.
 //!
 //!     bench_load serve PORT PORTS                         a server at each of PORTS ports

@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn the_burst_ratio_is_that_of_the_reference() {
         // Chains with two states: p from received to lost, q back.
-        for row in include_str!("../../../authorities/voip/g107_burst_ratio.csv").lines().skip(1) {
+        for row in include_str!("../../../tests/authorities/voip/g107_burst_ratio.csv").lines().skip(1) {
             let cells: Vec<f64> = row.split(',').map(|cell| cell.parse().unwrap()).collect();
             let [p, q, loss, _, ratio] = cells[..] else { panic!("{row}") };
             let mut stream = Streams::new(3, 0).stream("losses");

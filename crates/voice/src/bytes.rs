@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn packets_have_the_rates_of_the_reference() {
         let mut compared = 0;
-        for row in include_str!("../../../authorities/voip/codec_bandwidth.csv").lines().skip(1) {
+        for row in include_str!("../../../tests/authorities/voip/codec_bandwidth.csv").lines().skip(1) {
             let row = row.replace(", ", " ");
             let cells: Vec<&str> = row.split(',').collect();
             let number = |at: usize| cells[at].parse::<f64>().unwrap();
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn trunks_have_the_bytes_of_the_reference() {
-        for row in include_str!("../../../authorities/voip/iax2_trunk_bytes.csv").lines().skip(1) {
+        for row in include_str!("../../../tests/authorities/voip/iax2_trunk_bytes.csv").lines().skip(1) {
             let cells: Vec<&str> = row.split(',').collect();
             let codec = match cells[0] {
                 "G.711" => "G.711u",

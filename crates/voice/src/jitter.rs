@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn both_forms_are_those_of_the_reference() {
         let (mut case, mut jitter, mut compared) = (String::new(), Jitter::default(), 0);
-        for row in include_str!("../../../authorities/voip/rfc3550_jitter.csv").lines().skip(1) {
+        for row in include_str!("../../../tests/authorities/voip/rfc3550_jitter.csv").lines().skip(1) {
             let cells: Vec<&str> = row.rsplitn(6, ',').collect();
             let [integer, real, arrival, timestamp, _, name] = cells[..] else { panic!("{row}") };
             if name != case {

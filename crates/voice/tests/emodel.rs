@@ -16,7 +16,7 @@ fn rows(text: &'static str) -> Vec<BTreeMap<&'static str, f64>> {
 
 #[test]
 fn each_part_of_each_rating_is_that_of_the_recommendation() {
-    let rows = rows(include_str!("../../../authorities/voip/g107_emodel.csv"));
+    let rows = rows(include_str!("../../../tests/authorities/voip/g107_emodel.csv"));
     assert_eq!(rows.len(), 154);
     for (number, row) in rows.iter().enumerate() {
         let mut call = Parameters::default();
@@ -43,7 +43,7 @@ fn a_call_with_default_values_is_rated_as_published() {
 #[test]
 fn opinions_are_those_of_the_table_of_categories() {
     // good_or_better and poor_or_worse are other scales.
-    for row in include_str!("../../../authorities/voip/g107_quality_bands.csv").lines().skip(1) {
+    for row in include_str!("../../../tests/authorities/voip/g107_quality_bands.csv").lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
         let (r, score): (f64, f64) = (cells[0].parse().unwrap(), cells[1].parse().unwrap());
         assert!((mos(r) - score).abs() < 0.0061, "{r}: {}", mos(r));
@@ -56,7 +56,7 @@ fn opinions_are_those_of_the_table_of_categories() {
 #[test]
 fn losses_and_bursts_impair_as_the_formula_says() {
     // Codec, loss, value of the table, value of the formula.
-    for row in include_str!("../../../authorities/voip/g113_ie_against_loss_1999.csv").lines().skip(1) {
+    for row in include_str!("../../../tests/authorities/voip/g113_ie_against_loss_1999.csv").lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
         let Ok(expected) = cells[3].parse::<f64>() else { continue };
         let (ie, bpl) = match cells[0] {
@@ -70,7 +70,7 @@ fn losses_and_bursts_impair_as_the_formula_says() {
         let value = effective(ie, bpl, cells[1].parse().unwrap(), 1.0);
         assert!((value - expected).abs() < 0.006, "{row}: {value}");
     }
-    for row in rows(include_str!("../../../authorities/voip/g107_burst_ratio.csv")) {
+    for row in rows(include_str!("../../../tests/authorities/voip/g107_burst_ratio.csv")) {
         let ratio = burst_ratio(row["p_good_to_lost"], row["q_lost_to_good"]);
         assert!((ratio - row["burst_ratio"]).abs() < 1e-6, "{row:?}: {ratio}");
     }
@@ -103,7 +103,7 @@ fn values_for_which_the_equations_are_not_defined_are_refused() {
 fn packets_of_the_codecs_have_the_sizes_of_the_reference() {
     // codec, rate_kbps, packet_ms, payload_bytes, ...
     let mut compared = 0;
-    for row in include_str!("../../../authorities/voip/codec_bandwidth.csv").lines().skip(1) {
+    for row in include_str!("../../../tests/authorities/voip/codec_bandwidth.csv").lines().skip(1) {
         let row = row.replace("\"AMR 12.2 (octet-aligned, one frame)\"", "AMR-12.2");
         let cells: Vec<&str> = row.split(',').collect();
         let name = match cells[0] {

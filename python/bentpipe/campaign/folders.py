@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import reading, unknown
-from bentpipe.variation import Variation
+from bentpipe.scenario.variation import Variation
 
 from .metrics import identified, number_columns
 from .store import units_of, varied_columns

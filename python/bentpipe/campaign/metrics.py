@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bentpipe.errors import InputError, unknown
-from bentpipe.groups import OTHERS
 from bentpipe.quantities import base_value
+from bentpipe.results.groups import OTHERS
 
 if TYPE_CHECKING:
     import polars as pl

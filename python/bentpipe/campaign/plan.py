@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from bentpipe import _native
+from bentpipe.campaign.jobs import run_key
 from bentpipe.errors import InputError
 from bentpipe.guest import Kernel, current
-from bentpipe.jobs import run_key
-from bentpipe.scenarios import (
+from bentpipe.scenario.scenarios import (
     Overrides,
     Scenario,
     ScenarioLike,
@@ -21,7 +21,7 @@ from bentpipe.scenarios import (
     override_texts,
     toml_value,
 )
-from bentpipe.variation import Variation
+from bentpipe.scenario.variation import Variation
 
 from .variants import variations
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import InputError, unknown
 from bentpipe.quantities import display_unit
-from bentpipe.runs import Run
+from bentpipe.results.runs import Run
+from bentpipe.scenario.variation import short_names, value_labels
 from bentpipe.statistics import mean_of
-from bentpipe.variation import short_names, value_labels
 
 from .metrics import Metric, check_metric, entity_column, groups_of, members
 from .source import Source

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bentpipe.jobs import engine
-from bentpipe.simulation import RUNS, slug
+from bentpipe.campaign.jobs import engine
+from bentpipe.scenario.scenarios import slug
+from bentpipe.simulation import RUNS
 
 from .enough import Enough
 from .plan import Plan, PlannedRun

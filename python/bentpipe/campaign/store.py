@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError, reading, unknown
-from bentpipe.scenarios import toml_text, toml_value
-from bentpipe.variation import Variation, parsed_value
+from bentpipe.scenario.scenarios import toml_text, toml_value
+from bentpipe.scenario.variation import Variation, parsed_value
 
 from .plan import Plan, PlannedRun
 from .work import Outcome

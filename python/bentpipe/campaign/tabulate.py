@@ -1,28 +1,21 @@
-"""A campaign's means as a table: for the terminal, as a data frame, and as LaTeX."""
+"""A campaign's means as a table: for the terminal, and as files."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from bentpipe.quantities import number
+from bentpipe.results.export import NOTHING, Cell, Table
+from bentpipe.scenario.variation import short_names, value_labels
 from bentpipe.statistics import Mean
-from bentpipe.variation import short_names, value_labels
 
 if TYPE_CHECKING:
     import polars as pl
 
     from .results import Campaign
-
-_ESCAPES: Final = {character: f"\\{character}" for character in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-}
 
 
 @dataclass(frozen=True)
@@ -109,7 +102,14 @@ def tabulate(
     return Means(words, list(metrics), units, scales, rows, float(campaign.settings["confidence"]), against)
 
 
-def as_frame(means: Means) -> pl.DataFrame:
+def exported(means: Means) -> Table:
+    """Returns the means as a table to export, with the half widths of their intervals."""
+    rows = [[*row.labels, *map(_cell, row.means, means.scales)] for row in means.rows]
+    remark = f"Means with {100 * means.confidence:g} % confidence intervals over replications."
+    return Table(_frame(means), [*means.words, *means.headings], rows, len(means.words), remark)
+
+
+def _frame(means: Means) -> pl.DataFrame:
     """Returns one row per row: the labels, and mean, half width of the interval and number of replications of each
     metric, in the units of the headings. A value that is missing is null."""
     import polars as pl
@@ -129,27 +129,6 @@ def as_frame(means: Means) -> pl.DataFrame:
     return pl.DataFrame(columns, strict=False)
 
 
-def as_latex(means: Means) -> str:
-    """Returns a ``tabular`` with the rules of the package ``booktabs``: means with the half widths of their
-    intervals."""
-    alignment = "l" * len(means.words) + "r" * len(means.metrics)
-    lines = [
-        f"% Means with {100 * means.confidence:g} % confidence intervals over replications.",
-        "% In the preamble: \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{@{{}}{alignment}@{{}}}}",
-        "\\toprule",
-        " & ".join(map(escaped, [*means.words, *means.headings])) + r" \\",
-        "\\midrule",
-        *(
-            " & ".join([*map(escaped, row.labels), *map(_cell, row.means, means.scales)]) + r" \\"
-            for row in means.rows
-        ),
-        "\\bottomrule",
-        "\\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def plus_minus(mean: Mean) -> tuple[str, str]:
     """Returns a mean and its half width, both rounded to the second digit of the half width. The half width is empty
     for a single value and for values that do not differ.
@@ -167,17 +146,5 @@ def plus_minus(mean: Mean) -> tuple[str, str]:
     return f"{round(value, decimals):.{shown}f}", f"{round(half, decimals):.{shown}f}"
 
 
-def escaped(text: str) -> str:
-    r"""Returns a text with LaTeX's special characters escaped.
-
-    >>> escaped("a_b & {5 %}")
-    'a\\_b \\& \\{5 \\%\\}'
-    """
-    return "".join(_ESCAPES.get(character, character) for character in text)
-
-
-def _cell(one: tuple[Mean, int] | None, scale: float) -> str:
-    if one is None:
-        return "--"
-    value, half = plus_minus(Mean(one[0].value / scale, one[0].half_width / scale))
-    return f"${value} \\pm {half}$" if half else f"${value}$"
+def _cell(one: tuple[Mean, int] | None, scale: float) -> Cell:
+    return NOTHING if one is None else plus_minus(Mean(one[0].value / scale, one[0].half_width / scale))

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError
-from bentpipe.scenarios import toml_value
-from bentpipe.variation import Variation
+from bentpipe.scenario.scenarios import toml_value
+from bentpipe.scenario.variation import Variation
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.errors import trouble
-from bentpipe.scenarios import ScenarioText
+from bentpipe.scenario.scenarios import ScenarioText
 
 from .metrics import identified
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def perform(
     The run is written to ``folder``, or to a temporary one in ``scratch``, which a killed process leaves. ``tell`` is
     called with the fraction done and interrupts the run by returning False.
     """
-    from bentpipe.jobs import engine
+    from bentpipe.campaign.jobs import engine
 
     started = time.monotonic()
     place = f"{socket.gethostname()} {os.getpid()}"

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from bentpipe.campaign.jobs import engine
 from bentpipe.errors import InputError
-from bentpipe.jobs import engine
 
 from .work import Outcome, Task, perform
 

@@ -19,7 +19,7 @@ with quietly():
 GROUPS: Final = {
     "Describe a network": ("new", "check", "show", "variants", "trace", "fit", "schema"),
     "Run it": ("predict", "simulate", "emulate", "measure", "reflect", "campaign", "reproduce"),
-    "Read results": ("report", "plot", "compare", "explain", "netpipe", "listen"),
+    "Read results": ("report", "plot", "export", "compare", "explain", "netpipe", "listen"),
     "Use real programs in it": (
         *("run", "shell", "up", "ps", "exec", "set", "watch", "down"),
         *("pabx", "phone", "dtn"),
@@ -83,7 +83,7 @@ def _root(
 ) -> None:
     """Options of all commands."""
     if allow_code:
-        from bentpipe.prototypes import allow_code as allow
+        from bentpipe.scenario.prototypes import allow_code as allow
 
         allow()
 

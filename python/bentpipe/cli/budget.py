@@ -37,7 +37,7 @@ def budget(
     A scenario has them under acm.budget of a link, and under forward.acm.budget and return.acm.budget of a star
     network. A warning is printed when the margin is gone.
     """
-    from bentpipe import budgets
+    from bentpipe.scenario import budgets
 
     from .output import print_json, print_table
 

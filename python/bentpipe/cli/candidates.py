@@ -11,7 +11,7 @@ from bentpipe.errors import InputError
 
 if TYPE_CHECKING:
     from bentpipe.measure.candidates import Grid, Sky, Slot
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 Elements = Annotated[
     Path | None,

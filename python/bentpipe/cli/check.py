@@ -10,9 +10,9 @@ from .common import BAD_INPUT, Json, Overrides, ScenarioFile
 def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = False) -> None:
     """Validate a scenario and summarise it."""
     from bentpipe.checks import check_campaign, examine
-    from bentpipe.facts import facts
-    from bentpipe.scenarios import load
-    from bentpipe.summary import cautions, explain, table
+    from bentpipe.scenario.facts import facts
+    from bentpipe.scenario.scenarios import load
+    from bentpipe.scenario.summary import cautions, explain, table
 
     from .output import print_json, print_note, print_table
 

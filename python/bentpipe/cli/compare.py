@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bentpipe.quantities import number
-from bentpipe.variation import source_name
+from bentpipe.scenario.variation import source_name
 
 from .common import Json, figures_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bentpipe.comparison import Comparison, NumberDifference
-    from bentpipe.packets import PacketComparison
-    from bentpipe.runs import Run
+    from bentpipe.results.comparison import Comparison, NumberDifference
+    from bentpipe.results.packets import PacketComparison
+    from bentpipe.results.runs import Run
 
 
 def compare(
@@ -82,7 +82,7 @@ def compare(
     are compared, too: how many of each connection agree, and those around the first that differs. There 1461+1460 is a
     segment of 1460 bytes from sequence number 1461, and > is the direction of the first packet.
     """
-    from bentpipe import comparison
+    from bentpipe.results import comparison
 
     from .dtn.amounts import seconds_or_none
     from .output import print_json
@@ -117,7 +117,7 @@ def compare(
 def _packets(pair: Comparison, how: Mapping[str, Any], *, wanted: bool) -> PacketComparison | None:
     """Returns the comparison of the packets; None if they were not captured such that they can be compared, unless that
     is ``wanted``."""
-    from bentpipe.packets import FILE, UncapturedError, compare_packets
+    from bentpipe.results.packets import FILE, UncapturedError, compare_packets
 
     try:
         return compare_packets(pair.a, pair.b, **how)
@@ -176,7 +176,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 def _figures(runs: Mapping[str, Run], out: Path, flow: str | None) -> list[Path]:
     from bentpipe import plots
-    from bentpipe.results import flow_results
+    from bentpipe.results.flows import flow_results
 
     if flow is not None:
         return [plots.save(plots.flow(runs, flow), out / f"flow-{flow}.png")]

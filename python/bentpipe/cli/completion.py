@@ -23,8 +23,8 @@ def overrides(ctx: typer.Context, incomplete: str) -> list[str]:
     """Returns the keys that begin with ``incomplete`` of the scenario among the words before, and a whole key with its
     present value. Nothing if there is none that can be read: completion must not fail."""
     from bentpipe import _native
-    from bentpipe.beginnings import scenario_from
-    from bentpipe.scenarios import ScenarioText, load
+    from bentpipe.scenario.scenarios import ScenarioText, load
+    from bentpipe.scenario.starters import scenario_from
 
     known = {name: (about, text) for name, about, text in _native.presets()}
     # An option without its value ends the parsing, so the words before it are still unparsed.

@@ -23,7 +23,7 @@ def down(
 
     Only what bentpipe has recorded as its own is removed.
     """
-    from bentpipe.live import ending, state
+    from bentpipe.live import state, teardown
 
     from .output import print_json
 
@@ -31,7 +31,7 @@ def down(
         raise InputError("give either the name of a network or --all")
     if everything:
         state.sweep()
-        wanted = ending.in_order(state.records())
+        wanted = teardown.in_order(state.records())
     else:
         known = state.records()
         # A single network needs no name, whether its process is alive or not.
@@ -39,7 +39,7 @@ def down(
     ended, troubles = [], []
     for record in wanted:
         try:
-            ending.down(record)
+            teardown.down(record)
             ended.append(record.id)
         except OSError as error:
             troubles.append(str(error))

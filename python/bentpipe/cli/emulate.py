@@ -60,12 +60,12 @@ def emulate(
     In real time on this machine, or in virtual time in a separate Linux kernel (--clock kernel).
     """
     from bentpipe import _native
-    from bentpipe.commands import command_texts
     from bentpipe.emulation import emulate as emulate_one
-    from bentpipe.fidelity import fidelity_text
-    from bentpipe.scenarios import load
-    from bentpipe.simulation import run_folder, seeded
-    from bentpipe.variation import combinations
+    from bentpipe.results.fidelity import fidelity_text
+    from bentpipe.results.programs import command_texts
+    from bentpipe.scenario.scenarios import load, seeded
+    from bentpipe.scenario.variation import combinations
+    from bentpipe.simulation import run_folder
 
     # Before a second thread starts: a process with several threads cannot change its user namespace.
     if clock is Clock.real:

@@ -32,7 +32,7 @@ def exec_(
     """
     from bentpipe import _native
     from bentpipe.live import program, state
-    from bentpipe.live.surroundings import environment, overlays
+    from bentpipe.live.environment import environment, overlays
 
     command = command_of(context, "bentpipe exec HOST -- ping server")
     if len(where) > 2:

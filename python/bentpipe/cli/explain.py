@@ -48,9 +48,9 @@ def explain(
     """
     from bentpipe import plots
     from bentpipe.quantities import base_value
-    from bentpipe.runs import Run
-    from bentpipe.waiting import ABOUT, PARTS, summary, waits
-    from bentpipe.waiting import explain as explain_at
+    from bentpipe.results.runs import Run
+    from bentpipe.results.waits import ABOUT, PARTS, summary, waits
+    from bentpipe.results.waits import explain as explain_at
 
     from .output import of_format, print_json, print_table
 

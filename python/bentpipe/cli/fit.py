@@ -18,7 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if TYPE_CHECKING:
     from bentpipe.frames import Fit, Outcomes
     from bentpipe.measure.candidates import Grid, Sky
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 
 def fit(
@@ -163,7 +163,7 @@ def _served(
     from bentpipe import plots
     from bentpipe.errors import InputError
     from bentpipe.plots.candidates import candidates as drawn
-    from bentpipe.runs import open_run
+    from bentpipe.results.runs import open_run
 
     from . import candidates
     from .output import of_format, print_json
@@ -204,7 +204,7 @@ def _measured(
     from bentpipe.errors import InputError, unknown
     from bentpipe.measure import models
     from bentpipe.measure.fitting import replay
-    from bentpipe.runs import open_run
+    from bentpipe.results.runs import open_run
 
     from .output import of_format, write_text
 

@@ -66,8 +66,8 @@ def run_inside(
     """
     from bentpipe.errors import InputError
     from bentpipe.live import program
-    from bentpipe.live.living import Living, acquire
-    from bentpipe.live.surroundings import in_host
+    from bentpipe.live.environment import in_host
+    from bentpipe.live.network import LiveNetwork, acquire
     from bentpipe.live.target import target
 
     program.check(command)
@@ -78,7 +78,7 @@ def run_inside(
     wanted = target(scenario, overrides, host, mtu)
     outside = in_host() if internet is None else internet
     acquire(internet=outside)
-    with program.Signals() as signals, Living(wanted, kind, internet=outside) as living:
+    with program.Signals() as signals, LiveNetwork(wanted, kind, internet=outside) as living:
         code = program.run(living, wanted.near, command, signals)
         if report is not None:
             _write_report(report, living.network.status())

@@ -61,7 +61,7 @@ def listen(
 
     from bentpipe import listening as ear
     from bentpipe.errors import InputError
-    from bentpipe.runs import open_run
+    from bentpipe.results.runs import open_run
 
     from .output import print_json, print_table
     from .progress import Bar

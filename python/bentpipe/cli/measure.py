@@ -16,10 +16,10 @@ from .reflect import PORT, Key, Port
 
 if TYPE_CHECKING:
     from bentpipe.measure.access import Access
-    from bentpipe.measure.inload import Loaded
+    from bentpipe.measure.load_results import Loaded
     from bentpipe.measure.slots import Slots as Staircase
     from bentpipe.measure.summary import Summary
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 
 def measure(
@@ -166,8 +166,8 @@ def _document(run: Run) -> dict[str, object]:
 def _print(said: Summary, run: Run) -> None:
     import numpy as np
 
-    from bentpipe.measure import transports
-    from bentpipe.measure.survey import text
+    from bentpipe.measure import transport_results
+    from bentpipe.measure.survey_results import text
     from bentpipe.quantities import number, rate_text
 
     from .output import print_note, print_table
@@ -220,7 +220,7 @@ def _print(said: Summary, run: Run) -> None:
     for seen in said.surveys:
         print_note(text(seen))
     for tried in said.ways:
-        print_note(transports.text(tried))
+        print_note(transport_results.text(tried))
     for reason in said.proxy:
         print_note(f"a proxy stands between the hosts: {reason}")
     if said.slots is not None:

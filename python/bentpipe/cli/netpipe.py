@@ -33,8 +33,8 @@ def netpipe(
     Bytes of the block, throughput in units of 2^20 bit/s, and seconds; with --json also throughput in bit/s. The exit
     code is 1 if the run ended before NetPIPE did.
     """
-    from bentpipe.netpipe import MEGABIT, blocks, np_out, pending
-    from bentpipe.runs import open_run
+    from bentpipe.results.netpipe import MEGABIT, blocks, np_out, pending
+    from bentpipe.results.runs import open_run
 
     from .output import print_json
 

@@ -41,7 +41,7 @@ def new(
 ) -> None:
     """Write a commented scenario that starts from a preset."""
     from bentpipe import _native
-    from bentpipe.beginnings import preset_named, scenario_from
+    from bentpipe.scenario.starters import preset_named, scenario_from
 
     from .output import of_format, print_json, print_table, write_text
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import typer
 
-from bentpipe.packets import Connection, Name, Packet, PacketComparison, Pair
 from bentpipe.quantities import listed, number, span_text
+from bentpipe.results.packets import Connection, Name, Packet, PacketComparison, Pair
 
 from .output import print_note, print_table
 

@@ -75,7 +75,7 @@ def plot(
 ) -> None:
     """Draw figures of runs, or a map and a globe of satellites."""
     from bentpipe import plots
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
     if suffix not in FORMATS:
         raise unknown("format", suffix, FORMATS)
@@ -129,10 +129,10 @@ _FRAMES = 120
 def _constellation(what: list[Path], out: Path | None, suffix: str, at: float) -> list[Path]:
     """Draws a map at one time, and a globe that shows the whole run."""
     from bentpipe import _native, plots
-    from bentpipe.beginnings import scenario_from
-    from bentpipe.constellations import constellation
     from bentpipe.quantities import base_value
-    from bentpipe.scenarios import ScenarioText, load
+    from bentpipe.scenario.constellations import constellation
+    from bentpipe.scenario.scenarios import ScenarioText, load
+    from bentpipe.scenario.starters import scenario_from
 
     if len(what) != 1:
         raise InputError("give one scenario, run or preset: bentpipe plot constellation iridium-next")

@@ -13,7 +13,7 @@ from .common import AllFlows, Json, Overrides, ScenarioFile
 
 if TYPE_CHECKING:
     from bentpipe.predict import Prediction
-    from bentpipe.prediction import FlowPrediction
+    from bentpipe.predict.prediction import FlowPrediction
 
 _COLUMNS = (
     "flow",
@@ -31,7 +31,7 @@ def predict(
     scenario: ScenarioFile, overrides: Overrides = None, flows: AllFlows = False, json: Json = False
 ) -> None:
     """Predict every flow of a scenario by equations."""
-    from bentpipe.prediction import predict_scenario
+    from bentpipe.predict.prediction import predict_scenario
 
     from .output import print_json, print_note, print_table
 

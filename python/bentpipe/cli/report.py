@@ -36,7 +36,7 @@ def report(
     The report is a single HTML page with tables and figures.
     """
     from bentpipe.report import write_report
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
     from .output import of_format, print_json, print_note
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from bentpipe.groups import GroupResult, by_group, classes_beside, summarise
 from bentpipe.quantities import number
+from bentpipe.results.groups import GroupResult, by_group, classes_beside, summarise
 
 from .output import print_note, print_table
 
 if TYPE_CHECKING:
-    from bentpipe.results import FlowResult
+    from bentpipe.results.flows import FlowResult
 
 #: The flows of runs, each run with the labels that distinguish it.
 Runs = Sequence[tuple[dict[str, str], Sequence["FlowResult"]]]

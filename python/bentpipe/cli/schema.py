@@ -21,7 +21,7 @@ def schema(
     json: Json = False,  # noqa: ARG001 - the schema is JSON in any case
 ) -> None:
     """Print the JSON Schema of scenarios."""
-    from bentpipe import scenarios
+    from bentpipe.scenario import scenarios
 
     from .output import as_json, of_format, print_json, write_text
 

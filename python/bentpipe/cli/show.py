@@ -26,7 +26,7 @@ def show(
     Presets and overrides are applied, and every default is written out. --out writes TOML or, to a name that ends
     in .json, JSON; all commands read both.
     """
-    from bentpipe.scenarios import load
+    from bentpipe.scenario.scenarios import load
 
     from .output import as_json, of_format, print_json, write_text
 

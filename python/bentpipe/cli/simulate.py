@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,8 +16,8 @@ from .progress import Bar
 from .stopping import stoppable
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
-    from bentpipe.variation import Variation
+    from bentpipe.results.runs import Run
+    from bentpipe.scenario.variation import Variation
 
 
 def simulate(
@@ -45,10 +45,10 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Simulate a scenario, or variations of it, in virtual time."""
-    from bentpipe.scenarios import load
-    from bentpipe.simulation import run_folder, seeded
+    from bentpipe.scenario.scenarios import load, seeded
+    from bentpipe.scenario.variation import combinations
+    from bentpipe.simulation import run_folder
     from bentpipe.simulation import simulate as simulate_one
-    from bentpipe.variation import combinations, simulate_all
 
     variations = combinations(vary or [], label or [])
     loaded = load(scenario, [*(overrides or []), *seeded(seed)])
@@ -59,8 +59,11 @@ def simulate(
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
     with stoppable() as stop, Bar("simulating", stop) as bar:
         if vary:
-            given: dict[str, Any] = {"seed": seed, "overrides": overrides or [], "command": command}
-            runs = simulate_all(scenario, variations, out=folder, jobs=jobs, progress=bar.advance, **given)
+            from bentpipe.campaign.jobs import jobs_of, run_all
+
+            planned = jobs_of(scenario, variations, seed=seed, overrides=overrides or [])
+            done = run_all(planned, folder, bar.advance, jobs, keep=False, command=command)
+            runs = list(done.values())
         else:
             runs = [simulate_one(loaded, out=folder, progress=bar.advance, command=command)]
     drawn = report and bool(runs) and not stop.wanted
@@ -73,7 +76,8 @@ def simulate(
 def _folder_of_all(out: Path | None, name: str) -> Path:
     """Returns the folder that contains the variations' folders, each of which is checked separately."""
     from bentpipe.errors import InputError
-    from bentpipe.simulation import RUNS, slug
+    from bentpipe.scenario.scenarios import slug
+    from bentpipe.simulation import RUNS
 
     folder = out or RUNS / f"{slug(name)}-varied"
     if folder.exists() and not folder.is_dir():
@@ -93,11 +97,11 @@ def tell(
     """Print the table of flows and groups, and the folder of the results, or JSON. With ``report``, then write the page
     about them, which may take longer than a run; JSON names it before it is written. Without, name the command that
     writes it."""
-    from bentpipe.groups import by_group, summarise
-    from bentpipe.outages import outages
     from bentpipe.quantities import listed
-    from bentpipe.results import flow_results
-    from bentpipe.variation import labels_of, short_names
+    from bentpipe.results.flows import flow_results
+    from bentpipe.results.groups import by_group, summarise
+    from bentpipe.results.predictions import outages
+    from bentpipe.scenario.variation import labels_of, short_names
 
     from .output import print_json, print_note
     from .results import print_results

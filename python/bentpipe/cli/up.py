@@ -41,15 +41,15 @@ def up(
     Flows with endpoints = "model" run in it. Run the programs of other flows with `bentpipe exec`.
     """
     # --process is of pytest's plug-in: the network ends with that process.
-    from bentpipe.live import keeper
-    from bentpipe.live.surroundings import in_host
+    from bentpipe.live import daemon
+    from bentpipe.live.environment import in_host
     from bentpipe.live.target import elsewhere, target
 
     from .output import print_json, print_table
 
     wanted = target(scenario, overrides or [], mtu=mtu)
     outside = in_host() if internet is None else internet
-    record = keeper.start(
+    record = daemon.start(
         wanted,
         name=name,
         internet=outside,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from bentpipe.live.state import Record
-    from bentpipe.live.watching import Status
+    from bentpipe.live.tables import Status
 
 
 def watch(
@@ -84,18 +84,18 @@ def _shown(now: Status, before: Status | None, width: int) -> Group:
     from rich.console import Group
     from rich.text import Text
 
-    from bentpipe.live import watching
+    from bentpipe.live import tables
 
     from .folding import Sheet
 
     parts: list[Any] = []
-    for columns, rows in (watching.links(now, before), watching.terminals(now, before)):
+    for columns, rows in (tables.links(now, before), tables.terminals(now, before)):
         if rows:
             shown = rows[:_SHOWN]
             parts.extend(Sheet(columns, shown).folded(width))
             if len(rows) > len(shown):
                 parts.append(Text(f"and {len(rows) - len(shown)} more"))
-    return Group(*parts, Text(watching.state(now)))
+    return Group(*parts, Text(tables.state(now)))
 
 
 #: Most rows of a table, so that it fits into a terminal.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bentpipe.errors import InputError, reading
-from bentpipe.scenarios import ScenarioText, load
+from bentpipe.scenario.scenarios import ScenarioText, load
 
 from .outcomes import Joined, Outcomes
 

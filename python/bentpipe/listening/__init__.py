@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
     Samples = NDArray[np.float64]
 

@@ -14,10 +14,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final, Self
 
 from . import processes
-from .surroundings import environment, overlays
+from .environment import environment, overlays
 
 if TYPE_CHECKING:
-    from .living import Living
+    from .network import LiveNetwork
 
 #: Signals of the terminal, which reach the program by themselves if this process is in its foreground.
 _TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
@@ -113,7 +113,7 @@ class Signals:
             os.close(process)
 
 
-def run(living: Living, host: str, command: Sequence[str], signals: Signals) -> int:
+def run(living: LiveNetwork, host: str, command: Sequence[str], signals: Signals) -> int:
     """Run a program in a host and wait for it. Returns its exit code as a shell does."""
     if signals.received is not None:
         return 128 + signals.received

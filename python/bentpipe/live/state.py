@@ -14,7 +14,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final, TypedDict
@@ -95,6 +95,10 @@ class Record:
     def file(self, ending: str) -> Path:
         """Returns the path of another file of this network, beside the record."""
         return folder() / f"{self.id}.{ending}"
+
+
+#: Tells whether a network switches forwarding on, beside the other networks.
+Switching = Callable[[Record, Iterable[Record]], bool]
 
 
 def folder() -> Path:
@@ -180,8 +184,12 @@ def find(run: str | None) -> Record:
     raise InputError(f"several networks are up; choose one of {', '.join(record.id for record in living)}")
 
 
-def claim(label: str, command: str, name: str | None, *, internet: bool) -> Record:
-    """Returns a record for a network of this process, under ``name`` or under a free name made from ``label``."""
+def claim(label: str, command: str, name: str | None, *, switching: Switching | None) -> Record:
+    """Returns a record for a network of this process, under ``name`` or under a free name made from ``label``.
+
+    ``switching`` is given for a network with a way out: it tells with the state locked whether the network switches
+    forwarding on.
+    """
     if name is not None and not _ID.fullmatch(name):
         raise InputError(
             f'"{name}" is not a valid network id; allowed: up to 32 lower-case letters, digits, - and .'
@@ -207,11 +215,9 @@ def claim(label: str, command: str, name: str | None, *, internet: bool) -> Reco
         elif name in taken:
             how = "is already up" if taken[name].alive else "was killed and has left something behind"
             raise InputError(f"{name} {how}: run `bentpipe down {name}`, or choose another name")
-        if internet:
-            from . import forwarding
-
+        if switching is not None:
             record.rules = f"bentpipe_{record.id.replace('-', '_').replace('.', '_')}_{pid}"
-            record.switched = forwarding.will_switch(record, taken.values())
+            record.switched = switching(record, taken.values())
         write(record)
     return record
 

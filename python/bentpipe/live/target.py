@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bentpipe.beginnings import ends, preset_named
 from bentpipe.errors import InputError, unknown
-from bentpipe.scenarios import Scenario, load
+from bentpipe.scenario.scenarios import Scenario, load
+from bentpipe.scenario.starters import ends, preset_named
 
 
 @dataclass(frozen=True)

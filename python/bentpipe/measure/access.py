@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from .clock import Times
-from .inload import Loaded
+from .load_results import Loaded
 
 #: Shortest and longest superframe that is looked for, in seconds.
 PERIODS: Final = (5e-3, 2.0)

@@ -14,10 +14,9 @@ True
 
 from __future__ import annotations
 
-import json
 import struct
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -25,8 +24,6 @@ from .datagrams import PATTERN, Records
 
 if TYPE_CHECKING:
     from bentpipe.voice.emodel import Codec
-
-    from .inload import Loaded
 
 #: Version, marker and payload type, sequence number, time stamp, SSRC.
 _HEADER: Final = struct.Struct("!BBHI4s")
@@ -69,24 +66,3 @@ def read(packet: bytes, units: int) -> tuple[bytes, int] | None:
         return None
     _, _, _, stamp, source = _HEADER.unpack_from(packet)
     return source, stamp // units
-
-
-def rated(one: Loaded) -> dict[str, float]:
-    """Returns what the listener of one direction hears, in the columns of the flow; nothing if no packet arrived.
-
-    Times from mouth to ear are those by the middle of the interval of the one-way delay. A packet that its host sent
-    late has the delay that the path gave it, from when it was due: a busy host is not the path's.
-    """
-    from bentpipe import _native
-
-    codec, good = codec_of(one.outcome.item.load.codec), np.flatnonzero(np.isfinite(one.low))
-    if not len(good):
-        return {}
-    step = codec.packet_ms / 1e3
-    # A packet leaves when all of its speech has been heard.
-    arrival = (good + 1) * step + codec.lookahead_ms / 1e3 + one.delay[good]
-    order = np.argsort(arrival)
-    packets = zip(good[order].tolist(), np.maximum(0, arrival[order]).tolist(), strict=True)
-    heard: dict[str, Any] = json.loads(_native.hear(codec.name, list(packets)))
-    assumed = int(codec.assumed is not None)
-    return {f"voice_{key}": value for key, value in heard.items()} | {"voice_assumed": assumed}

@@ -30,7 +30,7 @@ from .clock import Times
 from .slots import evened
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Speed of light in m/s.
 LIGHT: Final = 299_792_458.0

@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from .clock import Times
-from .inload import Loaded
+from .load_results import Loaded
 
 #: A wait is that of a full queue from this part of the longest on.
 FULL: Final = 0.85

@@ -17,7 +17,7 @@ from bentpipe.quantities import base_value
 if TYPE_CHECKING:
     import polars as pl
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Length of a step, in seconds.
 STEP_S = 0.5
@@ -109,7 +109,7 @@ def replay(run: Run, out: Path, *, as_profile: bool = False, seed: int = 1) -> l
     Raises :class:`bentpipe.InputError` as :func:`series` does.
     """
     from bentpipe import series as files
-    from bentpipe.scenarios import toml_text
+    from bentpipe.scenario.scenarios import toml_text
 
     found = series(run)
     document = {key: run.scenario[key] for key in ("name", "duration", "link", "flow")}

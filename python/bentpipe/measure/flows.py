@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from .call import rated
+from .call import codec_of
 from .clock import Times
-from .inload import Loaded
 from .load import HEADERS, Load
+from .load_results import Loaded
 from .page import REQUEST
 from .queueing import available
 from .tcplog import COLUMNS, WHOLE
@@ -302,3 +303,24 @@ def _source(load: Load) -> dict[str, Any]:
         "on": f"{1e9 * span:.0f} ns",
         "off": f"{off:g} s",
     }
+
+
+def rated(one: Loaded) -> dict[str, float]:
+    """Returns what the listener of one direction hears, in the columns of the flow; nothing if no packet arrived.
+
+    Times from mouth to ear are those by the middle of the interval of the one-way delay. A packet that its host sent
+    late has the delay that the path gave it, from when it was due: a busy host is not the path's.
+    """
+    from bentpipe import _native
+
+    codec, good = codec_of(one.outcome.item.load.codec), np.flatnonzero(np.isfinite(one.low))
+    if not len(good):
+        return {}
+    step = codec.packet_ms / 1e3
+    # A packet leaves when all of its speech has been heard.
+    arrival = (good + 1) * step + codec.lookahead_ms / 1e3 + one.delay[good]
+    order = np.argsort(arrival)
+    packets = zip(good[order].tolist(), np.maximum(0, arrival[order]).tolist(), strict=True)
+    heard: dict[str, Any] = json.loads(_native.hear(codec.name, list(packets)))
+    assumed = int(codec.assumed is not None)
+    return {f"voice_{key}": value for key, value in heard.items()} | {"voice_assumed": assumed}

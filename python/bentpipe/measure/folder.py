@@ -19,8 +19,8 @@ from bentpipe import _native
 from bentpipe.errors import InputError, trouble
 
 from . import flows
-from .inload import echo_times
 from .load import HEADERS
+from .load_results import echo_times
 from .probing import Measured
 from .queueing import together
 from .summary import Summary, load_bit_s
@@ -28,7 +28,7 @@ from .summary import Summary, load_bit_s
 if TYPE_CHECKING:
     import polars as pl
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Name of the only flow of a measurement.
 FLOW = "probes"
@@ -59,8 +59,8 @@ def write(folder: Path, host: str, seed: int, seen: Measured, said: Summary) -> 
     times of probes and loads were drawn."""
     import polars as pl
 
-    from bentpipe.runs import open_run
-    from bentpipe.scenarios import load
+    from bentpipe.results.runs import open_run
+    from bentpipe.scenario.scenarios import load
 
     for sub in ("tables", "traces"):
         (folder / sub).mkdir(exist_ok=True)

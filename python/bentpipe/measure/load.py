@@ -56,6 +56,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from . import call, page, survey, transports
 from .datagrams import LEAST, PATTERN, Records
 
 KINDS: Final = ("tcp", "udp", "burst", "impulses", "call", "page", "survey", "transports")
@@ -105,16 +106,10 @@ class Load:
     def pattern(self, source: np.random.Generator) -> Records:
         """Returns what a load of datagrams sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
         if self.kind == "survey":
-            from .survey import pattern
-
-            return pattern()
+            return survey.pattern()
         if self.kind == "transports":
-            from . import transports
-
             return transports.pattern(self.duration, self.rate, self.size, source)
         if self.kind == "call":
-            from . import call
-
             return call.pattern(call.codec_of(self.codec), self.duration, HEADERS)
         at: NDArray[np.float64]
         if self.kind == "burst":
@@ -163,9 +158,7 @@ class Item:
 def length(load: Load) -> float:
     """Returns how long a load takes, in seconds: for bursts and pages that depends on the path."""
     if load.kind == "transports":
-        from .transports import GAP_S, ROUNDS, WAYS
-
-        return ROUNDS * len(WAYS) * (load.duration + GAP_S)
+        return transports.ROUNDS * len(transports.WAYS) * (load.duration + transports.GAP_S)
     return 0.0 if load.kind in ("burst", "page") else load.duration
 
 
@@ -216,8 +209,6 @@ def load_of(table: Any, where: str) -> Load:
     from bentpipe.errors import InputError, unknown
     from bentpipe.voice.emodel import codecs
 
-    from .page import MOST
-    from .transports import LEAST as TRANSPORTS_LEAST
     from .values import choice, rate, size, span, whole
 
     if not isinstance(table, dict):
@@ -238,7 +229,7 @@ def load_of(table: Any, where: str) -> Load:
         elif key == "rate":
             values[key] = rate(named, value, where)
         elif key == "size":
-            least = TRANSPORTS_LEAST if kind == "transports" else LEAST + HEADERS
+            least = transports.LEAST if kind == "transports" else LEAST + HEADERS
             values[key] = size(named, value, where, least, 1500)
         elif key == "blocks":
             values[key] = whole(named, value, where, 1, 1000)
@@ -247,7 +238,7 @@ def load_of(table: Any, where: str) -> Load:
         elif key in ("pages", "objects"):
             values[key] = whole(named, value, where, 1, 1000)
         elif key == "object":
-            values[key] = size(named, value, where, 1, MOST)
+            values[key] = size(named, value, where, 1, page.MOST)
         elif key == "codec":
             values[key] = choice(named, value, list(codecs()), where)
         else:

@@ -21,7 +21,7 @@ from .fitting import division
 from .slots import evened
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Quantities of flows that are compared, and the units in which they are written.
 COMPARED: Final = {
@@ -122,7 +122,7 @@ def is_measured(run: Run) -> None:
 
 def text_of(document: dict[str, Any]) -> str:
     """Returns a fitted scenario as TOML."""
-    from bentpipe.scenarios import toml_text
+    from bentpipe.scenario.scenarios import toml_text
 
     document = dict(document)
     link, network = document.pop("link", None), document.pop("network", None)
@@ -335,7 +335,7 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
     }
     try:
         with tempfile.TemporaryDirectory() as folder:
-            from bentpipe.scenarios import toml_text
+            from bentpipe.scenario.scenarios import toml_text
 
             text = f'name = "n"\nduration = "1 s"\n[network.access]\n{toml_text(network)}\n'
             bentpipe.load(_kept(text, Path(folder)))

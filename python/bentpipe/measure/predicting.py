@@ -20,7 +20,7 @@ from . import models
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: How often a prediction is simulated; the median counts.
 RUNS: Final = 5

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bentpipe.errors import InputError
 
-from . import bulk, echo, handshake, hardware, loading, stamp
+from . import bulk, echo, handshake, hardware, load_client, stamp
 from .channel import ChannelError
 from .handshake import Message
 from .load import HEADERS, Item, schedule
@@ -75,7 +75,7 @@ class Measured:
     #: Receive window in bytes with which TCP begins at both hosts, by :func:`bulk.window_start`.
     window_start: int | None = None
     #: What became of the loads, in the order in which they were run.
-    outcomes: list[loading.Outcome] = field(default_factory=list)
+    outcomes: list[load_client.Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -129,7 +129,7 @@ def probe(
                 seen = sender.run(seed, advance)
             return _with(seen, pings)
         try:
-            offered = loading.ask(family, address, key)
+            offered = load_client.ask(family, address, key)
             said = offered.get("congestion", [])
             there = [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
         except ChannelError as error:
@@ -137,7 +137,7 @@ def probe(
                 f"{host} answers probes, but takes part in no load: {error}. Loads need its TCP port {port}"
             ) from error
         items = remaining(schedule(plan.loads, bulk.controls(), there, seed))
-        sender.loads = loading.Loads(family, address, key, items, seed, sender.steady)
+        sender.loads = load_client.Loads(family, address, key, items, seed, sender.steady)
         try:
             with pings:
                 seen = sender.run(seed, advance)
@@ -210,7 +210,7 @@ class _Sender:
         self.shaken, self.host, self.port = shaken, host, port
         self.steady = Steady()
         self.notes: dict[str, None] = {}
-        self.loads: loading.Loads | None = None
+        self.loads: load_client.Loads | None = None
         #: Numbers, by the plan, of the packets that were sent; the place in this list is the number on the wire.
         self.order: list[int] = []
         #: How many of them the kernel or the card has stamped when they left.

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from . import depth
 from .clock import Times
 from .depth import FULL, Depth, Seen
-from .inload import Loaded
+from .load_results import Loaded
 
 #: Seconds within which packets catch up with those before them on a path that has become shorter.
 CATCHING_UP_S: Final = 0.025

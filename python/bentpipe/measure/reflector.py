@@ -14,7 +14,7 @@ from typing import Final
 
 from . import bulk, handshake, hardware, stamp
 from .handshake import Message
-from .serving import Loads
+from .load_server import Loads
 from .sockets import Arrival, Clock, ahead, clock_error_s, opened, received, sibling
 from .survey import watch_hop_limit
 

@@ -18,7 +18,7 @@ import numpy as np
 from bentpipe.errors import InputError
 
 from .load import LEAD_S, Item, Load
-from .loading import Outcome
+from .load_client import Outcome
 from .plan import Plan
 from .probing import FIELDS, Measured
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from . import transfers
 from .access import Access, access
 from .clock import Delays, Times, delays
-from .inload import Loaded, loaded
+from .load_results import Loaded, loaded
 from .plan import SIZES, TRAIN_BYTES
 from .probing import Measured
 from .queueing import Beside, Queue, bottlenecks
 from .slots import Slots, slots
-from .survey import Survey, proxied, survey
-from .transports import Way, ways
+from .survey_results import Survey, proxied, survey
+from .transport_results import Way, ways
 
 #: The quantile of the normal distribution for intervals of 95 %.
 Z: float = 1.959964

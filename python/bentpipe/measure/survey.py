@@ -1,23 +1,17 @@
-"""What a path lets through: DSCP and ECN of datagrams, their size, and whether TCP ends before the other host.
+"""The survey of a path: datagrams with marks and of sizes, and the options of both ends of a connection.
 
-A proxy that enhances performance (PEP, RFC 3135) answers a SYN itself. Its SYN-ACK comes earlier than light, or a
-datagram, goes to the other host and back; the two hosts see different options, for each has agreed with the proxy; and
-the connection reaches the other host over another number of hops than datagrams do.
+:mod:`bentpipe.measure.survey_results` reads them.
 """
 
 from __future__ import annotations
 
 import socket
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from .datagrams import PATTERN, Records
-
-if TYPE_CHECKING:
-    from .inload import Loaded
 
 #: Values of the byte for DSCP and ECN that are tried: best effort, AF11, AF21, AF31, AF41, EF, CS6, then ECT(1),
 #: ECT(0) and CE (RFC 2474, RFC 2597, RFC 3246, RFC 3168).
@@ -27,8 +21,6 @@ SIZES: Final = (1500, 1492, 1480, 1460, 1420, 1400, 1280, 576)
 #: How often each is sent, and how many seconds lie between two.
 EACH: Final = 4
 GAP_S: Final = 0.02
-#: A SYN-ACK before this part of the least round-trip time of probes comes from somewhere else.
-EARLY: Final = 0.8
 
 # From <linux/in.h> and <linux/in6.h>; Python's socket module lacks them.
 _IP_PKTOPTIONS, _IP_RECVTTL, _IPV6_2292PKTOPTIONS = 9, 12, 6
@@ -40,33 +32,6 @@ _HEAD: Final = struct.Struct("=8B4I")
 _OPTIONS: Final = 0x0F
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A value of the byte for DSCP and ECN: how many datagrams had it when sent and how many of them arrived, and which
-    values those had."""
-
-    direction: str
-    sent_as: int
-    sent: int
-    arrived: int
-    seen_as: tuple[int, ...]
-
-    @property
-    def kept(self) -> bool:
-        """Whether every one that arrived had it still."""
-        return self.seen_as in ((), (self.sent_as,))
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What a path lets through in one direction."""
-
-    direction: str
-    marks: list[Mark]
-    #: Largest datagram that arrived, in bytes with IP and UDP headers; None if none did.
-    mtu: int | None
-
-
 def pattern() -> Records:
     """Returns what is sent: each mark and each size several times, in turns."""
     one = [(200, mark) for mark in MARKS] + [(size, 0) for size in SIZES]
@@ -74,38 +39,6 @@ def pattern() -> Records:
     rows["at"] = GAP_S * np.arange(len(rows))
     rows["size"], rows["tos"] = np.array(one * EACH).T
     return rows
-
-
-def survey(one: Loaded) -> Survey | None:
-    """Returns what a load of the kind `survey` says; ``None`` for another."""
-    outcome = one.outcome
-    if outcome.item.load.kind != "survey" or not len(outcome.pattern):
-        return None
-    records = outcome.arrived[outcome.arrived["number"] < len(outcome.pattern)]
-    sent = outcome.pattern[records["number"]]
-    marks = []
-    for mark in MARKS:
-        here = (sent["tos"] == mark) & (sent["size"] == 200)
-        count = int(((outcome.pattern["tos"] == mark) & (outcome.pattern["size"] == 200)).sum())
-        seen = tuple(int(value) for value in np.unique(records["tos"][here]))
-        marks.append(Mark(outcome.item.load.direction, mark, count, int(here.sum()), seen))
-    sizes = sent["size"]
-    return Survey(outcome.item.load.direction, marks, int(sizes.max()) if len(sizes) else None)
-
-
-def text(one: Survey) -> str:
-    """Returns what a survey says, as a sentence."""
-    changed = [
-        f"{mark.sent_as:#04x} to {', '.join(f'{value:#04x}' for value in mark.seen_as)}"
-        for mark in one.marks
-        if not mark.kept
-    ]
-    lost = [f"{mark.sent_as:#04x}" for mark in one.marks if not mark.arrived]
-    said = [f"DSCP and ECN {one.direction}: {'changed ' + '; '.join(changed) if changed else 'kept'}"]
-    if lost:
-        said.append(f"none of {', '.join(lost)} arrived")
-    said.append("no datagram arrived" if one.mtu is None else f"datagrams up to {one.mtu} B arrive whole")
-    return ", ".join(said)
 
 
 def handshake(sock: socket.socket) -> dict[str, int]:
@@ -148,44 +81,3 @@ def hop_limit(sock: socket.socket) -> int:
             return int(struct.unpack_from("=i", data, _CONTROL.size)[0]) & 255
         data = data[max(_CONTROL.size, -(-length // 8) * 8) :]
     return 255
-
-
-def proxied(
-    here: dict[str, int],
-    there: dict[str, int],
-    syn_s: float,
-    rtt_s: float,
-    least_s: float,
-    hops: int | None = None,
-) -> list[str]:
-    """Returns why a proxy must stand between two hosts, in sentences; none if nothing shows one. ``here`` and ``there``
-    are the two ends of one connection by :func:`handshake`, ``syn_s`` the time from SYN to SYN-ACK, ``rtt_s`` the least
-    round-trip time of probes, ``least_s`` the least time of a signal to the other host, and ``hops`` the hop limit with
-    which probes arrive there.
-
-    >>> one = {"options": 7, "scale_sent": 7, "scale_received": 9, "segment": 1448}
-    >>> other = one | {"scale_sent": 9, "scale_received": 7}
-    >>> proxied(one, other, 0.51, 0.5, 0.24)
-    []
-    >>> len(proxied(one, other | {"options": 2}, 0.01, 0.5, 0.24))
-    3
-    >>> proxied(one, other | {"hop_limit": 57}, 0.51, 0.5, 0.24, 57)
-    []
-    >>> len(proxied(one, other | {"hop_limit": 61}, 0.51, 0.5, 0.24, 57))
-    1
-    """
-    found = []
-    limit = there.get("hop_limit", 255)
-    if hops is not None and 255 not in (limit, hops) and limit != hops:
-        found.append(f"the connection arrives with a hop limit of {limit}, probes with {hops}")
-    if syn_s < 2 * least_s:
-        found.append(f"the SYN-ACK came after {1e3 * syn_s:.1f} ms, earlier than light goes there and back")
-    if syn_s < EARLY * rtt_s:
-        found.append(f"the SYN-ACK came after {1e3 * syn_s:.1f} ms, a probe needs {1e3 * rtt_s:.1f} ms")
-    if here["options"] != there["options"]:
-        found.append("the two hosts see different options of TCP")
-    # What one end has been told is what the other one has sent, by as many bits as are kept of it.
-    scales = [(here["scale_sent"], there["scale_received"]), (here["scale_received"], there["scale_sent"])]
-    if any(a != b for a, b in scales):
-        found.append("the two hosts see different window scales")
-    return found

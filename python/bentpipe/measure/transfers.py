@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from .clock import Times
-from .inload import Loaded
+from .load_results import Loaded
 from .queueing import Queue
 from .tcplog import COLUMNS
 

@@ -4,26 +4,19 @@ The ways are datagrams of no known protocol and datagrams that look like QUIC, e
 port 443, which HTTP/3 uses. The latter look like Initial packets of version 1 (RFC 9000, section 17.2.2): long header,
 connection identifiers, a length, at least 1200 bytes. They are not encrypted by the keys that follow from the
 connection identifier (RFC 9001, section 5.2), so a middlebox that decrypts Initial packets sees none that is valid.
-
-Each way is tried in rounds, in an order drawn at random. A way is blocked if nothing of it arrives while something of
-another does. It is shaped if it arrives at less than three quarters of the rate of the best one, or of TCP's if less
-arrives than is sent. A shaper to more than the offered rate is not seen.
+:mod:`bentpipe.measure.transport_results` judges the ways.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .datagrams import PATTERN, Form, Records, plain
-
-if TYPE_CHECKING:
-    from .inload import Loaded
 
 #: The port of HTTP/3 (RFC 9114, section 3.1).
 PORT: Final = 443
@@ -39,9 +32,6 @@ ROUNDS: Final = 2
 GAP_S: Final = 0.3
 #: The smallest datagram with an Initial packet (RFC 9000, section 14.1), with the headers of IPv6 and UDP.
 LEAST: Final = 1248
-#: A way is shaped from this part of the best rate down; it is slower than offered from that part down.
-SHAPED: Final = 0.75
-OFFERED: Final = 0.9
 
 #: Long header of an Initial packet whose packet number has four bytes, version 1, two connection identifiers of eight
 #: bytes, no token, a length of two bytes, and the packet number.
@@ -93,108 +83,3 @@ def pattern(duration: float, rate: float, size: int, source: np.random.Generator
     rows["at"] = (begins[:, None] + np.arange(each) * 8 * size / rate).ravel()
     rows["size"], rows["lane"] = size, np.repeat(order, each)
     return rows
-
-
-@dataclass(frozen=True)
-class Way:
-    """How datagrams, or TCP, pass in one direction. Rates in bit/s of IP packets; TCP's is that of its payload."""
-
-    direction: str
-    #: "udp", "quic" or "tcp".
-    transport: str
-    #: Destination port at the reflector, or source port of what it sends; None for its own port.
-    port: int | None
-    sent: int
-    arrived: int
-    rate: float
-    #: "open", "blocked", "shaped", "shaped against TCP", or "not tried".
-    verdict: str
-
-    @property
-    def name(self) -> str:
-        """What it is, in words."""
-        looks = {"udp": "UDP", "quic": "QUIC's Initial packets", "tcp": "TCP"}[self.transport]
-        return looks if self.port is None else f"{looks} on port {self.port}"
-
-
-def ways(one: Loaded, others: Sequence[Loaded]) -> list[Way]:
-    """Returns what a load of the kind `transports` says, beside the bulk transfers among other loads; nothing for
-    another kind."""
-    outcome = one.outcome
-    load = outcome.item.load
-    if load.kind != "transports" or not len(outcome.sent):
-        return []
-    lanes = outcome.pattern["lane"][: len(outcome.sent)]
-    sent, got = outcome.sent > 0, np.isfinite(one.low)
-    counts = [
-        (int((sent & (lanes == lane)).sum()), int((got & (lanes == lane)).sum())) for lane in range(len(WAYS))
-    ]
-    rates = [_rate(one, lane) for lane in range(len(WAYS))]
-    best, tcp = max(rates), max((_of_tcp(other) for other in others if _beside(one, other)), default=0.0)
-    found = []
-    for (transport, port), rate, (left, arrived) in zip(WAYS, rates, counts, strict=True):
-        if not left:
-            verdict = "not tried"
-        elif not arrived:
-            verdict = "blocked" if best else "not tried"
-        elif rate < SHAPED * best:
-            verdict = "shaped"
-        elif rate < SHAPED * tcp and rate < OFFERED * load.rate:
-            verdict = "shaped against TCP"
-        else:
-            verdict = "open"
-        found.append(Way(load.direction, transport, port, left, arrived, rate, verdict))
-    if tcp:
-        found.append(Way(load.direction, "tcp", None, 0, 0, tcp, "open"))
-    return found
-
-
-def _beside(one: Loaded, other: Loaded) -> bool:
-    load = other.outcome.item.load
-    return load.kind == "tcp" and load.direction == one.outcome.item.load.direction
-
-
-def _rate(one: Loaded, lane: int) -> float:
-    """Returns the rate at which a lane arrives: of its rounds the best one, each from its middle on, as a shaper may
-    let something pass at first. By how much longer a busy host took to send it does not count."""
-    outcome, size = one.outcome, one.outcome.item.load.size
-    rows = np.flatnonzero((outcome.pattern["lane"][: len(one.low)] == lane) & (outcome.sent > 0))
-    rates = [0.0]
-    for own in np.split(rows, np.flatnonzero(np.diff(one.time[rows]) > GAP_S / 2) + 1):
-        later = own[len(own) // 2 :]
-        arrived = (one.time + one.delay)[later]
-        arrived = arrived[np.isfinite(arrived)]
-        if len(arrived) < 2:
-            continue
-        # What a queue holds back arrives for longer than it was sent; what is dropped leaves gaps at both ends.
-        each = 8 * size / outcome.item.load.rate
-        late = max(0.0, float(np.ptp(one.time[later])) - (len(later) - 1) * each)
-        among, sending = float(np.ptp(arrived)) - late, len(later) * each
-        packets = (len(arrived) - 1) / among if among > sending else len(arrived) / sending
-        rates.append(8 * size * packets)
-    return max(rates)
-
-
-def _of_tcp(one: Loaded) -> float:
-    """Returns the rate of a bulk transfer in the second half of its time."""
-    if len(one.ends) < 4:
-        return 0.0
-    later = one.ends > (one.ends[0] + one.ends[-1]) / 2
-    span = float(np.ptp(one.ends[later]))
-    return 8 * float(one.outcome.counted["bytes"][later][1:].sum()) / span if span > 0 else 0.0
-
-
-def text(found: Sequence[Way]) -> str:
-    """Returns the ways of one load as a sentence."""
-    from bentpipe.quantities import rate_text
-
-    said = []
-    for verdict in ("blocked", "shaped", "shaped against TCP", "not tried"):
-        own = [one for one in found if one.verdict == verdict]
-        if own:
-            names = "; ".join(one.name + (f" at {rate_text(one.rate)}" if one.rate else "") for one in own)
-            said.append(f"{verdict}: {names}")
-    best = max(one.rate for one in found)
-    passed = [one.name for one in found if one.verdict == "open"]
-    said.append(f"open: {'; '.join(passed)}, up to {rate_text(best)}" if passed else "nothing passed")
-    return f"UDP and QUIC {found[0].direction}: {', '.join(said)}"

@@ -13,8 +13,8 @@ from .style import COLOURS, INK, figure_function, name_runs, panels
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bentpipe.runs import Run
-    from bentpipe.waiting import Wait
+    from bentpipe.results.runs import Run
+    from bentpipe.results.waits import Wait
 
 #: Maximum number of packets in a figure of timelines.
 _ROWS = 40
@@ -29,7 +29,7 @@ def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
     and a line at the requested time."""
     from matplotlib.figure import Figure
 
-    from bentpipe.waiting import PARTS
+    from bentpipe.results.waits import PARTS
 
     shown = packets[:_ROWS]
     figure = Figure(figsize=(7.2, 1.2 + 0.22 * max(3, len(shown))), layout="constrained")
@@ -58,8 +58,8 @@ def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
 def waits(run: Run, terminal: str | None = None) -> Figure:
     """Draws the mean wait of a terminal's packets over the run, stacked by its parts; a bar covers about a sixtieth of
     the run."""
-    from bentpipe.waiting import PARTS
-    from bentpipe.waiting import waits as read
+    from bentpipe.results.waits import PARTS
+    from bentpipe.results.waits import waits as read
 
     from .data import duration_s
 

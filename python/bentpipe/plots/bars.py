@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.results import FlowResult
+    from bentpipe.results.flows import FlowResult
 
 #: With more bars than this, each run has one row.
 MOST_ROWS: Final = 60

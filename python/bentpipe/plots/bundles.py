@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.contacts import plan_of_text
+from bentpipe.dtn.contacts import plan_of_text
 
 from .contacts import draw_contacts
 from .data import duration_s
@@ -18,7 +18,7 @@ from .style import COLOURS, legend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Maximum number of pairs of nodes whose contacts are drawn.
 _PAIRS = 16

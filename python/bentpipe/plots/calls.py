@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 
 class _Panel(NamedTuple):

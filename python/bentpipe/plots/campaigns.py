@@ -12,7 +12,7 @@ import numpy as np
 from bentpipe.campaign.variants import LABEL
 from bentpipe.errors import InputError
 from bentpipe.quantities import UNITS, base_value, number
-from bentpipe.variation import short_names, value_labels
+from bentpipe.scenario.variation import short_names, value_labels
 
 from .style import COLOURS, figure_function, grid, legend, legend_of_all, line, name_figure, panels, scale_x
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.measure.candidates import Slot
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 
 def candidates(run: Run, slots: Sequence[Slot]) -> Figure:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.constellations import Constellation
+    from bentpipe.scenario.constellations import Constellation
 
 #: WGS84 (NGA.STND.0036, table 3.1).
 _RADIUS = 6_378_137.0

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.contacts import Plan, Route
+    from bentpipe.dtn.contacts import Plan, Route
 
 #: Colours of routes, on the bars of contacts.
 _ROUTES = (INK, "#D55E00", "#CC79A7", "#009E73")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bentpipe.constellations import constellation
+from bentpipe.scenario.constellations import constellation
 
 from .data import duration_s
 from .events import mark
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.constellations import Constellation
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
+    from bentpipe.scenario.constellations import Constellation
 
 #: Number of moments at which paths are computed.
 _MOMENTS: Final = 240

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import polars as pl
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 FloatArray = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 
 from bentpipe.errors import InputError
-from bentpipe.groups import OTHERS, by_class, by_group
 from bentpipe.quantities import number
-from bentpipe.results import flow_results
+from bentpipe.results.flows import flow_results
+from bentpipe.results.groups import OTHERS, by_class, by_group
 
 from .data import POINTS, FloatArray
 from .lines import MOST_LINES, Runs, named_runs
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.results import FlowResult
-    from bentpipe.runs import Run
+    from bentpipe.results.flows import FlowResult
+    from bentpipe.results.runs import Run
 
 #: A range of values from this factor on is drawn on a logarithmic axis.
 WIDE: Final = 50.0

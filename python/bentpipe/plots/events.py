@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.quantities import base_value
-from bentpipe.variation import short_value
+from bentpipe.scenario.variation import short_value
 
 from .style import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Maximum number of events with labels, and of events that are drawn at all.
 _LABELLED: Final = 8

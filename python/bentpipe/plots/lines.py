@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from bentpipe.prediction import predict_run
 from bentpipe.quantities import base_value
-from bentpipe.runs import by_folder
+from bentpipe.results.predictions import predict_run
+from bentpipe.results.runs import by_folder
 
 from .data import FloatArray, bin_for, duration_s, on_grid, quantiles, rate, thin, with_gaps
 from .samples import Samples, entities_of, samples_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bentpipe.predict import Prediction
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 Runs: TypeAlias = "Run | Sequence[Run] | Mapping[str, Run]"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.measure.models import Fitted
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Titles of the directions of a measured path, by the first node of their flows.
 _DIRECTIONS = {"here": ("forward", "towards the reflector"), "there": ("backward", "from the reflector")}

@@ -16,7 +16,7 @@ import numpy as np
 from .data import FloatArray, bin_for, duration_s, trace_of
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Number of rows beyond which a trace is condensed.
 LARGE: Final = 2_000_000

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.predict import GrowthCurve
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Up to this number of flows, windows have their slow-start thresholds, and an overview the segments that were sent.
 FEW = 3

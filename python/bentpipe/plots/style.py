@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 P = ParamSpec("P")
 

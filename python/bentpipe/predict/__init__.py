@@ -1,11 +1,11 @@
 """The *predict* instrument: equations, beside which simulations and measurements are drawn.
 
-:func:`predict_flow` predicts one flow as a whole; the other functions are its parts, each with its equation. Pure
-Python, and numpy for curves, independent of the scenario format and of the engine. The package is also a function:
+:func:`predict_flow` predicts one flow as a whole; the other functions are its parts, each with its equation. The
+equations are pure Python, and numpy for curves, independent of the scenario format and of the engine;
+:mod:`bentpipe.predict.prediction` applies them to scenarios. The package is also a function:
 ``bentpipe.predict("file.toml")`` is :func:`bentpipe.predict_scenario`.
 """
 
-import importlib
 import sys
 from types import ModuleType
 from typing import Any
@@ -61,8 +61,10 @@ class _Predict(ModuleType):
     """The package as the function that stands beside :func:`bentpipe.simulate` and :func:`bentpipe.emulate`."""
 
     def __call__(self, scenario: Any, overrides: Any = ()) -> Any:
-        # The module stands above the equations, as bentpipe itself does, which imports its parts in the same way.
-        return importlib.import_module("bentpipe.prediction").predict_scenario(scenario, overrides)
+        # The equations are also used without scenarios.
+        from .prediction import predict_scenario
+
+        return predict_scenario(scenario, overrides)
 
 
 sys.modules[__name__].__class__ = _Predict

@@ -11,7 +11,7 @@
 | scintillation | P.618-13, section 2.4.1 |
 | total | P.618-13, section 2.5 |
 
-``itur`` 0.4 reproduces the validation tables of ITU-R Study Group 3 (``authorities/itu``).
+``itur`` 0.4 reproduces the validation tables of ITU-R Study Group 3 (``tests/authorities/itu``).
 """
 
 from __future__ import annotations

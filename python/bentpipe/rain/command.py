@@ -13,7 +13,7 @@ from .attenuation import Site, Sky
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bentpipe.scenarios import Scenario
+    from bentpipe.scenario.scenarios import Scenario
 
 #: Percentages of the printed table; the library's scintillation and clouds are for 0.01 to 5 %.
 SHOWN: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -77,7 +77,8 @@ def _site(text: str) -> Site:
 
 def _without_missing_fades(path: Path) -> Scenario:
     """Loads a scenario whose files of fades may be missing: this command makes them."""
-    from bentpipe import ScenarioError, scenarios
+    from bentpipe import ScenarioError
+    from bentpipe.scenario import scenarios
 
     try:
         return scenarios.load(path)

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe._native import ScenarioError
-from bentpipe.prediction import predict_run
 from bentpipe.quantities import listed, number, span_text
-from bentpipe.variation import labels_of
+from bentpipe.results.predictions import predict_run
+from bentpipe.scenario.variation import labels_of
 
 from . import counted, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bentpipe.results import FlowResult
-    from bentpipe.runs import Run
-    from bentpipe.variation import Variation
+    from bentpipe.results.flows import FlowResult
+    from bentpipe.results.runs import Run
+    from bentpipe.scenario.variation import Variation
 
 #: With more runs than this the report omits the small panels per run; the bars show more.
 MOST_PANELS = 12
@@ -108,10 +108,10 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
     """Returns the page as HTML."""
     import jinja2
 
-    from bentpipe.fidelity import fidelity_text
-    from bentpipe.groups import by_group
-    from bentpipe.outages import outages
-    from bentpipe.results import flow_results, planned_results
+    from bentpipe.results.fidelity import fidelity_text
+    from bentpipe.results.flows import flow_results, planned_results
+    from bentpipe.results.groups import by_group
+    from bentpipe.results.predictions import outages
 
     named = _named(runs, variations)
     results = {
@@ -177,7 +177,7 @@ def _figures(
 ) -> list[tuple[str, Figure]]:
     from bentpipe import plots
     from bentpipe.errors import InputError
-    from bentpipe.groups import by_group, classes_beside
+    from bentpipe.results.groups import by_group, classes_beside
 
     if len(runs) == 1:
         (run,) = runs.values()
@@ -235,8 +235,8 @@ def _figures(
 def _of_constellation(run: Run) -> list[tuple[str, Figure]]:
     """Returns the map and the course of a run's constellations."""
     from bentpipe import plots
-    from bentpipe.constellations import constellation
     from bentpipe.errors import InputError
+    from bentpipe.scenario.constellations import constellation
 
     figures: list[tuple[str, Figure]] = []
     for name, network in run.scenario.get("network", {}).items():
@@ -310,7 +310,7 @@ def _failures(results: Mapping[str, Sequence[FlowResult]]) -> list[str]:
 def _tables(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Returns the tables of groups and of traffic classes, those that have rows. Classes of one flow each say no more
     than the table of flows."""
-    from bentpipe.groups import by_class, by_group
+    from bentpipe.results.groups import by_class, by_group
 
     groups = {name: by_group(flows)[0] for name, flows in results.items()}
     classes = {name: by_class(flows) for name, flows in results.items()}
@@ -322,7 +322,7 @@ def _tables(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list
 
 def _worst(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Returns the nodes that fare worst in each run with groups, as text."""
-    from bentpipe.groups import by_group, worst_ends
+    from bentpipe.results.groups import by_group, worst_ends
 
     ends = {name: worst_ends(flows) for name, flows in results.items() if by_group(flows)[0]}
     return [
@@ -334,7 +334,7 @@ def _worst(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list[
 
 def _summaries(found: Mapping[str, Mapping[str, Sequence[FlowResult]]]) -> list[dict[str, Any]]:
     """Returns the groups of each run, a row per quantity, with numbers as text."""
-    from bentpipe.groups import summarise
+    from bentpipe.results.groups import summarise
 
     summaries = [
         (run, summarise(name, flows)) for run, groups in found.items() for name, flows in groups.items()

@@ -14,7 +14,7 @@ from bentpipe import _native
 from bentpipe.quantities import number, readable_unit
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Of a table of more parts than this only the name is shown: it is in the run's folder.
 MOST_PARTS: Final = 60

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from bentpipe.quantities import number, rate_text
 
 if TYPE_CHECKING:
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 
 #: A row of a run's table.

@@ -19,10 +19,10 @@ from tomlkit.items import Array, InlineTable, Table
 
 from bentpipe._native import ScenarioError
 from bentpipe.campaign.variants import number_of
-from bentpipe.facts import facts
-from bentpipe.prediction import predict_scenario
-from bentpipe.scenarios import Override, Scenario, toml_value
-from bentpipe.summary import cautions, explain
+from bentpipe.predict.prediction import predict_scenario
+from bentpipe.scenario.facts import facts
+from bentpipe.scenario.scenarios import Override, Scenario, toml_value
+from bentpipe.scenario.summary import cautions, explain
 
 from .instruments import impossible
 from .refused import Refused

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bentpipe._native import ScenarioError
 from bentpipe.quantities import UNITS_OF
-from bentpipe.scenarios import load, schema
+from bentpipe.scenario.scenarios import load, schema
 
 #: Values that make an application valid, where the required keys and their examples do not.
 _FIRST: Final[Mapping[str, dict[str, Any]]] = {

@@ -15,7 +15,7 @@ from bentpipe import _native
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
 from bentpipe.guest import current, kernels
-from bentpipe.scenarios import Scenario
+from bentpipe.scenario.scenarios import Scenario
 
 from .refused import Refused
 from .rules import INSTRUMENTS, Cost, check_cost

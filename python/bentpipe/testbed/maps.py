@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from bentpipe.constellations import constellation
 from bentpipe.quantities import base_value
-from bentpipe.scenarios import ScenarioText
+from bentpipe.scenario.constellations import constellation
+from bentpipe.scenario.scenarios import ScenarioText
 
 from .refused import Refused
 from .rules import NAME, read

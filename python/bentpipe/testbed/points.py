@@ -12,7 +12,7 @@ from bentpipe.plots.samples import LARGE, entities_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
 #: Maximum number of points of a line between the ends of the part: more than a screen has columns.
 MOST_POINTS: Final = 2_000

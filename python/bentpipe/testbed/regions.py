@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bentpipe.quantities import base_value
-from bentpipe.scenarios import ScenarioText
+from bentpipe.scenario.scenarios import ScenarioText
 
 #: Regions that are returned: more than a plot can show.
 MOST: Final = 500
@@ -37,7 +37,7 @@ class Region:
 
 def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]:
     """Returns the regions of a run that has ended."""
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
 
     data = tomllib.loads(scenario)
     run = Run(folder)
@@ -102,7 +102,7 @@ def _start(
 @functools.lru_cache(maxsize=8)
 def _satellites(scenario: str, network: str) -> list[str]:
     """Returns the names of a constellation's satellites."""
-    from bentpipe.constellations import constellation
+    from bentpipe.scenario.constellations import constellation
 
     return constellation(ScenarioText(scenario, "scenario"), [0.0], network=network).satellites
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bentpipe.facts import Facts
 from bentpipe.quantities import base_value
-from bentpipe.scenarios import Override, Scenario, ScenarioText, load
+from bentpipe.scenario.facts import Facts
+from bentpipe.scenario.scenarios import Override, Scenario, ScenarioText, load
 
 from .refused import Refused
 

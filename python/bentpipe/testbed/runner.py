@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from . import live
 
 if TYPE_CHECKING:
-    from bentpipe.scenarios import Scenario
+    from bentpipe.scenario.scenarios import Scenario
 
 #: Says a line to the executor.
 Say = Callable[[str], None]
@@ -102,7 +102,7 @@ def permitted(given: dict[str, Any]) -> Scenario:
     refuse it."""
     from bentpipe._native import ScenarioError
     from bentpipe.errors import InputError
-    from bentpipe.facts import facts
+    from bentpipe.scenario.facts import facts
 
     from .refused import Refused
     from .rules import check_cost, cost, read

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from bentpipe.errors import InputError
-from bentpipe.fidelity import fidelity_text
-from bentpipe.runs import Run
+from bentpipe.results.fidelity import fidelity_text
+from bentpipe.results.runs import Run
 
 from .instruments import REAL
 from .tables import FINAL

@@ -337,7 +337,8 @@ mod tests {
     #[test]
     fn the_vectors_are_read_and_written() {
         let vectors: Vec<Value> =
-            serde_json::from_str(include_str!("../../../../authorities/dtn/ltp_segments.json")).unwrap();
+            serde_json::from_str(include_str!("../../../../tests/authorities/dtn/ltp_segments.json"))
+                .unwrap();
         assert_eq!(vectors.len(), 12);
         for vector in vectors {
             let hex = bytes(vector["hex"].as_str().unwrap());

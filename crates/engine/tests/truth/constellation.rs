@@ -174,7 +174,7 @@ fn what_cannot_be_is_refused_and_what_is_probably_not_meant_is_said() {
     );
     let said = remarks("telesat", "");
     assert!(said.contains("leave 2 groups of satellites"), "{said}");
-    let tle = include_str!("../../../../authorities/orbits/iridium.tle");
+    let tle = include_str!("../../../../tests/authorities/orbits/iridium.tle");
     let old = format!(
         "[network.sky]\nepoch = \"2022-10-31T00:00:00Z\"\n[[network.sky.shell]]\nkind = \"elements\"\nelements = '''\n{tle}'''"
     );
@@ -186,7 +186,7 @@ fn what_cannot_be_is_refused_and_what_is_probably_not_meant_is_said() {
 /// A bent pipe by element sets, from a file: what one satellite sees of both ends gets through.
 #[test]
 fn element_sets_carry_packets() {
-    let tle = include_str!("../../../../authorities/orbits/iridium.tle");
+    let tle = include_str!("../../../../tests/authorities/orbits/iridium.tle");
     let text = between("oneweb", &format!("[network.sky]\nepoch = \"2022-09-14T12:00:00Z\"\ngsl = {{ mask = \"0 deg\" }}\n[[network.sky.shell]]\nkind = \"elements\"\nelements = '''\n{tle}'''"));
     let scenario = scenario(&text.replace("42.3 deg", "50 deg").replace("-71.1 deg", "10 deg"));
     let report = Run::new(&scenario, 1, 0).finished().report();

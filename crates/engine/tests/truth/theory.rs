@@ -51,8 +51,8 @@ fn padhye(p: f64, rtt: f64, t0: f64, b: f64, wmax: f64) -> f64 {
 
 #[test]
 fn the_full_model_agrees_with_the_reference_rows() {
-    // authorities/tfrc/PROVENANCE.md: p, RTT, T0, b, Wmax, approximate, full.
-    let rows = include_str!("../../../../authorities/tfrc/padhye_reference.csv");
+    // tests/authorities/tfrc/PROVENANCE.md: p, RTT, T0, b, Wmax, approximate, full.
+    let rows = include_str!("../../../../tests/authorities/tfrc/padhye_reference.csv");
     let mut count = 0;
     for line in rows.lines().skip(1) {
         let v: Vec<f64> = line.split(',').map(|field| field.parse().expect("a number")).collect();

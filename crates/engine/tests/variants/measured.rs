@@ -1,4 +1,4 @@
-//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss both ways, 60 s (authorities/tcp/PROVENANCE.md).
+//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss both ways, 60 s (tests/authorities/tcp/PROVENANCE.md).
 //!
 //! What the campaign of LANMAN 2023 published of its path: server, netem with rate and delay, router, netem with loss,
 //! client, all of them containers on one machine, joined by veth pairs with their offloads on. So packets are never
@@ -11,8 +11,8 @@
 use crate::run::{goodput, report, untraced};
 use std::collections::BTreeMap;
 
-const CAMPAIGN: &str = include_str!("../../../../authorities/tcp/linux_tcp_netem_goodput_60s.csv");
-const SINGLE: &str = include_str!("../../../../authorities/tcp/linux_cubic_single_packets_60s.csv");
+const CAMPAIGN: &str = include_str!("../../../../tests/authorities/tcp/linux_tcp_netem_goodput_60s.csv");
+const SINGLE: &str = include_str!("../../../../tests/authorities/tcp/linux_cubic_single_packets_60s.csv");
 const SECONDS: f64 = 60.0;
 /// So many that the error of a mean is a fifth of what runs differ by: with nine, a row passed or failed by the choice of
 /// seeds.

@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn published_budgets_are_reproduced() {
-        let folder = format!("{}/../../authorities/budgets", env!("CARGO_MANIFEST_DIR"));
+        let folder = format!("{}/../../tests/authorities/budgets", env!("CARGO_MANIFEST_DIR"));
         let read = |name: &str| std::fs::read_to_string(format!("{folder}/{name}.csv")).unwrap();
         let expected = read("expected");
         let mut seen = BTreeSet::new();

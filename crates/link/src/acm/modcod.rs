@@ -6,7 +6,7 @@
 //! | DVB-S2X | EN 302 307-2 V1.1.1, table 20a (normal FECFRAME, AWGN, without VL-SNR), besides those of DVB-S2 |
 //! | DVB-RCS2 | EN 301 545-2, annex A, linear modulation bursts for IP traffic, as used by OpenSAND; efficiencies with two decimals, so that the bytes of a burst may differ by one or two from the standard's payload lengths |
 //!
-//! All are held to `authorities/dvb`. The efficiency of a frame is that of its data field: with r the code rate and m the bits of a
+//! All are held to `tests/authorities/dvb`. The efficiency of a frame is that of its data field: with r the code rate and m the bits of a
 //! symbol, (64 800 r - p - 80) bits in 64 800 / m symbols, filled up to whole slots of 90, and a header of 90 symbols; 80 bits are the
 //! baseband header, and p the parity bits of BCH (192; 160 for the rates 2/3 and 5/6 of DVB-S2, 128 for its 8/9 and 9/10). Frames have
 //! no pilots.
@@ -196,9 +196,9 @@ pub static DVB_RCS2: &[Modcod] = &[
 mod tests {
     use super::*;
 
-    /// Rows of a table of `authorities/dvb`, without its head.
+    /// Rows of a table of `tests/authorities/dvb`, without its head.
     fn authority(name: &str) -> Vec<Vec<String>> {
-        let path = format!("{}/../../authorities/dvb/{name}.csv", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../tests/authorities/dvb/{name}.csv", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
     }

@@ -91,10 +91,10 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Row of 5e-3 in `authorities/dtn/rs_frame_failure.csv`: RS(255,223), interleaving depth 5.
+    /// Row of 5e-3 in `tests/authorities/dtn/rs_frame_failure.csv`: RS(255,223), interleaving depth 5.
     #[test]
     fn frames_are_lost_as_often_as_codewords_cannot_be_corrected() {
-        let table = include_str!("../../../../authorities/dtn/rs_frame_failure.csv");
+        let table = include_str!("../../../../tests/authorities/dtn/rs_frame_failure.csv");
         let row = table.lines().find(|row| row.starts_with("0.005,")).expect("a row of 5e-3");
         let expected: f64 = row.split(',').nth(3).unwrap().parse().unwrap();
         let text = r#"{"ber": 5e-3, "code": {"reed-solomon": {"correctable": 16, "interleave": 5}}}"#;

@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn dsss_and_cck_frames_succeed_as_in_the_reference() {
         let mut checked = 0;
-        for row in rows(include_str!("../../../../authorities/wifi/dsss_frame_success.csv")) {
+        for row in rows(include_str!("../../../../tests/authorities/wifi/dsss_frame_success.csv")) {
             let modulation = match row[0] {
                 "1 Mbit/s DBPSK" => Modulation::Dbpsk,
                 "2 Mbit/s DQPSK" => Modulation::Dqpsk,
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn ofdm_frames_succeed_as_in_the_reference() {
         let mut checked = 0;
-        for row in rows(include_str!("../../../../authorities/wifi/nist_ofdm_frame_success.csv")) {
+        for row in rows(include_str!("../../../../tests/authorities/wifi/nist_ofdm_frame_success.csv")) {
             let (bits, coding) = match row[0] {
                 "6" => (1, Coding::Half),
                 "9" => (1, Coding::ThreeQuarters),

@@ -126,10 +126,10 @@ mod tests {
     use super::super::tests::units;
     use super::*;
 
-    /// Rows of `authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the cells.
+    /// Rows of `tests/authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the cells.
     #[test]
     fn cells_are_those_of_the_authority() {
-        let table = include_str!("../../../../authorities/atm/overhead.csv");
+        let table = include_str!("../../../../tests/authorities/atm/overhead.csv");
         let mut rows = 0;
         for row in table.lines().filter(|row| !row.starts_with('#')).skip(1) {
             let fields: Vec<&str> = row.split(',').collect();

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn frames_are_those_of_the_standard() {
-        let text = include_str!("../../../../authorities/atm/aal5_hec.json");
+        let text = include_str!("../../../../tests/authorities/atm/aal5_hec.json");
         let vectors: Value = serde_json::from_str(text).unwrap();
         let frames = vectors["aal5"].as_array().unwrap();
         assert_eq!(frames.len(), 8);

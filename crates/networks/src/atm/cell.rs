@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn headers_are_those_of_the_standard() {
-        let text = include_str!("../../../../authorities/atm/aal5_hec.json");
+        let text = include_str!("../../../../tests/authorities/atm/aal5_hec.json");
         let vectors: Value = serde_json::from_str(text).unwrap();
         let mut seen = 0;
         for vector in vectors["hec"].as_array().unwrap().iter().filter(|row| row["header"].is_string()) {

@@ -13,7 +13,7 @@
 //! Control frames go at the highest basic rate that is not above that of the data: 1, 2, 5.5, 11 (b) or 6, 12, 24 Mbit/s.
 //!
 //! Source: IEEE 802.11-2016, clauses 15 to 19 (TXTIME in 15.3.4, 17.4.3, 18.5.3, 19.4.3), equation numbers not checked against a
-//! copy; held to the rows of `authorities/wifi/frame_durations.csv` and `timing.csv`.
+//! copy; held to the rows of `tests/authorities/wifi/frame_durations.csv` and `timing.csv`.
 //!
 //! Deviation: TXTIME with the short guard interval is not rounded up to a multiple of 4 us.
 
@@ -334,8 +334,8 @@ impl Format {
 mod tests {
     use super::*;
 
-    const DURATIONS: &str = include_str!("../../../../authorities/wifi/frame_durations.csv");
-    const TIMING: &str = include_str!("../../../../authorities/wifi/timing.csv");
+    const DURATIONS: &str = include_str!("../../../../tests/authorities/wifi/frame_durations.csv");
+    const TIMING: &str = include_str!("../../../../tests/authorities/wifi/timing.csv");
 
     #[test]
     fn frames_last_as_long_as_in_the_published_table() {

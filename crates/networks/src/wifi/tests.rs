@@ -117,8 +117,8 @@ fn throughput(upper: &Saturated, payload: u64, seconds: u64) -> f64 {
     upper.delivered.iter().sum::<u64>() as f64 * 8.0 * payload as f64 / seconds as f64 / 1e6
 }
 
-const MODEL: &str = include_str!("../../../../authorities/wifi/bianchi_2000_model.csv");
-const SATURATION: &str = include_str!("../../../../authorities/wifi/bianchi_saturation.csv");
+const MODEL: &str = include_str!("../../../../tests/authorities/wifi/bianchi_2000_model.csv");
+const SATURATION: &str = include_str!("../../../../tests/authorities/wifi/bianchi_saturation.csv");
 
 /// Bianchi 2000: slots are counted at their beginning, as in EDCA, and frames are never given up.
 #[test]

@@ -7,7 +7,7 @@ use bentpipe_core::{Span, Stream, Streams, Time};
 use proptest::prelude::*;
 
 /// The table of the standard's arithmetic.
-const TABLE: &str = include_str!("../../../../authorities/dtn/ieee802154_2450MHz_timing.csv");
+const TABLE: &str = include_str!("../../../../tests/authorities/dtn/ieee802154_2450MHz_timing.csv");
 
 fn stream(seed: u64) -> Stream {
     Streams::new(seed, 0).stream("medium")

@@ -198,8 +198,8 @@ mod tests {
     use super::*;
 
     /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G = 0.2 s and no
-    /// minimum (authorities/tcp/PROVENANCE.md).
-    const CASES: &str = include_str!("../../../../authorities/tcp/rfc6298_rto_cases.csv");
+    /// minimum (tests/authorities/tcp/PROVENANCE.md).
+    const CASES: &str = include_str!("../../../../tests/authorities/tcp/rfc6298_rto_cases.csv");
 
     #[test]
     fn estimates_follow_the_reference_rows_of_rfc_6298() {

@@ -32,11 +32,13 @@ fn cost(p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// authorities/tfrc: computed from the RFC by others.
+    /// tests/authorities/tfrc: computed from the RFC by others.
     #[test]
     fn the_equation_gives_the_reference_rates() {
-        let file =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../authorities/tfrc/tfrc_throughput_reference.csv");
+        let file = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/authorities/tfrc/tfrc_throughput_reference.csv"
+        );
         let text = std::fs::read_to_string(file).unwrap();
         let mut lines = text.lines();
         let rtts: Vec<f64> = lines

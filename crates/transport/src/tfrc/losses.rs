@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn the_mean_interval_is_that_of_the_reference() {
         let file =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../authorities/tfrc/tfrc_loss_interval_cases.csv");
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/authorities/tfrc/tfrc_loss_interval_cases.csv");
         let text = std::fs::read_to_string(file).unwrap();
         let mut cases = 0;
         for line in text.lines().skip(1) {

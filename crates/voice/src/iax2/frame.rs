@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_reference() {
         let mut rows = 0;
-        for row in include_str!("../../../../authorities/voip/iax2_trunk_bytes.csv").lines().skip(1) {
+        for row in include_str!("../../../../tests/authorities/voip/iax2_trunk_bytes.csv").lines().skip(1) {
             let cells: Vec<&str> = row.split(',').collect();
             let [codec, calls, rtp, minis, plain, stamped, kbps] = cells[..] else { panic!("{row}") };
             let whole = |text: &str| text.parse::<usize>().unwrap();

@@ -221,7 +221,7 @@ fn a_registration_is_kept_by_the_registrar() {
 
 /// The send times of a row of the reference, in seconds.
 fn times_of(kind: &str) -> Vec<f64> {
-    let rows = include_str!("../../../../authorities/voip/sip_retransmits.csv").lines();
+    let rows = include_str!("../../../../tests/authorities/voip/sip_retransmits.csv").lines();
     let row = rows.skip(1).find(|row| row.contains(&format!("\"{kind}"))).unwrap();
     row.rsplit(',').next().unwrap().split(' ').map(|time| time.parse().unwrap()).collect()
 }

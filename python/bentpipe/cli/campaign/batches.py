@@ -39,7 +39,7 @@ def batches(
     from bentpipe.cli.output import print_json, print_table
     from bentpipe.plots.data import trace_of
     from bentpipe.quantities import number as text
-    from bentpipe.runs import Run
+    from bentpipe.results.runs import Run
     from bentpipe.statistics import batch_means
 
     opened = Run(run)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bentpipe.campaign import Campaign, Plan
-    from bentpipe.scenarios import Override
+    from bentpipe.scenario.scenarios import Override
 
 StoreFolder = Annotated[
     Path, typer.Argument(metavar="STORE", help="The campaign's folder.", show_default=False)
@@ -66,8 +66,8 @@ def planned(
 ) -> Plan:
     """Returns the plan that a command's options describe. Raises what :func:`bentpipe.campaign.plan` raises."""
     from bentpipe.campaign import plan
-    from bentpipe.scenarios import toml_value
-    from bentpipe.variation import given_labels, given_lists, parsed_value
+    from bentpipe.scenario.scenarios import toml_value
+    from bentpipe.scenario.variation import given_labels, given_lists, parsed_value
 
     given = given_lists(vary or [])
     labels = {key: list(names.values()) for key, names in given_labels(label or [], given).items()}
@@ -81,7 +81,7 @@ def planned(
 
 def row_labels(frame: pl.DataFrame, keys: list[str]) -> list[list[str]]:
     """Returns labels for the values of the varied keys in each row."""
-    from bentpipe.variation import value_labels
+    from bentpipe.scenario.variation import value_labels
 
     named = {key: value_labels(frame[key].drop_nulls()) for key in keys}
     return [
@@ -94,7 +94,7 @@ def failures(campaign: Campaign) -> list[str]:
     """Returns the failed runs, one sentence per kind of error."""
     import polars as pl
 
-    from bentpipe.variation import short_names
+    from bentpipe.scenario.variation import short_names
 
     failed = campaign.index.filter(status="failed")
     names = short_names(campaign.varied)
@@ -110,7 +110,7 @@ def failures(campaign: Campaign) -> list[str]:
 
 def imprecise(campaign: Campaign) -> list[str]:
     """Returns a sentence if variants have had as many runs as allowed without reaching the wanted precision."""
-    from bentpipe.variation import short_names
+    from bentpipe.scenario.variation import short_names
 
     wanted = campaign.settings.get("precision")
     if wanted is None or not campaign.index.filter(status="complete").height:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bentpipe.errors import InputError
 
 from .common import Against, By, Metrics, Of, StoreFolder
-
-if TYPE_CHECKING:
-    import polars as pl
-
-#: Formats of data frames; LaTeX is for means alone.
-_FRAMES = (".csv", ".parquet", ".xlsx")
-_ENDINGS = (*_FRAMES, ".tex")
 
 
 def export(
@@ -25,7 +18,7 @@ def export(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="The file to write; its name ends in .csv, .parquet, .xlsx or .tex.",
+            help="The file to write; its name ends in .csv, .parquet, .xlsx, .json, .md or .tex.",
             show_default=False,
         ),
     ],
@@ -42,40 +35,27 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Export means as CSV, Parquet, a spreadsheet or a LaTeX table.
+    """Export means for other programs or papers.
 
-    Each mean is over the replications, with its confidence interval.
+    The file is CSV, Parquet, a spreadsheet, JSON, or a table of Markdown or LaTeX. Each mean is over the replications,
+    with its confidence interval.
     """
     from bentpipe.campaign import Campaign
-    from bentpipe.campaign.tabulate import as_frame, as_latex, tabulate
-    from bentpipe.cli.output import of_format, write_text
+    from bentpipe.campaign.tabulate import exported, tabulate
+    from bentpipe.cli.output import of_format
+    from bentpipe.results.export import ENDINGS, table_of, write
 
-    of_format(file, _ENDINGS)
+    of_format(file, list(ENDINGS))
     campaign = Campaign(store)
     if rows is not None:
-        if metric or of or by or against or file.suffix not in _FRAMES:
+        if metric or of or by or against:
             raise InputError(
-                "--rows exports complete tables as CSV, Parquet or a spreadsheet, so it cannot be combined with "
-                "--metric, --of, --by or --against"
+                "--rows exports complete tables, so it cannot be combined with --metric, --of, --by or --against"
             )
-        return _write(file, campaign.table(rows))
-    keys = [campaign.key(name) for name in by] if by else None
-    means = tabulate(campaign, metric or ["goodput"], of, keys, against)
-    if file.suffix == ".tex":
-        return write_text(file, as_latex(means))
-    return _write(file, as_frame(means))
-
-
-def _write(file: Path, frame: pl.DataFrame) -> None:
-    """Write a data frame, and report it on stderr, where it does not disturb a pipe."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if file.suffix == ".csv":
-        frame.write_csv(file)
-    elif file.suffix == ".parquet":
-        frame.write_parquet(file)
+        table = table_of(campaign.table(rows))
     else:
-        import xlsxwriter
-
-        with xlsxwriter.Workbook(file) as book:
-            frame.write_excel(book, autofit=True, float_precision=6)
+        keys = [campaign.key(name) for name in by] if by else None
+        table = exported(tabulate(campaign, metric or ["goodput"], of, keys, against))
+    write(table, file)
+    # On stderr, where it does not disturb a pipe.
     typer.echo(f"written  {file}", err=True)

@@ -14,7 +14,7 @@ from .common import failures, imprecise, planned
 
 if TYPE_CHECKING:
     from bentpipe.campaign import Standing
-    from bentpipe.scenarios import Override
+    from bentpipe.scenario.scenarios import Override
 
 
 def run(

@@ -56,7 +56,7 @@ def _print(index: pl.DataFrame, varied: list[str]) -> None:
 
     from bentpipe.cli.output import print_table
     from bentpipe.quantities import span_text
-    from bentpipe.variation import short_names
+    from bentpipe.scenario.variation import short_names
 
     names = short_names(varied)
     rows = []

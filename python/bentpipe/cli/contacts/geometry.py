@@ -12,7 +12,7 @@ import typer
 from ..common import Json
 
 if TYPE_CHECKING:
-    from bentpipe.ephemeris import Orbiter, Place
+    from bentpipe.dtn.ephemeris import Orbiter, Place
 
 #: Column names of the plan.
 _HEAD = "id,src,dst,start,end,rate_bps,owlt_s"
@@ -73,7 +73,7 @@ def geometry(
     open while the signal, after its light time, arrives: above the lowest elevation of places, and not behind the body
     of an orbiter. The plan is CSV, with the columns of the other commands.
     """
-    from bentpipe import ephemeris
+    from bentpipe.dtn import ephemeris
     from bentpipe.errors import InputError
 
     from ..output import print_json
@@ -131,7 +131,7 @@ def _numbers(text: str, option: str, least: int, most: int) -> tuple[str, list[f
 
 
 def _place(text: str, option: str, body: str, mask: float) -> Place:
-    from bentpipe.ephemeris import Place
+    from bentpipe.dtn.ephemeris import Place
     from bentpipe.errors import InputError
 
     name, (latitude, longitude) = _numbers(text, option, 2, 2)
@@ -143,7 +143,7 @@ def _place(text: str, option: str, body: str, mask: float) -> Place:
 
 
 def _orbiter(text: str, body: str) -> Orbiter:
-    from bentpipe.ephemeris import Orbiter
+    from bentpipe.dtn.ephemeris import Orbiter
     from bentpipe.errors import InputError
 
     name, numbers = _numbers(text, "--orbiter", 2, 4)

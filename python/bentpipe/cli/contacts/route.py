@@ -11,7 +11,7 @@ import typer
 from ..common import TROUBLE, Json
 
 if TYPE_CHECKING:
-    from bentpipe.contacts import Plan
+    from bentpipe.dtn.contacts import Plan
 
 PlanFile = Annotated[
     Path,
@@ -33,7 +33,7 @@ SkipImpossible = Annotated[
 
 def read(plan: Path, skip_impossible: bool) -> Plan:
     """Reads a plan, and reports on standard error how many contacts were skipped."""
-    from bentpipe import contacts
+    from bentpipe.dtn import contacts
 
     found = contacts.read_plan(plan, skip_impossible=skip_impossible)
     if found.skipped:
@@ -72,7 +72,7 @@ def route(
     arrivals are decided by the number of contacts, then by the latest end. A bundle that is at its destination arrives
     at once, without a contact. Exit code 1 if there is no route.
     """
-    from bentpipe import contacts
+    from bentpipe.dtn import contacts
 
     from ..output import print_json, print_table
 

@@ -14,7 +14,7 @@ from .route import PlanFile, SkipImpossible
 from .route import read as read_plan
 
 if TYPE_CHECKING:
-    from bentpipe.contacts import Contact, Plan
+    from bentpipe.dtn.contacts import Contact, Plan
 
 #: Characters of the time axis in a terminal of 80.
 _WIDTH = 44

@@ -75,7 +75,7 @@ def proxy(
     import time
 
     from bentpipe import _native
-    from bentpipe.dtn_proxy import Entrance, Exit
+    from bentpipe.dtn.proxy import Entrance, Exit
     from bentpipe.errors import InputError
 
     from ..output import print_json

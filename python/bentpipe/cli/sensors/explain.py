@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bentpipe.topology import ranges
+from bentpipe.scenario.topology import ranges
 
 from ..common import FIGURES, Json, Overrides
 

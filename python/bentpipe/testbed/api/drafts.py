@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from bentpipe import _native
-from bentpipe.beginnings import scenario_from
+from bentpipe.scenario.starters import scenario_from
 from bentpipe.testbed import drafts, instruments, maps
 from bentpipe.testbed.forms import form_schema
 from bentpipe.testbed.rules import check_text

@@ -18,8 +18,10 @@ from sqlalchemy import select
 from bentpipe.campaign import Campaign
 from bentpipe.campaign.folders import FolderRun, Folders
 from bentpipe.campaign.tabulate import Means as Table
-from bentpipe.campaign.tabulate import as_latex, plus_minus, tabulate
+from bentpipe.campaign.tabulate import exported, plus_minus, tabulate
 from bentpipe.plots.campaigns import Axis, most_numbers
+from bentpipe.results.export import latex
+from bentpipe.scenario.variation import Variation, short_names
 from bentpipe.statistics import Mean as Interval
 from bentpipe.testbed import tables
 from bentpipe.testbed.accounts import Caller
@@ -27,7 +29,6 @@ from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.verdicts import Verdict, verdict_of, worst
-from bentpipe.variation import Variation, short_names
 
 from .callers import Anyone, Database, Given
 from .runs import Fidelity, State, seen_by
@@ -167,7 +168,7 @@ def means(
         available=available,
         metrics=[] if table is None else _metrics(campaign, table),
         points=[] if table is None else list(_points(campaign, table, axes, verdicts)),
-        latex="" if table is None else as_latex(table),
+        latex="" if table is None else latex(exported(table)).decode(),
     )
 
 

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
+from fastapi import Path as PathParameter
 from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
-from bentpipe.comparison import compare
-from bentpipe.groups import by_group, summarise
-from bentpipe.outages import outages
-from bentpipe.results import flow_results
-from bentpipe.runs import Run
+from bentpipe.results.comparison import compare
+from bentpipe.results.export import ENDINGS, content, table_of_run
+from bentpipe.results.flows import flow_results
+from bentpipe.results.groups import by_group, summarise
+from bentpipe.results.predictions import outages
+from bentpipe.results.runs import Run
 from bentpipe.testbed import tables
 from bentpipe.testbed.accounts import Caller
 from bentpipe.testbed.points import lines_of
@@ -33,6 +35,8 @@ router = APIRouter(tags=["results"])
 SANDBOX: Final = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
+#: The formats of tables, as a pattern.
+FORMATS: Final = f"^({'|'.join(ending.removeprefix('.') for ending in ENDINGS)})$"
 #: Latest time of a part of a run, in seconds.
 LATEST_S: Final = 1e9
 
@@ -237,6 +241,27 @@ def report(run: str, who: Anyone, store: Database, settings: Given) -> Response:
     return FileResponse(
         folder / "report.html", media_type="text/html", headers={"Content-Security-Policy": SANDBOX}
     )
+
+
+@router.get("/runs/{run}/tables/{table}")
+def table(
+    run: str,
+    table: Annotated[str, PathParameter(max_length=100)],
+    who: Anyone,
+    store: Database,
+    settings: Given,
+    format: Annotated[str, Query(pattern=FORMATS)] = "csv",  # noqa: A002 - its name in requests
+) -> Response:
+    """Return a table of a run in a format, to be saved: `flows` or a report. Traces are files."""
+    of = Run(folder_of(store, settings, run, who)[1])
+    if table not in ("flows", *of.tables):
+        raise Refused(404, "this run has no such table")
+    exported = content(table_of_run(of, table), f".{format}")
+    headers = {
+        "Content-Security-Policy": SANDBOX,
+        "Content-Disposition": f'attachment; filename="{table}.{format}"',
+    }
+    return Response(exported, media_type="application/octet-stream", headers=headers)
 
 
 @router.get("/runs/{run}/files")

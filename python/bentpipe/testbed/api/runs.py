@@ -16,7 +16,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
 
 from bentpipe.campaign.variants import number_of, variations
-from bentpipe.facts import facts
+from bentpipe.scenario.facts import facts
+from bentpipe.scenario.variation import Variation
 from bentpipe.testbed import instruments, queue
 from bentpipe.testbed.accounts import Caller, note
 from bentpipe.testbed.drafts import varying
@@ -27,7 +28,6 @@ from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Run, User, identifier
 from bentpipe.testbed.verdicts import Grade, verdict_of
-from bentpipe.variation import Variation
 
 from .callers import Anyone, AUser, Database, Given, Number, may_see, owns
 from .configurations import Name, visible

@@ -13,7 +13,7 @@
 //! | one in ten, if it is slower | best throughput | random | best probability | slowest |
 //!
 //! Source: the description of the algorithm in the documentation of the MadWifi driver (D. Smithies) and of Linux' mac80211; the default
-//! values are those of `authorities/wifi/rate_adaptation_defaults.csv`.
+//! values are those of `tests/authorities/wifi/rate_adaptation_defaults.csv`.
 //!
 //! Deviations: the random rate is drawn uniformly, not from a table; rates of HT are treated alike, without the groups of
 //! Linux' `minstrel_ht`.

@@ -19,7 +19,7 @@
 //!
 //! Source: F. Fietkau's descriptions of the changes to Linux, "significantly redesign the rate probing strategy" (80d55154b2f8) and
 //! "replace rate stats ewma with a better moving average" (b1103d256704); the rates of frames that a kernel 6.12 gave to our medium
-//! (docs/notes/linux-wifi.md). Periods: `authorities/wifi/rate_adaptation_defaults.csv`.
+//! (docs/notes/linux-wifi.md). Periods: `tests/authorities/wifi/rate_adaptation_defaults.csv`.
 //!
 //! Deviations: rates of HT form one list by their speed, where Linux has a group for each number of streams, width and guard interval and
 //! searches group after group; it also leaves the rates of more streams sooner if they suddenly fail.

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_real_program() {
-        let table = include_str!("../../../../../authorities/atm/netpipe_block_sizes.csv");
+        let table = include_str!("../../../../../tests/authorities/atm/netpipe_block_sizes.csv");
         for row in table.lines().skip(1) {
             let (perturbation, expected) = row.split_once(',').unwrap();
             let expected: Vec<u64> = expected.split(' ').map(|size| size.parse().unwrap()).collect();
@@ -108,7 +108,7 @@ mod tests {
     /// `  3:       4 bytes   2041 times -->      0.91 Mbps in      33.38 usec`: the repeats follow from the line before.
     #[test]
     fn repeats_are_those_of_the_real_program() {
-        let screen = include_str!("../../../../../authorities/atm/netpipe_screen_sample.txt");
+        let screen = include_str!("../../../../../tests/authorities/atm/netpipe_screen_sample.txt");
         let mut schedule = Schedule::new(1, 8 << 20, 3);
         let (mut before, mut checked) = (None::<f64>, 0);
         for line in screen.lines().filter(|line| line.contains("-->")) {

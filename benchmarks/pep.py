@@ -1,0 +1,528 @@
+#!/usr/bin/env python3
+"""Measures `bentpipe pep`: client, proxy and server in namespaces of one machine, beside the kernel forwarding alone.
+
+    benchmarks/pep.py [--only WORD] [--short] [--against PYTHON]
+
+Needs root, a built bentpipe (`make build`), target/dist/examples/bench_load (scripts/bench builds it; or in the folder
+of $CARGO_TARGET_DIR), nft, ip, ss, curl, and iperf3 for the satellite. A case that cannot run prints the reason. Exit
+status 1 if a target that does not depend on the machine is missed.
+
+    throughput     one connection, alternately without and with the proxy; target: half of the kernel's
+    short          connections with one byte each way; target: 5000 a second
+    against        both again, with the proxies of this build and of the one that PYTHON runs (.venv/bin/python of
+                   another checkout), alternately: medians of each round's ratios, as machines are noisy
+    hold           10 000 connections at once: bytes per connection in the proxy's process and in the kernel
+    leak           100 000 connections; target: no descriptor is left
+    satellite      10 Mbit/s, 250 ms one way, 1 % loss, emulated by bentpipe: end to end, and split before the link
+    simulated      the same on the virtual clock, with the simulated proxy; the median of nine seeds, and the goodput
+                   of each leg alone; needs neither root nor programs
+
+Processor time is that of client, server, proxy and the kernel's threads for softirqs: it depends less on what else the
+machine does than rates do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from rigs.networks import Bentpipe, until  # noqa: E402 - the path has to come first
+from rigs.proxied import SERVER, Lab, Place  # noqa: E402
+
+LOAD = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/examples/bench_load"
+#: The same on every machine: some kernels have BBR by default, which is paced and carries half as much here.
+CONGESTION = "cubic"
+METRICS = ("--metrics", "127.0.0.1:9377")
+PORT, PORTS = 8000, 8
+
+
+class MissedError(Exception):
+    """A target that does not depend on the machine's speed was missed."""
+
+
+class Bench(Lab):
+    """A lab with a running server, whose process this is."""
+
+    serving: int
+
+
+@contextmanager
+def laboratory() -> Iterator[Bench]:
+    """A lab with a running server."""
+    lab = Bench()
+    ports(lab.client, 0, 1)
+    process = subprocess.Popen([*lab.server.inside, *serving()], stdout=subprocess.DEVNULL)
+    lab.serving = process.pid
+    try:
+        until(lambda: lab.server("ss", "-tlnH"))
+        yield lab
+    finally:
+        process.kill()
+        process.wait()
+        lab.close()
+
+
+def ports(client: Place, number: int, count: int) -> None:
+    """Gives the client the ports of one of ``count`` modes of measuring.
+
+    A connection that the kernel forwards must not have addresses and ports of one that the proxy had in the minute
+    before: where a socket is in TIME-WAIT, the kernel forwards nothing.
+    """
+    each = 64_000 // count
+    first = 1024 + number * each
+    client("sysctl", "-qw", f"net.ipv4.ip_local_port_range={first} {first + each - 1}")
+
+
+def serving() -> tuple[str, ...]:
+    """Returns the command of a server for many short connections."""
+    if not LOAD.exists():
+        raise FileNotFoundError(f"no {LOAD}: cargo build --profile dist -p bentpipe-pep --example bench_load")
+    return (str(LOAD), "serve", str(PORT), str(PORTS))
+
+
+def show(name: str, what: str, figures: str) -> None:
+    """Print a line of the table."""
+    print(f"{name:<12}{what:<36}{figures}", flush=True)
+
+
+class Load(NamedTuple):
+    """What a client did in a run."""
+
+    #: Connections or Gbit a second.
+    rate: float
+    #: Connections or gigabytes.
+    amount: float
+    p50_ms: float = 0.0
+    p99_ms: float = 0.0
+
+
+class Run(NamedTuple):
+    """A run of a client, and the seconds of processor time that a connection or gigabyte of it took."""
+
+    load: Load
+    everything: float
+    proxy: float
+
+
+def processor_seconds(*pids: int) -> float:
+    """Returns the processor time of processes so far."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def softirq_threads() -> list[int]:
+    """Returns the kernel's threads that handle packets when the processors have too many."""
+    names = ((int(path.parent.name), path) for path in Path("/proc").glob("[0-9]*/comm"))
+    return [pid for pid, path in names if path.exists() and path.read_text().startswith("ksoftirqd/")]
+
+
+#: How the proxy is started, by the name of the mode: options and the build's Python; None for no proxy.
+Modes = dict[str, tuple[tuple[str, ...], str] | None]
+
+
+def turns(lab: Bench, modes: Modes, rounds: int, load: Callable[[], Load]) -> dict[str, list[Run]]:
+    """Measures all modes in each round, each of them first, second and so on in turn."""
+    runs: dict[str, list[Run]] = {name: [] for name in modes}
+    names = list(modes)
+    softirqs = softirq_threads()
+    for turn in range(rounds):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            mode = modes[name]
+            if mode:
+                lab.start(*mode[0], "--server-congestion", CONGESTION, python=mode[1])
+            ports(lab.client, names.index(name), len(names))
+            proxies = [lab.worker_process] if mode else []
+            others = [lab.serving, *softirqs]
+            before = processor_seconds(*others), processor_seconds(*proxies), children_seconds()
+            done = load()
+            after = processor_seconds(*others), processor_seconds(*proxies), children_seconds()
+            took = [late - early for early, late in zip(before, after, strict=True)]
+            runs[name].append(Run(done, sum(took) / done.amount, took[1] / done.amount))
+            if mode:
+                lab.stop()
+    return runs
+
+
+def children_seconds() -> float:
+    """Returns the processor time of this process's children that have ended: a client, between two calls."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def times(one: list[Run], other: list[Run], figure: Callable[[Run], float]) -> float:
+    """Returns the median of the rounds' ratios."""
+    return statistics.median(figure(a) / figure(b) for a, b in zip(one, other, strict=True))
+
+
+def rate(run: Run) -> float:
+    """Connections or Gbit a second."""
+    return run.load.rate
+
+
+def cost(run: Run) -> float:
+    """Seconds of processor time of a connection or gigabyte."""
+    return run.everything
+
+
+def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
+    """Returns the median of a figure."""
+    return statistics.median(map(figure, runs))
+
+
+def costs(runs: list[Run], kernel: list[Run], unit: str, scale: float) -> str:
+    """Returns the processor time, beside the kernel's unless that is it."""
+    text = f"processor time {median(runs, cost) * scale:.3g} {unit}"
+    if runs is not kernel:
+        own = median(runs, lambda run: run.proxy) * scale
+        text += f" ({times(runs, kernel, cost):.2f} of the kernel's), of which the proxy {own:.3g}"
+    return text
+
+
+def throughput(short: bool) -> None:
+    """Measures one connection, alternately without and with the proxy."""
+    with laboratory() as lab:
+        modes: Modes = {"kernel": None, "proxy": ((), sys.executable)}
+        runs = turns(lab, modes, 3 if short else 7, lambda: bulk(lab, 1 if short else 3))
+    kernel, proxy = runs.values()
+    per = "s per GB"
+    show("throughput", "the kernel forwards", f"{spread(kernel)} Gbit/s; {costs(kernel, kernel, per, 1)}")
+    ratio = f"{times(proxy, kernel, rate):.2f} of it (target: 0.5)"
+    show("", "through the proxy", f"{spread(proxy)} Gbit/s, {ratio}; {costs(proxy, kernel, per, 1)}")
+
+
+def against(short: bool, other: str) -> None:
+    """Compares this build with another, in turns, beside the kernel."""
+    modes: Modes = {"kernel": None, "this": ((), sys.executable), "other": ((), other)}
+
+    def compare(what: str, lab: Bench, load: Callable[[], Load]) -> None:
+        runs = turns(lab, modes, 5 if short else 15, load)
+        for figure, name in ((rate, what), (cost, "processor time")):
+            ratios = (times(runs["this"], runs[beside], figure) for beside in ("other", "kernel"))
+            shown = ", ".join(f"{mode} {median(runs[mode], figure):.3g}" for mode in modes)
+            show(
+                "against", name, "this to other {:.3f}, to the kernel {:.3f}".format(*ratios) + f" ({shown})"
+            )
+
+    with laboratory() as lab:
+        compare("connections a second", lab, lambda: load(lab, 3_000 if short else 15_000))
+        compare("one connection, Gbit/s", lab, lambda: bulk(lab, 1))
+
+
+def client(lab: Bench, kind: str, *words: int) -> dict[str, Any]:
+    """Returns what a client of `bench_load` prints."""
+    text = lab.client(str(LOAD), kind, SERVER, str(PORT), str(PORTS), *map(str, words))
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def bulk(lab: Bench, seconds: int) -> Load:
+    """Has one connection carry as much as it can."""
+    result = client(lab, "bulk", seconds)
+    return Load(result["gbps"], result["bytes"] / 1e9)
+
+
+def spread(runs: list[Run]) -> str:
+    """Returns the median, minimum and maximum of rates."""
+    return f"{median(runs, rate):.1f} ({min(map(rate, runs)):.1f} to {max(map(rate, runs)):.1f})"
+
+
+def load(lab: Bench, count: int, at_once: int = 32) -> Load:
+    """Makes short connections."""
+    result = client(lab, "short", count, at_once)
+    if result["failed"]:
+        raise MissedError(f"{result['failed']} of {count} connections failed")
+    return Load(result["per_second"], count, result["p50_us"] / 1000, result["p99_us"] / 1000)
+
+
+def short_connections(short: bool) -> None:
+    """Measures short connections per second."""
+    modes: Modes = {"kernel": None} | {
+        f"{accept} accept": (("--accept", accept), sys.executable) for accept in ("late", "early")
+    }
+    with laboratory() as lab:
+        runs = turns(lab, modes, 3 if short else 6, lambda: load(lab, 5_000 if short else 20_000))
+    for name, done in runs.items():
+        what = f"through the proxy, {name}" if modes[name] else "the kernel forwards"
+        target = " (target: 5000)" if modes[name] else ""
+        p50, p99 = median(done, lambda run: run.load.p50_ms), median(done, lambda run: run.load.p99_ms)
+        figures = f"{median(done, rate):.0f} a second{target}; p50 {p50:.1f} ms, p99 {p99:.1f} ms"
+        show("" if modes[name] else "short", what, f"{figures}; {costs(done, runs['kernel'], 'us', 1e6)}")
+
+
+#: The kernel's objects that each connection uses.
+OBJECTS = re.compile(r"^(TCP|sock_inode_cache|eventpoll_\w+|ep_head|filp|tcp_bind\w*|request_sock_TCP) ")
+
+
+def kernel_bytes() -> int:
+    """Returns the kernel memory of sockets: their objects, and the pages of their data."""
+    total = 0
+    for line in Path("/proc/slabinfo").read_text().splitlines():
+        if OBJECTS.match(line):
+            fields = line.split()
+            total += int(fields[1]) * int(fields[3])
+    return total
+
+
+def resident(pid: int) -> int:
+    """Returns the resident bytes of a process."""
+    [line] = [
+        line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")
+    ]
+    return int(line.split()[1]) * 1024
+
+
+def hold(short: bool) -> None:
+    """Measures the memory of a connection."""
+    count = 1_000 if short else 10_000
+
+    @contextmanager
+    def held(lab: Lab) -> Iterator[None]:
+        words = [*lab.client.inside, str(LOAD), "hold", SERVER, str(PORT), str(PORTS), str(count)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout and process.stdin
+            if b"held" not in process.stdout.readline():
+                raise MissedError("not all connections could be held")
+            yield
+            process.stdin.close()
+
+    with laboratory() as lab:
+        before = kernel_bytes()
+        with held(lab):
+            end_to_end = kernel_bytes() - before
+    # A separate server: the first one still has its connections.
+    with laboratory() as lab:
+        lab.start(*METRICS)
+        time.sleep(0.5)
+        base, before = resident(lab.worker_process), kernel_bytes()
+        with held(lab):
+            own, kernel = resident(lab.worker_process) - base, kernel_bytes() - before - end_to_end
+            there = int(lab.metric("connections"))
+            descriptors = lab.descriptors()
+        if there != count:
+            raise MissedError(f"{there} of {count} connections go through the proxy")
+        lab.stop()
+    show(
+        "hold",
+        f"{count} connections",
+        f"{own / count:.0f} bytes each in the process, {kernel / count:.0f} in the kernel",
+    )
+    show("", "", f"{descriptors} descriptors; the process without any: {base / 1e6:.0f} MB")
+
+
+def leak(short: bool) -> None:
+    """Checks whether anything is left of connections."""
+    count = 10_000 if short else 100_000
+    with laboratory() as lab:
+        lab.start(*METRICS)
+        load(lab, 1000)
+        until(lambda: lab.metric("connections") == lab.metric("handshakes") == 0)
+        descriptors, memory = lab.descriptors(), resident(lab.worker_process)
+        done = load(lab, count)
+        until(lambda: lab.metric("connections") == lab.metric("handshakes") == 0)
+        left, more = lab.descriptors() - descriptors, resident(lab.worker_process) - memory
+        if lab.metric("accepted_total") != count + 1000:
+            raise MissedError("not all connections went through the proxy")
+        lab.stop()
+    show(
+        "leak",
+        f"{count} connections",
+        f"{left} descriptors left, {more / 1024:+.0f} KiB; {done.rate:.0f} a second",
+    )
+    if left:
+        raise MissedError(f"{left} descriptors are left")
+
+
+def satellite(short: bool) -> None:
+    """One upload over an emulated link, end to end and split by a proxy at the satellite terminal.
+
+    The client is behind the host of the emulated network: it has that host's address, and the host only forwards.
+    """
+    if shutil.which("iperf3") is None:
+        raise FileNotFoundError("no iperf3")
+    from bentpipe import _native
+
+    ours = {variant["name"] for variant in json.loads(_native.variants())}
+    kernel = set(Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split())
+    wanted = [name for name in ("cubic", "bbr", "hybla", "vegas", "westwood") if name in ours | kernel]
+    cases: list[str | None] = [None, *wanted]
+    rows = [(case, goodput(case, 10 if short else 40)) for case in cases]
+    base = rows[0][1]
+    for case, mbps in rows:
+        what = "end to end, cubic" if case is None else f"split, {case} over the satellite"
+        show("satellite" if case is None else "", what, f"{mbps:.2f} Mbit/s, {mbps / base:.1f} times")
+
+
+def goodput(congestion: str | None, seconds: int) -> float:
+    """Returns the Mbit/s that arrive at the server, with the proxy's congestion control, or None for no proxy."""
+    with tempfile.TemporaryDirectory() as folder:
+        bentpipe = Bentpipe(Path(folder))
+        error = 'link.sat.error={ kind = "packet", probability = 0.01 }'
+        bentpipe("up", "geo", "--name", "sky", "--set", error)
+        lab = Lab()
+        try:
+            [network] = json.loads(bentpipe("ps", "--json"))
+            hosts = network["hosts"]
+            address, server = hosts["user"]["ipv4"], hosts["server"]["ipv4"]
+            inside = ["nsenter", f"--net={hosts['user']['namespace']}"]
+
+            def terminal(*words: str) -> str:
+                return subprocess.run([*inside, *words], check=True, capture_output=True, text=True).stdout
+
+            # The address moves from the terminal to the client behind it.
+            interface = json.loads(terminal("ip", "-j", "-4", "addr", "show", "to", address))[0]["ifname"]
+            terminal("ip", "addr", "flush", "dev", interface, "scope", "global")
+            terminal("ip", "route", "replace", "default", "dev", interface)
+            terminal(
+                "ip",
+                "link",
+                "add",
+                "lan",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "lan",
+                "netns",
+                str(lab.client.pid),
+            )
+            terminal("ip", "addr", "add", "10.78.0.1/32", "dev", "lan")
+            terminal("ip", "link", "set", "lan", "up")
+            terminal("ip", "route", "add", f"{address}/32", "dev", "lan")
+            terminal("sysctl", "-qw", "net.ipv4.ip_forward=1")
+            lab.client("ip", "route", "flush", "dev", "wire")
+            lab.client("ip", "addr", "add", f"{address}/32", "dev", "lan")
+            lab.client("ip", "link", "set", "lan", "up")
+            lab.client("ip", "route", "add", "10.78.0.1/32", "dev", "lan")
+            lab.client("ip", "route", "replace", "default", "via", "10.78.0.1", "src", address)
+            if congestion:
+                lab.proxy.inside = inside
+                lab.start("--server-congestion", congestion)
+            listener = bentpipe.begin(
+                "exec", "sky", "server", "--", "iperf3", "-s", "-1", stdout=subprocess.DEVNULL
+            )
+            until(lambda: "5201" in bentpipe("exec", "sky", "server", "--", "ss", "-tlnH"))
+            words = ("iperf3", "-c", server, "-t", str(seconds), "-C", "cubic", "-J")
+            text = lab.client(*words)
+            listener.wait(60)
+            if congestion:
+                lab.stop()
+            return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e6
+        finally:
+            lab.close()
+            bentpipe("down", "--all")
+
+
+#: The network of `goodput` with the client on a wire before the terminal, where the proxy is.
+SIMULATED = """
+name = "satellite"
+duration = "{seconds} s"
+preset = "geo"
+
+[[link]]
+name = "wire"
+from = "client"
+to = "user"
+rate = "1 Gbit/s"
+delay = "0 s"
+
+[[flow]]
+name = "upload"
+from = "{begin}"
+to = "server"
+app = "bulk"
+transport = {{ kind = "tcp", congestion = "{congestion}" }}
+"""
+
+#: The simulated proxy, with `--server-congestion`.
+SPLIT = """
+[[proxy]]
+name = "pep"
+node = "user"
+mechanism = {{ kind = "split", sides.sat = {{ congestion = "{congestion}" }} }}
+"""
+
+
+def simulated(short: bool) -> None:
+    """Simulates the case `satellite`, and the satellite's leg alone, which a split should equal."""
+    import bentpipe
+
+    seconds = 10 if short else 40
+
+    def carried(congestion: str, begin: str = "client", proxy: str = "") -> float:
+        text = SIMULATED.format(seconds=seconds, begin=begin, congestion=congestion) + proxy
+        with tempfile.TemporaryDirectory() as folder:
+            settings = ['link.sat.error={ kind = "packet", probability = 0.01 }', "record.traces=[]"]
+            scenario = Path(folder) / "satellite.toml"
+            scenario.write_text(text)
+            runs = [
+                bentpipe.simulate(scenario, seed=seed, overrides=settings, out=Path(folder) / str(seed))
+                for seed in range(1, 10)
+            ]
+            bytes_ = [run.flows.row(0, named=True)["delivered_bytes"] for run in runs]
+        return statistics.median(bytes_) * 8 / seconds / 1e6
+
+    base = carried("cubic")
+    show("simulated", "end to end, cubic", f"{base:.2f} Mbit/s")
+    for case in ("cubic", "bbr", "hybla", "westwood", "vegas"):
+        split = carried("cubic", proxy=SPLIT.format(congestion=case))
+        alone = carried(case, begin="user")
+        text = f"{split:.2f} Mbit/s, {split / base:.1f} times; that leg alone {alone:.2f} Mbit/s"
+        show("", f"split, {case} over the satellite", text)
+
+
+CASES: dict[str, Callable[[bool], None]] = {
+    "throughput": throughput,
+    "short": short_connections,
+    "hold": hold,
+    "leak": leak,
+    "satellite": satellite,
+    "simulated": simulated,
+}
+
+
+def main() -> int:
+    """Run the cases that the command line names and print their tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", choices=CASES, action="append", help="this case; repeatable")
+    parser.add_argument("--short", action="store_true", help="smaller counts and times, to see that it works")
+    parser.add_argument("--against", metavar="PYTHON", help="only compare with the build of this Python")
+    arguments = parser.parse_args()
+    cases = CASES
+    if arguments.against:
+        cases = {"against": lambda short: against(short, arguments.against)}
+    missed = 0
+    for name in arguments.only or cases:
+        try:
+            cases[name](arguments.short)
+        except FileNotFoundError as error:
+            show(name, "skipped", str(error))
+        except MissedError as error:
+            missed = 1
+            show(name, "MISSED", str(error))
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

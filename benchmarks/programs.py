@@ -1,0 +1,83 @@
+"""The measured programs, and whether they can run here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from measure import Row
+
+ROOT = Path(__file__).resolve().parent.parent
+BENTPIPE = ROOT / "target/dist/examples/bench_run"
+PLANE = ROOT / "target/dist/examples/bench_plane"
+NS3 = ROOT / "target/ns3/compare"
+NS3_WIFI = ROOT / "target/ns3/wifi"
+EARLIER = ROOT / "target/earlier"
+
+#: Earlier commits to compare today's engine with: the end of the first issue, the last one before TCP behaved like
+#: Linux, and the last one before the access layer had all schemes.
+FIRST = "9d8f3fc"
+BEFORE_LINUX = "f2c4c65"
+BEFORE_ACCESS = "b865601"
+
+
+def earlier(commit: str) -> Path:
+    """Returns the path of a commit's `bench_run`."""
+    return EARLIER / commit / "target/dist/examples/bench_run"
+
+
+def build_earlier(program: Path) -> str | None:
+    """Builds `bench_run` of an earlier commit if missing, which takes some minutes. Returns the reason if it cannot."""
+    if os.access(program, os.X_OK):
+        return None
+    folder = EARLIER / program.relative_to(EARLIER).parts[0]
+    source = folder / "source"
+    source.mkdir(parents=True, exist_ok=True)
+    build = ["cargo", "build", "--quiet", "--profile", "dist", "--package", "bentpipe-sim", "--example"]
+    for command, options in (
+        (["git", "-C", str(ROOT), "archive", "--output", str(folder / "source.tar"), folder.name], {}),
+        (["tar", "--extract", "--touch", "--file", str(folder / "source.tar")], {"cwd": source}),
+        ([*build, "bench_run", "--target-dir", str(folder / "target")], {"cwd": source}),
+    ):
+        try:
+            made = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+        except OSError as error:
+            return f"{command[0]} cannot be run: {error.strerror}"
+        if made.returncode != 0:
+            last = made.stderr.strip().splitlines()[-1:] or ["no message"]
+            return f"{folder.name} cannot be built: {command[0]}: {last[0]}"
+    return None
+
+
+def build_ns3() -> str | None:
+    """Builds the ns-3 program. Returns the reason if it cannot."""
+    try:
+        made = subprocess.run(
+            ["make", "-s", "-C", str(ROOT / "benchmarks/ns3"), f"OUT={NS3.parent}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        return f"make cannot be run: {error.strerror}"
+    if made.returncode != 0:
+        lines = made.stderr.strip().splitlines()
+        return "the ns-3 program does not build: " + (lines[0] if lines else "no message")
+    if made.stdout.startswith("skipped: "):
+        return made.stdout.strip().removeprefix("skipped: ")
+    return None
+
+
+def unavailable(row: Row, ns3: str | None) -> str | None:
+    """Returns why `row` cannot run here, if so."""
+    program = Path(row.command[0])
+    if program in (NS3, NS3_WIFI) and ns3:
+        return ns3
+    if program.is_relative_to(EARLIER):
+        return build_earlier(program)
+    if program == PLANE and not (os.geteuid() == 0 and os.access("/dev/net/tun", os.R_OK | os.W_OK)):
+        return "it needs root and /dev/net/tun"
+    if not os.access(program, os.X_OK):
+        return f"{program.relative_to(ROOT)} has not been built"
+    return None

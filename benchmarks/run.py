@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Whole-run benchmarks: bentpipe beside a stated baseline, in one session.
+
+    benchmarks/run.py [--repeat 3] [--only PATTERN] [--json FILE] [--strict]
+
+The table of runs is rows.py: a name, a command, the name of its baseline. A
+row and its baseline alternate, so that other load on the machine affects
+both, and each turn has an environment of another length, which moves the
+stack. CPU time is user + system time of the finished process as the kernel
+counted it, including start-up.
+
+The protocol
+------------
+A command does one run, prints one line of JSON as the last line on standard
+output and ends with 0; anything else is a failure, and its standard error is
+shown. bentpipe's programs are
+
+    target/dist/examples/bench_run SCENARIO.toml [--seed N] [--traces DIR]
+    target/dist/examples/bench_plane WHAT [--KEY VALUE]...
+
+The first runs the scenario on the virtual clock. Without --traces nothing is
+recorded or written; with it, every trace that the scenario's stages offer is
+written to DIR as a real run would write it. The keys of the line:
+
+    cpu_s            user + system time of the event loop alone, in seconds
+    events           events executed
+    packets          data packets (TCP segments with payload, datagrams) that
+                     arrived at their destination host, duplicates included
+    peak_rss_bytes   largest resident set: VmHWM of /proc/self/status, since
+                     the maxrss of getrusage includes what the parent held
+    hops             packets sent by links, over all links; only the chain
+                     needs it
+    goodput_bytes    payload delivered to applications
+
+The second measures the data plane of emulations: packets of real sockets, and the
+time and losses that the engine adds to them. Its keys are in its source.
+
+`cpu_s`, `events`, `packets` and `peak_rss_bytes` are required; keys that are
+not named here are kept in the JSON report as they are. benchmarks/ns3/compare
+prints the same keys.
+
+A row whose program is missing is reported as skipped, with the reason, and
+is not a failure. Exit status: 0; 1 if a command failed, or, with --strict, if
+a target was missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import programs
+from measure import ProtocolError, Row, Summary, judge, run_once, short
+from rows import Plan, rows
+
+#: Bytes by which the environment grows from turn to turn. The position of the stack changes a program's speed by up to
+#: 12 %, so the rows of a turn share one position, and a median is over several.
+PADDING = 149
+
+
+def groups(table: list[Row]) -> list[list[Row]]:
+    """Returns groups of rows that are compared with each other, baselines first."""
+    found: dict[str, list[Row]] = {}
+    for row in table:
+        found.setdefault(row.baseline or row.name, []).append(row)
+    return list(found.values())
+
+
+def selected(table: list[Row], pattern: str) -> list[Row]:
+    """Returns the rows whose names match, and the baselines that they need."""
+    chosen = [row for row in table if fnmatch.fnmatch(row.name, pattern)]
+    names = {row.name for row in chosen} | {row.baseline for row in chosen}
+    return [row for row in table if row.name in names]
+
+
+def measure(
+    group: list[Row],
+    repeat: int,
+    limit_s: float,
+    ns3: str | None,
+    progress: Callable[[str], None],
+) -> list[Summary]:
+    """Runs the rows of a group alternately, `repeat` times, in alternating order."""
+    found = [Summary(row, skipped=programs.unavailable(row, ns3)) for row in group]
+    repeat = max(repeat, *(row.turns for row in group))
+    for turn in range(repeat):
+        for summary in found if turn % 2 == 0 else reversed(found):
+            if summary.skipped or summary.failed:
+                continue
+            progress(f"{summary.row.name}, {turn + 1} of {repeat}")
+            try:
+                summary.runs.append(run_once(summary.row.command, limit_s, PADDING * turn % 1024))
+            except ProtocolError as fault:
+                summary.failed = str(fault)
+    return found
+
+
+# ---------------------------------------------------------------------------
+# Printing
+
+HEADER = (
+    f"{'row':<15}{'cpu s':>8}{'least':>8}{'MB':>6}{'ev/pkt':>7}{'ns/pkt':>8}  {'figure':<17}{'target':>9}"
+)
+
+
+def line(summary: Summary) -> str:
+    """Returns a row for printing."""
+    row = summary.row
+    if not summary.done:
+        why = f"skipped: {summary.skipped}" if summary.skipped else f"FAILED: {summary.failed}"
+        return textwrap.fill(f"{row.name:<15} {why}", 80, subsequent_indent=" " * 16)
+    text = (
+        f"{row.name:<15}{summary.cpu_s:>8.3f}{summary.min_cpu_s:>8.3f}"
+        f"{summary.rss_bytes / 1e6:>6.0f}"
+        f"{summary.events_per_packet:>7.1f}{summary.ns_per_packet:>8.0f}  "
+    )
+    if row.figure is None:
+        return text + "baseline"
+    if summary.figure is None:
+        return text + "no baseline"
+    text += f"{short(summary.figure) + ' ' + row.figure.unit:<17}"
+    mark = {"MISSED": " !", "met": ""}.get(summary.verdict, "")
+    return (text + f"{row.figure.target() if summary.verdict else '':>7}{mark}").rstrip()
+
+
+def machine() -> dict[str, Any]:
+    """Returns the properties of the machine on which the figures depend."""
+    model = next(
+        (
+            text.split(":", 1)[1].strip()
+            for text in read("/proc/cpuinfo").splitlines()
+            if text.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    commit = subprocess.run(
+        ["git", "-C", str(programs.ROOT), "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "load": os.getloadavg()[0],
+        "commit": commit or None,
+        "utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def read(path: str) -> str:
+    """Returns a file's text; empty if it cannot be read."""
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def positive(kind: type[int | float]) -> Callable[[str], Any]:
+    """For argparse: a finite number above 0."""
+
+    def convert(text: str) -> Any:
+        value = kind(text)
+        if not 0 < value < math.inf:
+            raise argparse.ArgumentTypeError(f"{text} is not greater than 0")
+        return value
+
+    return convert
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measures, prints, reports; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Whole-run benchmarks beside their baselines.")
+    parser.add_argument("--repeat", type=positive(int), default=3, help="runs of each row (3)")
+    parser.add_argument("--only", default="*", help="rows by name, with * and ?")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every figure here")
+    parser.add_argument("--strict", action="store_true", help="a missed target is a failure")
+    parser.add_argument(
+        "--scale",
+        type=positive(float),
+        default=1.0,
+        help="simulated lengths times this; targets are judged only at 1",
+    )
+    parser.add_argument(
+        "--limit", type=positive(float), default=600.0, help="seconds that one run may take (600)"
+    )
+    parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    options = parser.parse_args(arguments)
+
+    about = machine()
+    found: list[Summary] = []
+
+    def progress(text: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="bentpipe-bench-") as folder:
+        table = selected(list(rows(Plan(Path(folder), options.scale))), options.only)
+        if options.list:
+            for row in table:
+                print(f"{row.name:<15}{f'against {row.baseline}' if row.baseline else ''}".rstrip())
+            return 0
+        if not table:
+            print(f"run.py: no row is named {options.only!r}; see --list", file=sys.stderr)
+            return 2
+        of_ns3 = {str(programs.NS3), str(programs.NS3_WIFI)}
+        ns3 = programs.build_ns3() if any(row.command[0] in of_ns3 for row in table) else None
+        print(f"{about['processor']}, {about['cores']} cores, load {about['load']:.1f}")
+        print(HEADER)
+        for group in groups(table):
+            summaries = measure(group, options.repeat, options.limit, ns3, progress)
+            judge(summaries, to_target=options.scale == 1.0)
+            progress("")
+            for summary in summaries:
+                print(line(summary), flush=True)
+            found += summaries
+
+    print(
+        f"cpu s: user + system, median of {options.repeat} or more, start-up included; least: smallest;\n"
+        "ev/pkt, ns/pkt: events and event-loop time per data packet; !: target missed"
+    )
+    for summary in found:
+        if summary.row.floor:
+            print(f"{summary.row.name}: prototypes reached {summary.row.floor}")
+    if options.json:
+        report = {
+            "machine": about,
+            "repeat": options.repeat,
+            "scale": options.scale,
+            "rows": [summary.report() for summary in found],
+        }
+        options.json.write_text(json.dumps(report, indent=2) + "\n")
+    failed = any(summary.failed for summary in found)
+    missed = any(summary.verdict == "MISSED" for summary in found)
+    return 1 if failed or (options.strict and missed) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

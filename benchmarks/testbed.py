@@ -1,0 +1,215 @@
+"""How fast the test bed answers: 50 users who poll while 10 runs are queued, 10 000 stored runs that are listed and
+filtered, and keys in a form beside a picture of 300 nodes.
+
+    .venv/bin/python benchmarks/testbed.py
+
+It starts a test bed of its own in a temporary folder. The last part needs Chromium and the built page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from bentpipe.testbed.accounts import hashed, open_session  # noqa: E402 - the path has to come first
+from bentpipe.testbed.settings import Settings  # noqa: E402
+from bentpipe.testbed.store import Store, migrate  # noqa: E402
+from bentpipe.testbed.tables import Run, User  # noqa: E402
+from httpx2 import AsyncClient, Client, Limits  # noqa: E402
+from rigs.testbeds import SMALL, chromium, serving  # noqa: E402
+
+USERS = 50
+QUEUED = 10
+STORED = 10_000
+SECONDS = 20.0
+#: What a page asks for, and how often a user asks for one of them.
+PAGES = ("/api/runs", "/api/queue", "/api/configurations", "/api/session", "/")
+EVERY_S = 1.0
+
+
+def main() -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        secrets = prepared(data)
+        with serving(data) as served:
+            stored(served.url, secrets[0])
+            before = processor_s(served.process.pid)
+            requests = asyncio.run(load(served.url, secrets))
+            used = processor_s(served.process.pid) - before
+            print(f"  processor time of the web process: {1000 * used / requests:.1f} ms per request")
+            if "--quick" not in sys.argv:
+                keys(served.url)
+
+
+def prepared(data: Path) -> list[str]:
+    """Returns a token of each user, of a test bed with stored runs of the first."""
+    settings = Settings(data)
+    settings.runs.mkdir(parents=True)
+    store = Store(settings.url)
+    migrate(store)
+    password = hashed("correct horse battery")
+    with store.writing() as rows:
+        users = [User(name=f"user{place}", password=password, level="user") for place in range(USERS)]
+        users.append(User(name="root", password=password, level="administrator"))
+        rows.add_all(users)
+        rows.flush()
+        secrets = [open_session(rows, user, "token", 3600.0) for user in users]
+        for number in range(STORED):
+            rows.add(
+                Run(
+                    owner_id=users[0].id,
+                    name=f"stored {number}",
+                    label=("reno", "cubic", "hybla")[number % 3],
+                    instrument="simulate",
+                    scenario=SMALL,
+                    state="done" if number % 7 else "failed",
+                    started=float(number),
+                    ended=number + 1.0,
+                )
+            )
+    store.close()
+    return secrets
+
+
+def stored(url: str, secret: str) -> None:
+    """List and filter the stored runs."""
+    with Client(base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=60) as client:
+        for about, query in (
+            ("listed", {}),
+            ("by state", {"state": "failed"}),
+            ("by a text in few", {"search": "stored 99"}),
+            ("by a text in none", {"search": "nothing"}),
+            ("the last page", {"before": 51}),
+        ):
+            took = []
+            for _ in range(5):
+                started = time.perf_counter()
+                answer = client.get("/api/runs", params=query)
+                took.append(time.perf_counter() - started)
+                assert answer.status_code == 200
+            print(
+                f"{STORED} runs, {about}: {1000 * statistics.median(took):.0f} ms ({len(answer.json())} rows)"
+            )
+
+
+def processor_s(process: int) -> float:
+    """Returns the processor time that a process has used, in seconds."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def load(url: str, secrets: list[str]) -> int:
+    """Users poll, each with a stream of events, while runs are queued. Returns the number of requests."""
+    took: list[float] = []
+    broken = 0
+    end = time.perf_counter() + SECONDS
+    limits = Limits(max_connections=400)
+    async with AsyncClient(base_url=url, timeout=60, limits=limits) as client:
+
+        async def user(secret: str, place: int) -> None:
+            headers = {"Authorization": f"Bearer {secret}"}
+            await asyncio.sleep(EVERY_S * place / USERS)
+            while time.perf_counter() < end:
+                for page in PAGES:
+                    started = time.perf_counter()
+                    answer = await client.get(page, headers=headers)
+                    took.append(time.perf_counter() - started)
+                    assert answer.status_code == 200
+                    await asyncio.sleep(EVERY_S)
+
+        async def follow(secret: str) -> None:
+            nonlocal broken
+            headers = {"Authorization": f"Bearer {secret}"}
+            try:
+                async with (
+                    asyncio.timeout(SECONDS),
+                    client.stream("GET", "/api/events", headers=headers) as stream,
+                ):
+                    async for _ in stream.aiter_text():
+                        pass
+                broken += 1
+            except TimeoutError:
+                pass
+
+        for secret in secrets[:QUEUED]:
+            body = {"text": SMALL.replace("20 s", "200 s")}
+            answer = await client.post("/api/runs", json=body, headers={"Authorization": f"Bearer {secret}"})
+            assert answer.status_code == 201, answer.text
+        users = secrets[:USERS]
+        await asyncio.gather(
+            *map(follow, users), *(user(secret, place) for place, secret in enumerate(users))
+        )
+        queue = (await client.get("/api/queue", headers={"Authorization": f"Bearer {secrets[0]}"})).json()
+    took.sort()
+    print(
+        f"{USERS} users, {QUEUED} runs queued ({queue['waiting'] + queue['running']} left): {len(took)} requests, "
+        f"median {1000 * statistics.median(took):.0f} ms, "
+        f"p95 {1000 * took[int(0.95 * len(took))]:.0f} ms, longest {1000 * took[-1]:.0f} ms; {broken} streams broken"
+    )
+    return len(took)
+
+
+def keys(url: str) -> None:
+    """Type in a form and in the text of a scenario of 300 nodes."""
+    nodes = 300
+    scenario = 'name = "Many"\nduration = "10 s"\n'
+    for number in range(1, nodes):
+        scenario += f'[[link]]\nname = "l{number}"\nfrom = "n{number // 2}"\nto = "n{number}"\n'
+        scenario += 'rate = "10 Mbit/s"\ndelay = "1 ms"\n'
+    scenario += '[[flow]]\nname = "f"\nfrom = "n0"\nto = "n299"\napp = "bulk"\ntransport = "tcp"\n'
+    with Client(base_url=url) as client:
+        answer = client.post(
+            "/api/session",
+            json={"name": "root", "password": "correct horse battery"},
+            headers={"Origin": url},
+        )
+        cookie = answer.cookies["__Host-bentpipe"]
+        made = client.post(
+            "/api/configurations",
+            json={"name": "many", "text": scenario},
+            headers={"Origin": url, "Cookie": f"__Host-bentpipe={cookie}"},
+        ).json()
+    with chromium() as browser:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        page.goto(url)
+        page.get_by_label("Name").fill("root")
+        page.get_by_label("Password").fill("correct horse battery")
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("heading", name="Configurations").wait_for()
+        for of, label in (("link.l7", "rate (required)"), ("", "Scenario")):
+            page.goto(f"{url}/#/configuration/{made['id']}/system?of={of}")
+            field = page.get_by_label(label, exact=True)
+            field.wait_for()
+            page.locator(".react-flow__node").first.wait_for()
+            page.evaluate(
+                """() => { window.took = []; addEventListener('keydown', (event) => {
+                    const began = event.timeStamp;
+                    requestAnimationFrame(() => setTimeout(() => window.took.push(performance.now() - began)));
+                }, true); }"""
+            )
+            field.focus()
+            field.press("End")
+            page.evaluate("window.took.length = 0")
+            for character in "0123456789":
+                page.keyboard.press(character)
+                page.wait_for_timeout(120)
+            took = sorted(page.evaluate("window.took"))
+            print(
+                f"{nodes} nodes, keys in {'the text' if label == 'Scenario' else 'a form'}: until drawn "
+                f"median {statistics.median(took):.0f} ms, longest {took[-1]:.0f} ms"
+            )
+
+
+if __name__ == "__main__":
+    main()

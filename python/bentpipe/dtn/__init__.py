@@ -1,0 +1,1 @@
+"""Delay-tolerant networking: contact plans, contacts by geometry, and TCP over bundles."""

@@ -1,0 +1,129 @@
+"""Contact plans of delay-tolerant networks, and the routes of bundles through them.
+
+::
+
+    from bentpipe import contacts
+
+    plan = contacts.read_plan("mars-day.csv")
+    route = contacts.routes(plan, "rover", "earth", at=3600, size=10_000)[0]
+    print(route.arrival)
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bentpipe import _native
+from bentpipe.errors import text_of
+
+Node = int | str
+
+
+@dataclass(frozen=True)
+class Contact:
+    """An interval, ``end`` excluded, in which a node can transmit to another. Times are seconds of the plan."""
+
+    id: int
+    src: Node
+    dst: Node
+    start: float
+    end: float
+    rate_bps: float
+    owlt_s: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A contact plan: its nodes, the contacts between them, and the number of impossible contacts that were skipped."""
+
+    name: str
+    nodes: list[Node]
+    contacts: list[Contact]
+    skipped: int = 0
+
+    @cached_property
+    def _read(self) -> _native.ContactPlan:
+        """The plan for searches, from its contacts; :func:`read_plan` sets the one that it has read."""
+        text = json.dumps({"nodes": self.nodes, "contacts": [asdict(contact) for contact in self.contacts]})
+        return _native.ContactPlan(self.name, text, False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and pickles have the contacts alone.
+        return {name: value for name, value in vars(self).items() if name != "_read"}
+
+
+@dataclass(frozen=True)
+class Passage(Contact):
+    """A contact on a route, with the times at which a bundle's first and last bit leave and the last one arrives."""
+
+    first_bit: float
+    last_bit: float
+    arrival: float
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route: its contacts in order, the arrival of a bundle's last bit, and the earliest end of its contacts.
+
+    The route of a bundle that is at its destination has no contacts, and ``terminates`` is None.
+    """
+
+    contacts: list[Passage]
+    arrival: float
+    terminates: float | None
+    next_hop: Node
+
+
+def read_plan(path: Path | str, *, skip_impossible: bool = False) -> Plan:
+    """Reads a contact plan: JSON (our object or that of HDTN), ION's commands, comma-separated values, or TOML.
+
+    Raises :class:`bentpipe.InputError` with the lines if the plan contradicts itself. With ``skip_impossible``,
+    contacts that do not end after their start are skipped and counted, as HDTN does.
+    """
+    plan = plan_of_text(str(path), text_of(Path(path)), skip_impossible=skip_impossible)
+    named = replace(plan, name=Path(path).name)
+    vars(named)["_read"] = vars(plan)["_read"]
+    return named
+
+
+def plan_of_text(name: str, text: str, *, skip_impossible: bool = False) -> Plan:
+    """Returns the contact plan of a text, as the scenario of a run holds it; see :func:`read_plan`."""
+    read = _native.ContactPlan(name, text, skip_impossible)
+    answer = json.loads(read.describe())
+    contacts = [Contact(**contact) for contact in answer["contacts"]]
+    plan = Plan(name, answer["nodes"], contacts, answer["skipped"])
+    vars(plan)["_read"] = read
+    return plan
+
+
+def routes(
+    plan: Plan | Path | str,
+    source: Node,
+    destination: Node,
+    *,
+    at: float | Decimal | str = 0,
+    size: int = 0,
+    most: int = 1,
+    without: tuple[Node, ...] = (),
+) -> list[Route]:
+    """Returns up to ``most`` routes for a bundle of ``size`` bytes that is at ``source`` at ``at``, the best first.
+
+    ``plan`` is a plan or its file; the file is read at each call.
+
+    The best route has the earliest arrival of the last bit; among equals the fewest contacts, then the latest
+    termination, then the next hop of the smallest number (CCSDS 734.3). ``without`` names nodes to avoid. The list is
+    empty if there is no route.
+    """
+    if not isinstance(plan, Plan):
+        plan = read_plan(plan)
+    excluded = [str(node) for node in without]
+    found = plan._read.routes(str(source), str(destination), str(at), size, most, excluded)
+    return [
+        Route(**{**route, "contacts": [Passage(**contact) for contact in route["contacts"]]})
+        for route in json.loads(found)
+    ]

@@ -1,0 +1,123 @@
+"""A network that this process keeps up: registered before it is created, and removed with everything created for it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from bentpipe import _native
+
+from . import environment, forwarding, processes, state
+from .control import Server
+from .guard import Guard
+
+if TYPE_CHECKING:
+    from .target import Target
+
+#: Open files of the engine per host, and for itself.
+_FILES_PER_HOST, _FILES = 3, 64
+
+_NO_WAY_OUT: Final = (
+    "access to the machine's own network needs root: run this as root, or without --internet; networks within "
+    "networks need no root"
+)
+
+
+def acquire(*, internet: bool) -> None:
+    """Make sure that this process may create networks, in a user namespace if needed. Call it before starting
+    threads."""
+    try:
+        entered = _native.enter_user_namespace()
+    except OSError as error:
+        raise OSError(
+            f"this machine does not allow you to create networks ({error.strerror or error}): run as root, or allow "
+            "user namespaces (sysctl user.max_user_namespaces, and kernel.unprivileged_userns_clone or "
+            "kernel.apparmor_restrict_unprivileged_userns if it exists)"
+        ) from None
+    if entered and internet:
+        raise OSError(_NO_WAY_OUT)
+
+
+class LiveNetwork:
+    """A context manager that keeps a network up. ``command`` is its purpose: run, shell or up; ``elsewhere`` maps hosts
+    on other machines to their addresses."""
+
+    def __init__(
+        self,
+        target: Target,
+        command: str,
+        *,
+        name: str | None = None,
+        internet: bool,
+        elsewhere: dict[str, str] | None = None,
+    ) -> None:
+        self.target = target
+        self.elsewhere = elsewhere or {}
+        switching = forwarding.will_switch if internet else None
+        self.record = state.claim(target.label, command, name, switching=switching)
+        self.record.near = target.near
+
+    def __enter__(self) -> Self:
+        self._guard = Guard()
+        try:
+            self._make()
+        except BaseException:
+            self._guard.close()
+            self._forget()
+            raise
+        return self
+
+    def _make(self) -> None:
+        options: dict[str, object] = {
+            "hosts": self.target.hosts,
+            "elsewhere": self.elsewhere,
+            "mtu": self.target.mtu,
+        }
+        if self.record.rules is not None:
+            options |= {"internet": self.target.far, "rules": self.record.rules}
+        _allow_files(_FILES + _FILES_PER_HOST * len(self.target.hosts))
+        scenario = self.target.scenario
+        self.network = _native.Network(scenario.native, json.dumps(options))
+        about = json.loads(self.network.describe())
+        self.record.hosts, self.record.elsewhere = about["hosts"], about["elsewhere"]
+        self._guard.tell(self.record)
+        state.write(self.record)
+        environment.write_hosts(self.record)
+        self._server = Server(self.record, self.network)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+        left = processes.end(self.record.inodes)
+        self._guard.close()
+        if left:
+            print(
+                f"bentpipe: {self.record.id}: these processes did not end even when killed: {left}",
+                file=sys.stderr,
+            )
+        try:
+            # Remove the rules before the interface that they apply to.
+            self._forget()
+        finally:
+            self.network.stop()
+
+    def _forget(self) -> None:
+        with state.locked():
+            forwarding.remove(self.record, state.records())
+            state.forget(self.record)
+
+
+def _allow_files(wanted: int) -> None:
+    """Raise the limit of open files to the number needed, as far as allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted += len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -1,0 +1,215 @@
+"""Results of a run per flow, beside the prediction: the rows of tables, reports and comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from .predictions import predict_run
+
+if TYPE_CHECKING:
+    from bentpipe.predict.prediction import FlowPrediction
+
+    from .runs import Run
+
+#: Reason why TCP aborted a connection, by the number in column ``failure`` of the table ``tcp_connection``.
+FAILURES: Final = {1: "reset by the other end", 2: "no answer to the handshake", 3: "too many retries"}
+
+
+@dataclass(frozen=True)
+class FlowResult:
+    """One flow of one run. Rates are payload in bit/s, times in seconds; ``None`` for a number that does not exist,
+    such as the round-trip time of a datagram flow. ``group`` and ``traffic_class`` are None for a flow without them.
+
+    A flow that proxies split has a row for its whole path, from source to destination, and one for each leg: each of
+    the connections in series. Leg 1 is ``NAME@NODE``, sent by the node at which the flow begins; the others are
+    ``NAME@PROXY``, sent by a proxy. Delays and round-trip times are those of a leg; in the row of the whole path,
+    retransmissions, time-outs and loss are those of all its legs together.
+
+    ``efficiency`` is used over assigned capacity of the flow's terminal on the return link (equation 15 of the DAMA
+    study), which all flows of that terminal share. ``loss`` is the fraction of the data packets of this
+    direction that the network dropped; None for a flow of real hosts, whose packets the network does not know.
+    ``started`` is the number of the flow's pages, files, mails, bulk transfers of a given size or calls that began,
+    ``finished`` that of those that are complete (of calls: answered and heard), and ``unfinished`` that of the others.
+    Transaction times are those of the finished ones. None for a flow that has no such thing.
+    ``voice_mos`` is the mean opinion score (ITU-T G.107) of what the destination of a call hears, 1 for one in which it
+    hears nothing; of a flow of calls, the mean over the calls. ``voice_loss`` the
+    percentage of its packets that were lost or late, and ``voice_delay`` the mean time from mouth to ear.
+    ``transfer`` is the time from the start of a bulk transfer, which has ended, to the delivery of its last byte.
+    ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
+    """
+
+    flow: str
+    source: str
+    destination: str
+    group: str | None
+    app: str | None
+    transport: str | None
+    dscp: int
+    traffic_class: str | None
+    leg: int | None
+    goodput: float | None
+    loss: float | None
+    delay_mean: float | None
+    delay_p95: float | None
+    transaction_mean: float | None
+    transaction_p95: float | None
+    rtt_mean: float | None
+    rtt_p95: float | None
+    efficiency: float | None
+    voice_mos: float | None
+    voice_loss: float | None
+    voice_delay: float | None
+    timeouts: int | None
+    retransmissions: int | None
+    completed: float | None
+    started: int | None
+    finished: int | None
+    unfinished: int | None
+    predicted_goodput: float | None
+    predicted_rtt: float | None
+    transfer: float | None
+    predicted_transfer: float | None
+    #: Why the first failed connection failed, according to its source or else its destination.
+    failure: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return asdict(self)
+
+
+def flow_results(run: Run) -> list[FlowResult]:
+    """Returns the flows of a run, in the order of the scenario."""
+    predictions = predict_run(run)
+    efficiencies, failures, lost = terminal_efficiency(run), connection_failures(run), losses(run)
+    return [
+        _result(row, predictions.get(row["flow"].partition("@")[0]), efficiencies, failures, lost)
+        for row in run.flows.iter_rows(named=True)
+    ]
+
+
+def planned_results(run: Run) -> list[FlowResult]:
+    """Returns the flows of a run that was killed before it wrote its results: their names, ends and predictions."""
+    predictions = predict_run(run)
+    rows = (
+        {"flow": flow["name"], "from": flow["from"], "to": flow["to"], "group": flow.get("group")}
+        for flow in run.flow_tables
+    )
+    return [_result(row, predictions.get(row["flow"]), {}, {}, {}) for row in rows]
+
+
+def _result(
+    row: Mapping[str, Any],
+    predicted: FlowPrediction | None,
+    efficiencies: Mapping[str, float],
+    failures: Mapping[str, str],
+    lost: Mapping[str, float],
+) -> FlowResult:
+    prediction = None if predicted is None else predicted.prediction
+    leg = _count(row, "leg")
+    # The round-trip time is that of a leg, if there are several, and goodput and transfers are those of the whole path.
+    round_trip = None if predicted is not None and predicted.legs else prediction
+    if leg is not None:
+        legs = () if predicted is None else predicted.legs
+        prediction, round_trip = None, legs[leg - 1].prediction if leg <= len(legs) else None
+    ends = (row["from"], row["to"])
+    return FlowResult(
+        flow=row["flow"],
+        source=row["from"],
+        destination=row["to"],
+        group=row.get("group"),
+        app=row.get("app"),
+        transport=row.get("transport"),
+        dscp=row.get("dscp") or 0,
+        traffic_class=row.get("class"),
+        leg=leg,
+        goodput=_value(row, "goodput"),
+        loss=lost.get(row["flow"]),
+        delay_mean=_value(row, "delay_mean"),
+        delay_p95=_value(row, "delay_p95"),
+        transaction_mean=_value(row, "transaction_mean"),
+        transaction_p95=_value(row, "transaction_p95"),
+        rtt_mean=_value(row, "rtt_mean"),
+        rtt_p95=_value(row, "rtt_p95"),
+        efficiency=next((efficiencies[end] for end in ends if end in efficiencies), None),
+        voice_mos=_value(row, "voice_mos"),
+        voice_loss=_value(row, "voice_loss"),
+        voice_delay=_value(row, "voice_delay"),
+        timeouts=_count(row, "timeouts"),
+        retransmissions=_count(row, "retransmissions"),
+        completed=_value(row, "completed"),
+        started=_count(row, "started"),
+        finished=_count(row, "finished"),
+        unfinished=_count(row, "unfinished"),
+        predicted_goodput=None if prediction is None else prediction.goodput_bit_s,
+        predicted_rtt=None if round_trip is None else round_trip.round_trip.mean_s,
+        transfer=_transfer(row),
+        predicted_transfer=None if prediction is None else prediction.bounded_transfer_s,
+        failure=failures.get(row["flow"]),
+    )
+
+
+def _transfer(row: Mapping[str, Any]) -> float | None:
+    if row.get("app") != "bulk" or _value(row, "completed") is None:
+        return None
+    start, end = _value(row, "start"), _value(row, "last_delivery")
+    return None if start is None or end is None else end - start
+
+
+def losses(run: Run) -> dict[str, float]:
+    """Returns the fraction of each flow's data packets that were dropped or corrupted in the network. Only simulated
+    flows have it: to which flow the packets of a real host belong, the network does not know. Runs of older versions
+    have it for flows with data in one direction only, as they do not have the direction of lost packets."""
+    flows = run.flows
+    if "loss" in flows.columns:
+        return {flow: loss for flow, loss in flows.select("flow", "loss").iter_rows() if loss is not None}
+    if run.provenance.get("instrument") != "simulate" or "sent_packets" not in flows.columns:
+        return {}
+    dropped: dict[str, int] = {}
+    for loss in run.summary.get("losses", []):
+        if loss["data"]:
+            dropped[loss["flow"]] = dropped.get(loss["flow"], 0) + loss["packets"]
+    sent: Mapping[str, Any] = dict(flows.select("flow", "sent_packets").iter_rows())
+    single = {
+        flow
+        for flow in run.flow_names
+        if not any(name.startswith((f"{flow}.reverse", f"{flow}@")) for name in sent)
+    }
+    return {
+        flow: dropped.get(flow, 0) / packets
+        for flow, packets in sent.items()
+        if flow in single and packets and not math.isnan(packets)
+    }
+
+
+def connection_failures(run: Run) -> dict[str, str]:
+    """Returns why connections failed, by flow, for flows with failed connections."""
+    wanted = ["of_flow", "end", "failure"]
+    if "tcp_connection" not in run.tables or not {*wanted} <= {*run.table("tcp_connection").columns}:
+        return {}
+    rows = run.table("tcp_connection").select(wanted).iter_rows()
+    flows = run.flow_names
+    # The source comes after the destination and overrides it.
+    failed = sorted(((end, flow, number) for flow, end, number in rows if number), reverse=True)
+    return {flows[flow]: FAILURES[number] for _, flow, number in failed}
+
+
+def terminal_efficiency(run: Run) -> dict[str, float]:
+    """Returns used over assigned capacity for each terminal that was assigned any; empty without a return link."""
+    wanted = ["terminal", "used_bytes", "capacity_bytes"]
+    if "terminal" not in run.tables or not {*wanted} <= {*run.table("terminal").columns}:
+        return {}
+    rows = run.table("terminal").select(wanted).iter_rows()
+    return {terminal: used / capacity for terminal, used, capacity in rows if capacity}
+
+
+def _value(row: Mapping[str, Any], column: str) -> float | None:
+    value = row.get(column)
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def _count(row: Mapping[str, Any], column: str) -> int | None:
+    value = _value(row, column)
+    return None if value is None else int(value)

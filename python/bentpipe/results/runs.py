@@ -1,0 +1,313 @@
+"""A run: the folder of results that every instrument writes, read as Polars DataFrames."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from bentpipe.errors import InputError, reading, text_of, trouble, unknown
+from bentpipe.quantities import listed
+
+from . import columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bentpipe.scenario.scenarios import Scenario
+
+
+class Run:
+    """The results of one scenario, one seed, one instrument.
+
+    Tables are read on first use. Raises :class:`bentpipe.InputError` if ``folder`` is not a run's.
+
+    >>> import bentpipe as bp
+    >>> run = bp.simulate("examples/dvb-rcs-upload.toml", overrides=["duration=20 s"])
+    >>> run.flows.select("flow", "from", "to", "congestion").row(0)
+    ('upload', 'st1', 'gw', 'reno')
+    >>> run.trace("cwnd").columns
+    ['time', 'flow', 'cwnd']
+    >>> sorted(run.traces), run.tables
+    (['access', 'dama', 'delivery', 'link', 'ncc', 'tcp'], ['link', 'ncc', 'tcp_connection', 'terminal'])
+    """
+
+    def __init__(self, folder: str | Path, resolved: Scenario | None = None) -> None:
+        self.path = Path(folder)
+        if resolved is not None:
+            self.resolved = resolved
+        try:
+            there, known = self.path.exists(), (self.path / "provenance.json").is_file()
+        except OSError as error:
+            raise InputError(trouble(error)) from error
+        if not known:
+            what = "it has no provenance.json" if there else "there is no such folder"
+            raise InputError(f"{self.path} is not the folder of a run: {what}")
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else f", {self.provenance.get('status', 'unknown')}"
+        return f"Run({str(self.path)!r}{state})"
+
+    def _repr_html_(self) -> str:
+        """The run and its flows as a table, for notebooks."""
+        from html import escape
+
+        import polars as pl
+
+        from bentpipe.quantities import display_unit
+
+        wanted = {"goodput": "bit/s", "rtt_mean": "s", "delay_mean": "s"}
+        shown = []
+        for name in ("flow", "from", "to", "congestion", *wanted, "timeouts"):
+            if name in self.flows.columns:
+                unit, size = display_unit(name, wanted.get(name, "1"))
+                column = pl.col(name)
+                shown.append(column if unit == "1" else (column / size).alias(f"{name} ({unit})"))
+        table = self.flows.select(shown)
+        about = escape(f"{self.name} ({self.clock}): {self!r}")
+        return f"<p>{about}</p>{table._repr_html_()}"
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """The origin of the results: version, seed, instrument, timing, status."""
+        return self._json("provenance.json")
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The run in a few numbers; empty for a run that was killed before it could write them."""
+        return self._json("summary.json") if (self.path / "summary.json").is_file() else {}
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario as it was run, every default explicit; quantities are texts with units."""
+        try:
+            return tomllib.loads(text_of(self.path / "scenario.toml"))
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{self.path / 'scenario.toml'} cannot be read: {error}") from error
+
+    @cached_property
+    def resolved(self) -> Scenario:
+        """The run's scenario as the engine resolves it. Raises :class:`bentpipe.ScenarioError` for the scenario of an
+        older version that is no longer valid."""
+        from bentpipe.scenario.scenarios import ScenarioText, load
+
+        return load(ScenarioText(text_of(self.path / "scenario.toml"), str(self.path)))
+
+    @cached_property
+    def flow_tables(self) -> list[dict[str, Any]]:
+        """The scenario's flows in the order of their numbers, with the members of groups in place of groups. Raises
+        :class:`bentpipe.ScenarioError` for groups of an older version that are no longer valid."""
+        flows: list[dict[str, Any]] = self.scenario.get("flow", [])
+        if not any("count" in flow or {"*", "?"} & {*flow["from"], *flow["to"]} for flow in flows):
+            return flows
+        return self.resolved.flows
+
+    @property
+    def flow_names(self) -> list[str]:
+        """Names of the scenario's flows in the order of their numbers."""
+        return [flow["name"] for flow in self.flow_tables]
+
+    @cached_property
+    def fidelity(self) -> dict[str, Any]:
+        """What an emulation imposed and how far it deviates from the scenario, with a ``verdict``: ``"valid"``,
+        ``"degraded"`` or ``"void"``. Empty for a simulation, which is exact."""
+        return self._json("fidelity.json") if (self.path / "fidelity.json").is_file() else {}
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario, as its key `name` gives it."""
+        return str(self.scenario.get("name", self.path.name))
+
+    @property
+    def clock(self) -> str:
+        """How the results were obtained: ``"simulated"``, ``"virtual kernel"``, ``"emulated"`` (in real time) or
+        ``"measured"``."""
+        if self.provenance.get("instrument") == "measure":
+            return "measured"
+        if self.provenance.get("instrument") != "emulate":
+            return "simulated"
+        return "virtual kernel" if "guest" in self.provenance.get("notes", {}) else "emulated"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run reached its end. The traces of an incomplete run are valid up to where it stopped."""
+        return self.provenance.get("status") == "complete"
+
+    @property
+    def unfinished(self) -> str:
+        """What is missing of a run that was killed, or is still running, and how to get it, in a sentence; empty for
+        others, which have all of their results, if only as far as they came."""
+        # What is written last tells whether the others are there.
+        if self.complete or (self.path / "summary.json").is_file():
+            return ""
+        last = ["flows.parquet", "tables", "summary.json"]
+        missing = [name for name in last if not (self.path / name).exists()]
+        command = [str(word) for word in self.provenance.get("command") or []]
+        if self.provenance.get("instrument") == "measure":
+            how = "the same command continues the measurement"
+        else:
+            how = f"to repeat the run: {shlex.join(command)}" if command else "it has to be repeated"
+        what = f"lacks {listed(missing)}, which a run writes at its end"
+        return f"{self.path} was killed or still runs, and {what}; {how}"
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow: names and transport, bytes and packets, ``goodput`` (bit/s), round-trip times and delays
+        (s), retransmissions and time-outs. docs/reference/results.md lists every column. Raises
+        :class:`bentpipe.InputError` for a run that was killed before it wrote them."""
+        if not self.has_flows and self.unfinished:
+            raise InputError(self.unfinished)
+        return self._parquet(self.path / "flows.parquet", "flows")
+
+    @property
+    def has_flows(self) -> bool:
+        """Whether the run has come to write :attr:`flows`."""
+        return (self.path / "flows.parquet").is_file()
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the reports at the end of the run, for :meth:`table`."""
+        return sorted(file.stem for file in (self.path / "tables").glob("*.parquet"))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A report at the end of the run, one row per entity: ``terminal``, ``link``, ... Raises
+        :class:`bentpipe.InputError` for a name that is not in :attr:`tables`."""
+        if name not in self.tables:
+            raise unknown("table", name, self.tables, str(self.path))
+        return self._parquet(self.path / "tables" / f"{name}.parquet", name)
+
+    @cached_property
+    def traces(self) -> dict[str, list[str]]:
+        """Names of the traces, each with its quantities, for :meth:`trace`."""
+        import polars as pl
+
+        files = sorted((self.path / "traces").glob("*.parquet"))
+        names = {}
+        for file in files:
+            if _closed(file):
+                with reading(file):
+                    names[file.stem] = list(pl.scan_parquet(file, glob=False).collect_schema())[2:]
+        return names
+
+    def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
+        """How a quantity changed over the run.
+
+        ``quantity`` is a column of a trace (``"cwnd"``, or ``"dama.queue"`` if several traces have a column of that
+        name) or a whole trace (``"tcp"``). Returns the columns ``time`` (seconds since the start of the run, Float64),
+        the entity's name (``flow``, ``terminal`` or ``link``, String) and the value or values, ordered by time for
+        each entity; only ``entity``'s rows if that is given. Raises :class:`bentpipe.InputError` for a quantity that
+        was not recorded.
+        """
+        import polars as pl
+
+        frame = self.scan(quantity)
+        with reading(self._file(quantity)):
+            if entity is not None:
+                frame = frame.filter(pl.col(frame.collect_schema().names()[1]) == entity)
+            return frame.collect()
+
+    def scan(self, quantity: str) -> pl.LazyFrame:
+        """The same as :meth:`trace` as a LazyFrame of Polars, for traces that are larger than memory: what is asked of
+        it is computed while the file is read (``collect(engine="streaming")``). Raises :class:`bentpipe.InputError`.
+        """
+        import polars as pl
+
+        file = self._file(quantity)
+        with reading(file):
+            lazy = pl.scan_parquet(file, glob=False)
+            names = lazy.collect_schema().names()
+            columns.check(file, ["time", *columns.TRACED.get(file.stem, ())], names, self._version)
+            who = names[1]
+            return lazy.select(pl.col("time") / 1e9, pl.col(who).cast(pl.String), *self._find(quantity)[1])
+
+    def _file(self, quantity: str) -> Path:
+        return self.path / "traces" / f"{self._find(quantity)[0]}.parquet"
+
+    @cached_property
+    def last_row_s(self) -> float:
+        """Time of the last row of all traces in seconds; 0 without any."""
+        import polars as pl
+
+        last = (self.scan(trace).select(pl.col("time").max()) for trace in self.traces)
+        ends = (frame.collect(engine="streaming").item() for frame in last)
+        return max((float(end) for end in ends if end is not None), default=0.0)
+
+    def has_trace(self, quantity: str) -> bool:
+        """Whether :meth:`trace` knows this quantity."""
+        try:
+            self._find(quantity)
+        except InputError:
+            return False
+        return True
+
+    def _find(self, quantity: str) -> tuple[str, list[str]]:
+        """Returns the trace that has the quantity, and its columns to show."""
+        if quantity in self.traces:
+            return quantity, self.traces[quantity]
+        table, dot, column = quantity.partition(".")
+        if dot and column in self.traces.get(table, []):
+            return table, [column]
+        having = [name for name, columns in self.traces.items() if quantity in columns]
+        if len(having) > 1:
+            full = " or ".join(f'"{name}.{quantity}"' for name in having)
+            raise InputError(f'several traces of {self.path} have "{quantity}": ask for {full}')
+        if not having:
+            known = [column for columns in self.traces.values() for column in columns]
+            raise unknown("trace or quantity", quantity, {*known, *self.traces}, str(self.path))
+        return having[0], [quantity]
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            return cast("dict[str, Any]", json.loads((self.path / name).read_text(encoding="utf-8")))
+        except OSError as error:
+            raise InputError(f"{trouble(error)}: it cannot be read") from error
+        except ValueError as error:
+            raise InputError(f"{self.path / name} cannot be read: {error}") from error
+
+    @property
+    def _version(self) -> object:
+        return self.provenance.get("bentpipe")
+
+    def _parquet(self, file: Path, table: str) -> pl.DataFrame:
+        import polars as pl
+
+        with reading(file, "" if self.complete else " (the run is incomplete)"):
+            found = pl.read_parquet(file, glob=False).rename(columns.FORMER.get(table, {}), strict=False)
+        columns.check(file, columns.NEEDED.get(table, ()), found.columns, self._version)
+        return found
+
+
+def open_run(path: str | Path) -> Run:
+    """Returns the run in a folder, from any instrument. Raises :class:`bentpipe.InputError`.
+
+    >>> open_run("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    bentpipe.errors.InputError: no/such/folder is not the folder of a run: there is no such folder
+    """
+    return Run(path)
+
+
+def by_folder(runs: Sequence[Run]) -> dict[str, Run]:
+    """Returns runs by the name of their folder, or by its path if names are ambiguous. A single run gets an empty
+    name."""
+    if len(runs) == 1:
+        return {"": runs[0]}
+    names = [run.path.resolve().name for run in runs]
+    if len(set(names)) < len(names):
+        names = [str(run.path) for run in runs]
+    return dict(zip(names, runs, strict=True))
+
+
+def _closed(file: Path) -> bool:
+    """Whether a Parquet file has its footer; the last file of a killed run may lack it."""
+    with file.open("rb") as stream:
+        stream.seek(0, 2)
+        if stream.tell() < 8:
+            return False
+        stream.seek(-4, 2)
+        return stream.read() == b"PAR1"

@@ -1,0 +1,165 @@
+"""The paths of a scenario's flows in numbers, as the engine reads them.
+
+Equations, ``bentpipe check`` and reports take their numbers from here: rates in bit/s at the network layer, times in
+seconds, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
+
+from bentpipe.quantities import base_value
+
+from .scenarios import load
+
+if TYPE_CHECKING:
+    from .scenarios import Overrides, ScenarioLike
+
+#: Memory of a packet in Linux' send buffer besides its payload (docs/notes/linux-tcp.md).
+PACKET_BYTES: Final = 960
+
+
+class Course(TypedDict):
+    """A quantity that may change during a run: its value at the start, its mean over time, and its range."""
+
+    start: float
+    mean: float
+    least: float
+    greatest: float
+
+
+class Queue(TypedDict):
+    """A queue on a flow's path: ``packets`` and ``bytes`` are its limits, ``rate`` is the rate limit of the discipline
+    itself. None means no limit."""
+
+    kind: str
+    packets: int | None
+    bytes: int | None
+    rate: float | None
+    notes: list[str]
+
+
+class Dama(TypedDict):
+    """Demand assignment on a hop; ``response_superframes`` is L."""
+
+    scheme: str
+    superframe_s: float
+    response_superframes: int
+    planning: str
+    constant_bit_s: float
+
+
+class Acm(TypedDict):
+    """Adaptive coding and modulation on a hop: the MODCOD at the start, the least and the most efficient one of the run
+    (None for an outage), its bits per symbol, the Es/N0 in dB reported to the sender, and the start and end of each
+    outage in seconds."""
+
+    modcod: str | None
+    least: str | None
+    greatest: str | None
+    efficiency: Course
+    esn0_db: Course
+    outages: list[list[float]]
+
+
+class Change(TypedDict):
+    """A change to a hop that the scenario schedules: its time, and a text that describes it."""
+
+    at_s: float
+    what: str
+
+
+#: The nodes at which a hop or a flow begins and ends.
+Ends = TypedDict("Ends", {"from": str, "to": str})
+
+
+class Hop(Ends):
+    """One hop of a path, from a node to the next over one link, access or network.
+
+    ``rate_bit_s`` is the rate left after framing and the queue's own limit for packets of this flow's size, ``loss``
+    the expected fraction that the channel corrupts, ``shared`` the media that the hop uses and the rate at which each
+    carries such packets, ``flows`` the number of flows that share them, including this one, and ``pages_bit_s`` the
+    mean rate of the pages, files and mails of the others, at most. ``notes`` describe what happens to packets and is in
+    none of the numbers.
+    """
+
+    network: str
+    part: str
+    rate_bit_s: Course
+    delay_s: Course
+    loss: float
+    queue: Queue
+    dama: Dama | None
+    acm: Acm | None
+    shared: list[tuple[str, float]]
+    notes: list[str]
+    changes: list[Change]
+    flows: int
+    pages_bit_s: float
+
+
+class Proxy(TypedDict):
+    """A proxy on a flow's path."""
+
+    name: str
+    node: str
+    kind: str
+
+
+class Flow(Ends):
+    """A flow with the hops of its packets (``there``) and of what its destination sends (``back``); None if there is
+    no path. ``answers`` is what that is besides acknowledgments: ``"nothing"``, ``"messages"`` or, as much as the
+    transport carries, ``"stream"``. ``answer_bytes`` is the size of its largest packets, 0 if there are none.
+    ``mean_bit_s`` is the mean rate of its pages, files or mails, at most, and ``answers_mean_bit_s`` that of what comes
+    back for them; None if it has none. ``share_bit_s`` is the flow's max-min fair share, given the demands of the other
+    flows."""
+
+    name: str
+    start_s: float
+    packet_bytes: int
+    answers: str
+    answer_bytes: int
+    demand_bit_s: float | None
+    mean_bit_s: float | None
+    answers_mean_bit_s: float | None
+    responsive: bool
+    share_bit_s: float | None
+    there: list[Hop] | None
+    back: list[Hop] | None
+    proxies: list[Proxy]
+    # Set by predictions: whether the share is by the round-trip times, which differ from those of other flows.
+    by_round_trip: NotRequired[bool]
+
+
+class QueueOfPart(TypedDict):
+    """A queue of a link or network, and the time to drain it when full (None without a limit)."""
+
+    part: str
+    rate_bit_s: float
+    queue: Queue
+    drains_in_s: float | None
+
+
+class Facts(TypedDict):
+    """The facts of a scenario; ``media`` maps the name of a medium to the flows that share it."""
+
+    flows: list[Flow]
+    queues: list[QueueOfPart]
+    media: dict[str, list[str]]
+
+
+def facts(scenario: ScenarioLike, overrides: Overrides = ()) -> Facts:
+    """Returns the facts of a scenario without running it. Raises :class:`bentpipe.ScenarioError`.
+
+    >>> (upload,) = facts("examples/dvb-rcs-upload.toml")["flows"]
+    >>> [(hop["part"], hop["rate_bit_s"]["mean"], hop["delay_s"]["mean"]) for hop in upload["there"]]
+    [('sat.st1', 2048000.0, 0.25)]
+    """
+    return cast("Facts", load(scenario, overrides).facts)
+
+
+def carried_bytes(transport: Mapping[str, Any]) -> float:
+    """Returns the payload that ``send_memory`` holds of segments that leave in pairs."""
+    segment = transport["segment_size"]
+    return float(base_value(transport["send_memory"]) * segment / (segment + PACKET_BYTES / 2))

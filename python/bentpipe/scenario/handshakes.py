@@ -1,0 +1,27 @@
+"""How long TCP waits for the answer to its SYN, and paths that are too long for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bentpipe.quantities import base_value, span_text
+
+
+def given_up(transport: Mapping[str, Any], rtt_s: float) -> str:
+    """Returns why TCP has no connection over a round trip of ``rtt_s``; empty if it has one. A SYN waits for its answer
+    for ``rto_initial``, ``syn_linear_timeouts`` times, and then for twice as long each time, up to ``rto_max``.
+
+    >>> linux = {"rto_initial": "1 s", "rto_max": "120 s", "syn_linear_timeouts": 4, "syn_retries": 6}
+    >>> given_up(linux, 131), given_up(linux, 132)
+    ('', 'no connection: it gives its SYN up after 131 s, and a round trip is 132 s: rto_initial or ... is too small')
+    """
+    first, most = base_value(transport["rto_initial"]), base_value(transport["rto_max"])
+    patience_s = first * transport["syn_linear_timeouts"]
+    patience_s += sum(min(first * 2.0**number, most) for number in range(transport["syn_retries"] + 1))
+    if rtt_s <= patience_s:
+        return ""
+    return (
+        f"no connection: it gives its SYN up after {span_text(patience_s)}, and a round trip is {span_text(rtt_s)}: "
+        "rto_initial or syn_retries is too small"
+    )

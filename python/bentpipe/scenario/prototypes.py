@@ -1,0 +1,74 @@
+"""Congestion controls of one's own: C source from any folder, and Python classes for prototypes.
+
+C source stands in a scenario in the place of a name, ``congestion = { file = "./mine.c" }``, and is compiled when the
+scenario is read, if :func:`allow_code` was called: it runs in this process with the rights of its user. A class is
+registered with :func:`congestion` and is then chosen by its name in scenarios of this process::
+
+    @bp.congestion("half")
+    class Half:
+        def cong_avoid(self, tcp, ack, acked):
+            tcp.snd_cwnd += 1 if tcp.random % 2 else 0
+
+    bp.simulate("examples/geo-bulk.toml", overrides={"flow.download.transport.congestion": "half"})
+
+Every call of a method passes from the engine into Python, which takes about a microsecond: the simulation of one flow
+takes four times as long as with C, and connections of several threads wait for each other. docs/congestion-recipe.md
+describes both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from bentpipe import _native
+from bentpipe.errors import InputError
+
+Class = TypeVar("Class", bound=type)
+
+#: What the kernel allows after ``bp_``, so that a class can become a C file of the same name.
+_NAME = re.compile("[a-z][a-z0-9_]{0,11}")
+
+
+def allow_code(*, allowed: bool = True) -> None:
+    """Permit congestion controls that scenarios hold as C source to be compiled and run in this process from now on,
+    with the rights of its user; nothing confines them. Without this call such a scenario is refused."""
+    _native.allow_code(allowed)
+
+
+def congestion(name: str) -> Callable[[Class], Class]:
+    """Decorates a class, so that scenarios of this process can name it as a congestion control of simulated
+    connections.
+
+    Each connection has an instance of its own, made without arguments. Methods are the operations of Linux, each with
+    the connection ``tcp`` as its first argument: ``cong_avoid(tcp, ack, acked)`` or ``cong_control(tcp, sample)``, and
+    if they are wanted ``init(tcp)``, ``ssthresh(tcp)``, ``undo_cwnd(tcp)``,
+    ``pkts_acked(tcp, acked, rtt_us, in_flight)``, ``set_state(tcp, state)`` and ``cwnd_event(tcp, event)``. Without
+    ``ssthresh`` a loss halves the window. ``tcp`` has the fields of Linux, such as ``snd_cwnd``, ``snd_ssthresh``,
+    ``srtt_us`` (eighths of a microsecond) and ``tcp_mstamp``; an exception ends the run and is raised. Raises
+    :class:`bentpipe.InputError` for a name or class that cannot be used.
+
+    >>> @congestion("steady")
+    ... class Steady:
+    ...     def cong_avoid(self, tcp, ack, acked):
+    ...         tcp.snd_cwnd = 20
+    >>> import bentpipe as bp
+    >>> changes = {"flow.download.transport.congestion": "steady", "duration": "20 s"}
+    >>> run = bp.simulate("examples/geo-bulk.toml", overrides=changes)
+    >>> run.trace("cwnd")["cwnd"][-1]
+    20
+    """
+
+    def register(made: Class) -> Class:
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f'"{name}" cannot name a congestion control; allowed: up to 12 of a-z, 0-9 and _'
+            )
+        try:
+            _native.register_congestion(name, made)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        return made
+
+    return register

@@ -1,0 +1,264 @@
+"""Scenarios in Python: read, resolved and validated by the engine."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from bentpipe import _native
+from bentpipe.quantities import base_value, listed
+
+
+class Scenario:
+    """A valid and complete scenario: every key that has a default is present.
+
+    The engine has resolved the scenario once; each property asks the engine on first use. ``source`` is the file it
+    came from, and ``native`` the engine's own object.
+    """
+
+    def __init__(self, native: _native.Scenario, source: str | None = None) -> None:
+        self.native = native
+        self.source = source
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process resolves the text again.
+        return load, (ScenarioText(self.toml, self.source or self.name),)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The scenario as dictionaries and lists; quantities are texts with units. Groups are as written."""
+        return cast("dict[str, Any]", json.loads(self.native.data()))
+
+    @cached_property
+    def toml(self) -> str:
+        """The text of :attr:`data` as TOML."""
+        return self.native.toml()
+
+    @cached_property
+    def nodes(self) -> list[str]:
+        """Names of the nodes."""
+        return self.native.nodes()
+
+    @cached_property
+    def stages(self) -> int:
+        """The number of stages of the network."""
+        return self.native.stages()
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Sentences about what is allowed but probably unintended."""
+        late = (self._warning(*found) for found in _late(self.data))
+        return [*self.native.warnings(), *late]
+
+    def _warning(self, path: list[str], words: str) -> str:
+        """Returns words about a value with its position, as the engine writes warnings."""
+        try:
+            self.native.refuse(path, words)
+        except _native.ScenarioError as error:
+            return str(error)
+        raise AssertionError("refuse() always raises")
+
+    @cached_property
+    def campaign(self) -> dict[str, Any] | None:
+        """The table ``campaign``, complete. The table belongs to none of the runs and so is not in :attr:`data`."""
+        text = self.native.campaign()
+        return None if text is None else tomllib.loads(text)
+
+    @cached_property
+    def memory(self) -> dict[str, Any]:
+        """The ``bytes`` that an emulation holds while all links are full, and the ``largest`` of the links."""
+        return cast("dict[str, Any]", json.loads(self.native.memory()))
+
+    @cached_property
+    def _members(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", json.loads(self.native.members()))
+
+    @property
+    def flows(self) -> list[dict[str, Any]]:
+        """The flows with the members of groups in place of groups."""
+        return cast("list[dict[str, Any]]", self._members["flows"])
+
+    @property
+    def links(self) -> list[dict[str, Any]]:
+        """The links with the members of groups in place of groups."""
+        return cast("list[dict[str, Any]]", self._members["links"])
+
+    @property
+    def attached(self) -> dict[str, list[str]]:
+        """The nodes of each network."""
+        return cast("dict[str, list[str]]", self._members["attached"])
+
+    @property
+    def name(self) -> str:
+        """The scenario's own name."""
+        return str(self.data.get("name", ""))
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The paths of the flows in numbers: :class:`bentpipe.scenario.facts.Facts`."""
+        return cast("dict[str, Any]", json.loads(self.native.facts()))
+
+
+@dataclass(frozen=True)
+class ScenarioText:
+    """A scenario as TOML, and its name in messages."""
+
+    toml: str
+    source: str
+
+
+#: A path to a TOML file, a scenario that was loaded, its text, or the scenario as a dictionary (see
+#: :mod:`bentpipe.scenario_types` for its type).
+ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario | ScenarioText
+
+
+#: ``"KEY.PATH=VALUE"``, or a name for messages and that text. Without a name it is called ``--set KEY.PATH``.
+Override: TypeAlias = str | tuple[str, str]
+
+#: Overrides in their order, or values by key path, such as ``{"flow.upload.dscp": 46}``.
+Overrides: TypeAlias = Sequence[Override] | Mapping[str, Any]
+
+
+def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
+    """Read, override, resolve and validate a scenario, without running it.
+
+    ``overrides`` are ``"key.path=value"``, for instance ``"flow.upload.transport.congestion=vegas"``, or a dictionary
+    of values by key path. Raises :class:`bentpipe.ScenarioError`, whose text names file, line, key path, value and what
+    is allowed.
+
+    >>> scenario = load("examples/dvb-rcs-upload.toml", ["network.sat.return.dama.scheme=vbdc"])
+    >>> scenario.nodes, scenario.data["network"]["sat"]["return"]["dama"]["scheme"]["kind"]
+    (['gw', 'st1'], 'vbdc')
+    >>> load("examples/dvb-rcs-upload.toml", {"seed": 7, "flow.upload.app": {"kind": "bulk"}}).data["seed"]
+    7
+    """
+    given = override_texts(overrides)
+    if isinstance(scenario, Scenario) and not given:
+        return scenario
+    source, text = source_and_text(scenario)
+    return Scenario(_native.Scenario(source, text, given), source)
+
+
+def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
+    """Yields the key path of the first flow (or group of flows) and of the first change that begin when the run has
+    ended, and a warning about all of them."""
+    end = base_value(data["duration"])
+    names = [flow["name"] for flow in data.get("flow", []) if base_value(flow["start"]) >= end]
+    if names:
+        others = f"; so do {listed(names[1:])}" if names[1:] else ""
+        words = f"starts at or after the end of the run ({data['duration']}) and sends nothing{others}"
+        yield ["flow", names[0], "start"], words
+    numbers = [
+        number for number, change in enumerate(data.get("change", [])) if base_value(change["at"]) >= end
+    ]
+    if numbers:
+        # The engine refuses later ones.
+        words = "is the end of the run, so that the change has no effect"
+        words += f"; the same holds for {len(numbers) - 1} more" if numbers[1:] else ""
+        yield ["change", str(numbers[0]), "at"], words
+
+
+def schema(editor: bool = False) -> dict[str, Any]:
+    """Returns the JSON Schema of complete scenarios, or, for editors, of a scenario as people write it: over a preset,
+    which supplies required keys and the kinds of tables."""
+    document = cast("dict[str, Any]", json.loads(_native.schema()))
+    return cast("dict[str, Any]", _without_required(document)) if editor else document
+
+
+def _without_required(part: Any) -> Any:
+    """Returns a part of a schema in which no key is required and a table may fit several variants, since the key
+    `kind` may be missing.
+
+    >>> kinds = [{"properties": {"kind": {"const": "a"}, "required": {}}, "required": ["kind"]}]
+    >>> _without_required({"oneOf": kinds, "default": {"required": []}})
+    {'anyOf': [{'properties': {'kind': {'const': 'a'}, 'required': {}}}], 'default': {'required': []}}
+    """
+    if isinstance(part, list):
+        return [_without_required(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    whole: dict[str, Any] = {}
+    for keyword, value in part.items():
+        if keyword in ("properties", "$defs"):
+            whole[keyword] = {name: _without_required(one) for name, one in value.items()}
+        elif keyword in ("default", "examples", "const", "enum"):
+            whole[keyword] = value
+        elif keyword != "required":
+            whole["anyOf" if keyword == "oneOf" else keyword] = _without_required(value)
+    return whole
+
+
+def override_texts(overrides: Overrides) -> list[Override]:
+    """Returns overrides as the engine reads them; a message names one from a dictionary by its key.
+
+    >>> override_texts({"seed": 2, "flow.a.app": {"kind": "bulk", "size": "1 MB"}})
+    [('override seed', 'seed=2'), ('override flow.a.app', 'flow.a.app={kind = "bulk", size = "1 MB"}')]
+    """
+    if isinstance(overrides, Mapping):
+        return [(f"override {key}", f"{key}={toml_value(value)}") for key, value in overrides.items()]
+    return list(overrides)
+
+
+def seeded(seed: int | None) -> list[Override]:
+    """Returns the override that replaces the scenario's seed, if any."""
+    return [] if seed is None else [("argument seed", f"seed={seed}")]
+
+
+def slug(text: str) -> str:
+    """Returns a text as the name of a file or folder.
+
+    >>> slug("Upload over a DVB-RCS return link")
+    'upload-over-a-dvb-rcs-return-link'
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.") or "run"
+
+
+def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:
+    """Returns the engine's input: a file to read, or a text and its name in messages."""
+    if isinstance(scenario, Scenario | ScenarioText):
+        return scenario.source, scenario.toml
+    if isinstance(scenario, Mapping):
+        return None, toml_text(scenario)
+    return str(scenario), None
+
+
+def toml_text(table: Mapping[str, Any]) -> str:
+    """Returns a dictionary as TOML, one line per key. Raises ``TypeError`` for values that TOML lacks (``None``, say).
+
+    >>> print(toml_text({"name": "up", "flow": [{"name": "a", "app": {"kind": "bulk"}}]}))
+    name = "up"
+    flow = [{name = "a", app = {kind = "bulk"}}]
+    """
+    return "\n".join(f"{_key(key)} = {toml_value(value)}" for key, value in table.items())
+
+
+def toml_value(value: Any) -> str:
+    """Returns a value as TOML on one line. Raises ``TypeError`` for values that TOML lacks."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    raise TypeError(
+        f"a scenario cannot hold {value!r}: allowed are tables, lists, texts, numbers and booleans"
+    )
+
+
+def _key(key: object) -> str:
+    return str(key) if re.fullmatch("[A-Za-z0-9_-]+", str(key)) else _string(str(key))
+
+
+def _string(text: str) -> str:
+    # TOML's basic strings are JSON's, except that TOML escapes the DEL character.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,143 @@
+"""Scenarios to start from: a preset, the keys that a scenario needs to run, and comments on each part."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bentpipe import _native
+from bentpipe.errors import InputError, unknown
+from bentpipe.quantities import span_text
+
+from .facts import facts
+from .handshakes import given_up
+from .scenarios import load
+
+
+def preset_named(beginning: str, what: str = "preset") -> str:
+    """Returns the preset with this name, or else the only one whose name begins with it. Raises
+    :class:`bentpipe.InputError`, in which ``what`` was looked for."""
+    names = [name for name, _, _ in _native.presets()]
+    meant = [name for name in names if beginning and name.startswith(beginning)]
+    if beginning in names or len(meant) == 1:
+        return beginning if beginning in names else meant[0]
+    if meant:
+        raise InputError(f'"{beginning}" is ambiguous: it could be {" or ".join(meant)}')
+    raise unknown(what, beginning, names)
+
+
+#: The line by which editors find the schema of a scenario, which `bentpipe schema --editor` writes beside it.
+SCHEMA = "#:schema ./bentpipe.schema.json"
+
+
+def scenario_from(preset: str, about: str, text: str, editor: bool = False) -> str:
+    """Returns a commented scenario on top of a preset, whose TOML text is ``text``. For an ``editor`` its first line
+    names the schema.
+
+    If the preset has no flow, the scenario has one bulk transfer between the preset's ends. The preset's text follows
+    as comments, to show what can be overridden.
+    """
+    fragment = tomllib.loads(text)
+    parts = [
+        *([SCHEMA] if editor else []),
+        f"# {about}",
+        *([] if editor else ["#"]),
+        "# Quantities are strings with a unit. Try bentpipe check, simulate and predict on this file.",
+        "",
+        f"name = {_quoted(f'My {preset}')}",
+        *([] if "duration" in fragment else [f"duration = {_quoted(_duration(preset, fragment))}"]),
+        "seed = 1                             # the same seed gives identical results",
+        f"preset = {_quoted(preset)}",
+        "",
+    ]
+    if "flow" not in fragment:
+        origin, destination = ends(fragment)
+        parts += [
+            "[[flow]]",
+            'name = "transfer"',
+            f"from = {_quoted(origin)}",
+            f"to = {_quoted(destination)}",
+            'app = { kind = "bulk" }              # endless; size = "12 MB" would end it',
+            "",
+            "[flow.transport]",
+            'kind = "tcp"',
+            'congestion = "reno"                  # bentpipe variants lists them all',
+            "initial_window = 10                  # segments",
+            *_handshake(preset, fragment),
+            "",
+        ]
+    parts += [
+        "# The preset. To override a value, uncomment its line and the [table] above it.",
+        "#",
+        *(f"# {line}".rstrip() for line in text.strip().splitlines()),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns the ends of the first flow. Without a flow: of a Wi-Fi network's first station and what is beyond its
+    access point, of the first link (the user's side, ``to``, first), a star's first terminal and its gateway, or two
+    sites of a constellation: from one with the fewest antennas to one with the most."""
+    links, networks = fragment.get("link", []), fragment.get("network", {}).values()
+    for flow in fragment.get("flow", []):
+        return flow["from"], flow["to"]
+    for network in networks:
+        if network["kind"] == "wifi":
+            access_point = network["access_point"]
+            pairs = [(link["from"], link["to"]) for link in links]
+            beyond = (end for pair in pairs if access_point in pair for end in pair if end != access_point)
+            return _first(network["stations"]), next(beyond, access_point)
+    for link in links:
+        return link["to"], link["from"]
+    for network in networks:
+        if network["kind"] == "constellation":
+            sites = network["sites"]
+            # A table has no order. If the numbers of antennas are equal, the presets' names decide: from user to
+            # server.
+            by_name, equal = sorted(sites, reverse=True), network["gsl"].get("antennas", 1)
+            user, *_, server = sorted(by_name, key=lambda name: sites[name].get("antennas", equal))
+            return user, server
+        return _first(network["terminals"]), network["gateway"]
+    raise ValueError("the preset has neither a link nor a network")
+
+
+def _first(members: Sequence[str | Mapping[str, Any]]) -> str:
+    """Returns the name of the first node of a list of nodes and of groups of them."""
+    first = members[0]
+    if isinstance(first, str):
+        return first
+    name = str(first["name"])
+    return f"{name}1" if "count" in first else name
+
+
+def _duration(preset: str, fragment: Mapping[str, Any]) -> str:
+    """A minute, or a hundred round trips if that is longer."""
+    return span_text(max(60.0, 100 * _first_flow(preset, fragment)[1]))
+
+
+def _handshake(preset: str, fragment: Mapping[str, Any]) -> list[str]:
+    """Returns keys by which TCP waits for the answer to its SYN, if it would otherwise give up before."""
+    transport, rtt_s = _first_flow(preset, fragment)
+    if not given_up(transport, rtt_s):
+        return []
+    enough_s = 100 * math.ceil(1.2 * rtt_s / 100)
+    return [
+        f'rto_initial = "{enough_s} s"               # longer than a round trip, which 1 s would not wait for',
+        f'rto_max = "{enough_s} s"',
+    ]
+
+
+def _first_flow(preset: str, fragment: Mapping[str, Any]) -> tuple[Mapping[str, Any], float]:
+    """Returns the transport of a flow between the ends of a preset, and its round-trip time in seconds."""
+    origin, destination = ends(fragment)
+    flow = {"name": "first", "from": origin, "to": destination, "app": "bulk", "transport": {"kind": "tcp"}}
+    scenario = load({"name": preset, "duration": "60 s", "preset": preset, "flow": [flow]})
+    (first,) = facts(scenario)["flows"]
+    hops = (*(first["there"] or ()), *(first["back"] or ()))
+    return scenario.flows[0]["transport"], sum(hop["delay_s"]["start"] for hop in hops)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,95 @@
+"""A plug-in of pytest: docstring examples run in an empty folder with the repository's examples, and the blocks
+of the README and the manual as :mod:`manual.blocks` says."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rigs.guests import reason_to_skip
+
+from . import blocks, figures
+
+# An environment that `make` has not updated yet can run all other tests.
+try:
+    from sybil import Document, Example, Region, Sybil
+except ModuleNotFoundError:
+    Sybil = None
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _place_for_doctests(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if isinstance(request.node, pytest.DoctestItem):
+        (tmp_path / "examples").symlink_to(ROOT / "examples")
+        monkeypatch.chdir(tmp_path)
+
+
+def _regions(document: Document) -> Iterator[Region]:
+    for block in blocks.read(document.text):
+        if block.runs:
+            yield Region(block.start, block.end, block, _run)
+
+
+def _run(example: Example) -> None:
+    block: blocks.Block = example.parsed
+    if block.language == "sh":
+        if blocks.GUEST.search(block.text):
+            if (reason := reason_to_skip()) is not None:
+                pytest.skip(reason)
+        elif blocks.REAL.search(block.text) and (reason := _cannot_emulate()):
+            pytest.skip(reason)
+    example.namespace["session"].run(block)
+    example.namespace["ran"].append(Path(example.document.path))
+
+
+@functools.cache
+def _cannot_emulate() -> str:
+    """Returns why this machine cannot emulate, or nothing."""
+    doctor = subprocess.run(
+        [ROOT / ".venv/bin/bentpipe", "doctor"], capture_output=True, text=True, check=False
+    )
+    return f"this machine cannot emulate: {doctor.stdout}" if doctor.returncode else ""
+
+
+def _begin(namespace: dict[str, Any]) -> None:
+    folder = namespace["folder"] = tempfile.TemporaryDirectory()
+    place = Path(folder.name)
+    (place / "figures").mkdir()
+    namespace["session"] = blocks.Session(place, place / "figures")
+    namespace["ran"] = []
+
+
+def _end(namespace: dict[str, Any]) -> None:
+    """Take down what a page has left up, and keep its figures for the site if all its blocks have run."""
+    with namespace["folder"] as place:
+        namespace["session"].close()
+        for file in set(namespace["ran"]):
+            page = file.read_text(encoding="utf-8")
+            runs = [block for block in blocks.read(page) if block.runs]
+            if len(runs) == len(namespace["ran"]) and any(block.number for block in runs):
+                figures.keep(str(file.relative_to(ROOT).with_suffix("")), page, Path(place) / "figures")
+
+
+if Sybil is None:
+
+    def pytest_ignore_collect(collection_path: Path) -> bool | None:
+        """Leaves out these modules, which need what is not installed."""
+        return True if collection_path.parent == Path(__file__).parent else None
+
+else:
+    pytest_collect_file = Sybil(
+        path=str(ROOT),
+        parsers=[_regions],
+        patterns=["README.md", "docs/*.md", "docs/**/*.md", "studies/*/README.md", "CONTRIBUTING.md"],
+        setup=_begin,
+        teardown=_end,
+    ).pytest()

@@ -1,0 +1,481 @@
+"""The same scenarios on the virtual and on the real clock: the table of cases that tests compare and the docs show.
+
+A case is a scenario and the quantities that must agree. A new variant, workload or access scheme is an entry in
+:data:`CASES`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from . import pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+
+#: Tolerance between the two clocks with the same models; then there are no exceptions.
+IN_MEMORY: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Exceptional:
+    """A quantity that differs by more than the others, with the physical reason."""
+
+    tolerance: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario as TOML, without name and duration, and the relative tolerance between the two clocks."""
+
+    name: str
+    scenario: str
+    duration: str = "20 s"
+    seeds: int = 1
+    tolerance: float = 0.10
+    exceptions: dict[str, Exceptional] = field(default_factory=dict)
+    #: Compares flows by their mean: microseconds decide which of two equal flows meets the full queue.
+    together: bool = False
+    quantities: tuple[str, ...] = ("goodput", "rtt_mean", "rtt_p95", "completed")
+    #: Single runs differ by chance, in the kernel by another than in the model: means may also differ by two standard
+    #: errors.
+    draws: bool = False
+    #: Whether it also runs with models behind ports in memory, on the real clock and without privileges.
+    in_memory: bool = False
+
+    @property
+    def text(self) -> str:
+        """The whole scenario."""
+        return f'name = "{self.name}"\nduration = "{self.duration}"\n{self.scenario}'
+
+    def file(self, folder: Path) -> Path:
+        """The scenario as a file in a folder."""
+        file = folder / f"{self.name}.toml"
+        file.write_text(self.text, encoding="utf-8")
+        return file
+
+
+def _dvb(scheme: str) -> str:
+    return f'preset = "dvb-rcs"\n[network.sat.return.dama]\nscheme = {scheme}\n'
+
+
+#: Slow start ends below the capacity of path and queue, so that it loses nothing.
+_START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 150 }'
+
+#: Starts flows as the DAMA study does: slow start does not overshoot into a queue of seconds.
+_CALM: Final = (
+    '{ kind = "tcp", congestion = "reno", initial_ssthresh = 20, initial_window = 1, delayed_ack = false }'
+)
+
+
+def _change(at: str, *keys: str) -> str:
+    return f'\n[[change]]\nat = "{at}"\n' + "".join(f"set.link.{key}\n" for key in keys)
+
+
+CASES: tuple[Case, ...] = (
+    Case("geo-reno", pieces.GEO + pieces.flow("f", "user", "server"), "30 s"),
+    Case("geo-reno-back", pieces.GEO + pieces.flow("f", "server", "user"), "30 s"),
+    Case(
+        "geo-vegas",
+        pieces.GEO + pieces.flow("f", "user", "server", transport='{ kind = "tcp", congestion = "vegas" }'),
+        "30 s",
+    ),
+    Case(
+        "geo-finite",
+        pieces.GEO + pieces.flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }', _START),
+        "15 s",
+        in_memory=True,
+    ),
+    Case(
+        "geo-overshoot",
+        pieces.GEO + pieces.flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }'),
+        "15 s",
+        in_memory=True,
+    ),
+    Case(
+        "geo-loss",
+        pieces.GEO + 'error = { kind = "packet", probability = 0.01 }\n' + pieces.flow("f", "user", "server"),
+        "30 s",
+        seeds=5,
+        tolerance=0.15,
+    ),
+    Case(
+        "rate-change",
+        pieces.GEO
+        + pieces.flow("f", "user", "server", transport=_START)
+        + _change("10 s", 'sat.rate = "2 Mbit/s"')
+        + _change("20 s", 'sat.rate = "4 Mbit/s"'),
+        "30 s",
+        in_memory=True,
+    ),
+    Case(
+        "delay-change",
+        pieces.GEO
+        + pieces.flow("f", "user", "server", transport=_START)
+        + _change("10 s", 'sat.delay = "100 ms"')
+        + _change("20 s", 'sat.delay = "150 ms"', 'sat.return.delay = "180 ms"'),
+        "30 s",
+    ),
+    Case("dvb-cra", _dvb('"cra"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
+    Case("dvb-rbdc", _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
+    Case("dvb-vbdc", _dvb('"vbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
+    Case("dvb-forward", _dvb('"rbdc"') + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
+    Case(
+        "two-flows",
+        pieces.GEO
+        + pieces.flow("a", "user", "server", transport=_START)
+        + pieces.flow("b", "user", "server", transport=_START),
+        "30 s",
+        together=True,
+    ),
+    Case(
+        "cbr",
+        pieces.GEO
+        + pieces.flow(
+            "f", "user", "server", '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B" }', '"udp"'
+        ),
+        "10 s",
+        quantities=("goodput", "delay_mean", "delivered_packets"),
+        in_memory=True,
+    ),
+    Case(
+        "impulses",
+        _dvb('"rbdc"')
+        + pieces.flow(
+            "f",
+            "st1",
+            "gw",
+            '{ kind = "cbr", rate = "1 Mbit/s", datagram = "1000 B", on = "200 ms", off = "2 s" }',
+            '"udp"',
+        ),
+        "20 s",
+        quantities=("goodput", "delay_mean", "delivered_packets"),
+        in_memory=True,
+    ),
+)
+
+#: From a satellite to a wire at 8 s, and back at 16 s.
+_HYBRID: Final = """
+[[link]]
+name = "satellite"
+from = "user"
+to = "server"
+rate = "512 kbit/s"
+delay = "250 ms"
+queue = { kind = "drop-tail", packets = 60 }
+[[link]]
+name = "wired"
+from = "user"
+to = "server"
+rate = "2 Mbit/s"
+delay = "25 ms"
+queue = { kind = "drop-tail", packets = 60 }
+[[access]]
+name = "hybrid"
+links = ["satellite", "wired"]
+"""
+
+
+#: A soft handover to a link of a quarter of the rate, on which the old one's queue follows: what is on its way there is
+#: overtaken for longer than RACK waits, and nothing is lost.
+_SLOWER: Final = """
+[[link]]
+name = "first"
+from = "user"
+to = "server"
+rate = "2 Mbit/s"
+delay = "25 ms"
+queue = { kind = "drop-tail", packets = 100 }
+[[link]]
+name = "second"
+from = "user"
+to = "server"
+rate = "512 kbit/s"
+delay = "25 ms"
+queue = { kind = "drop-tail", packets = 100 }
+[[access]]
+name = "hybrid"
+links = ["first", "second"]
+[[handover]]
+at = "10 s"
+to = "second"
+overlap = "1 s"
+"""
+
+
+def _slower(congestion: str) -> Case:
+    return Case(
+        f"handover-slower-{congestion}",
+        _SLOWER
+        + pieces.flow("f", "user", "server", transport=f'{{ kind = "tcp", congestion = "{congestion}" }}'),
+        "24 s",
+        quantities=("goodput", "timeouts"),
+    )
+
+
+def _handovers(how: str) -> str:
+    return "".join(
+        f'\n[[handover]]\nat = "{at}"\nto = "{to}"\n{how}\n'
+        for at, to in (("8 s", "wired"), ("16 s", "satellite"))
+    )
+
+
+_BREAK: Final = 'interruption = "500 ms"\npackets = "lose"'
+#: Slow start ends below the capacity of the satellite and its queue, so that only handovers lose packets.
+_BELOW: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 40 }'
+
+CASES += (
+    Case(
+        "handover-overlap",
+        _HYBRID + _handovers('overlap = "1 s"') + pieces.flow("f", "user", "server", transport=_BELOW),
+        "24 s",
+        quantities=("goodput",),
+    ),
+    Case(
+        "handover-break",
+        _HYBRID + _handovers(_BREAK) + pieces.flow("f", "user", "server", transport=_BELOW),
+        "24 s",
+        quantities=("goodput",),
+    ),
+    *(_slower(congestion) for congestion in ("reno", "cubic")),
+    Case(
+        "handover-datagrams",
+        _HYBRID
+        + _handovers(_BREAK)
+        + pieces.flow(
+            "f", "user", "server", '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B" }', '"udp"'
+        ),
+        "24 s",
+        quantities=("goodput", "delay_mean", "delivered_packets"),
+        in_memory=True,
+    ),
+)
+
+_WAITS: Final = ("transactions", "transaction_bytes", "transaction_mean", "transaction_max")
+
+CASES += (
+    Case(
+        "web",
+        pieces.GEO
+        + pieces.flow("f", "user", "server", '{ kind = "http", object = "18 kB", pages = 5, think = "1 s" }'),
+        "30 s",
+        quantities=_WAITS,
+    ),
+    Case(
+        "web-vbdc",
+        _dvb('"vbdc"') + pieces.flow("f", "gw", "st1", '{ kind = "http", object = "4400 B" }', _CALM),
+        "20 s",
+        quantities=_WAITS,
+    ),
+    Case(
+        "ftp-sessions",
+        pieces.GEO
+        + pieces.flow(
+            "f",
+            "user",
+            "server",
+            '{ kind = "ftp", size = "60 kB", distribution = "pareto", every = "2 s", sessions = 8, '
+            'direction = "download" }',
+        ),
+        "30 s",
+        quantities=_WAITS,
+    ),
+    Case(
+        "email-rbdc",
+        _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", '{ kind = "email", size = "75 kB" }', _CALM),
+        "20 s",
+        quantities=_WAITS,
+    ),
+)
+
+
+#: Conditions under which every congestion control is compared with itself in the kernel, its other home.
+_CONDITIONS: Final = {
+    "geo": (pieces.GEO, 1, 0.10, ("goodput", "filled", "retransmissions")),
+    "geo-loss-0.1": (
+        pieces.GEO + 'error = { kind = "packet", probability = 0.001 }\n',
+        5,
+        0.15,
+        ("goodput", "retransmissions"),
+    ),
+    "geo-loss-1": (
+        pieces.GEO + 'error = { kind = "packet", probability = 0.01 }\n',
+        5,
+        0.15,
+        ("goodput", "retransmissions"),
+    ),
+    "dvb-vbdc": (_dvb('"vbdc"'), 1, 0.10, ("goodput", "retransmissions")),
+    "leo": (
+        pieces.GEO.replace("250 ms", "20 ms").replace("250 kB", "50 kB")
+        + "".join(
+            f'[[change]]\nat = "{second} s"\n'
+            f'set.link.sat = {{ delay = "{delay} ms", return = {{ delay = "{delay} ms" }} }}\n'
+            for second, delay in ((5, 26), (10, 18), (15, 24), (20, 30), (25, 20))
+        ),
+        1,
+        0.10,
+        ("goodput", "retransmissions"),
+    ),
+}
+
+
+#: Constants of Linux' own modules that differ from the papers', by the name of the congestion control.
+OF_LINUX: Final = {
+    "bic": "beta = 200, s_max = 16, s_min = 200, search = 4",
+    "htcp": "coarse = 1, from_repair = 1, rtt_reference = 100",
+    "hybla": "hoe = 0, spacing = 0, coarse = 1, per_ack = 1, from_rho = 1",
+    "westwood": "filter = 875, order = 2, late = 1",
+    "yeah": "early = 1",
+}
+
+#: Congestion controls that both the kernel in virtual time and bentpipe have.
+KERNELS: Final = (
+    "reno", "cubic", "hybla", "westwood", "vegas", "veno", "illinois", "htcp", "bic", "scalable", "highspeed", "yeah",
+    "bbr",
+)  # fmt: skip
+
+
+_CHAOS: Final = (
+    "with rho = 20 the window leaps to its bound at the first acknowledgment in both, and again after each recovery: "
+    "how much leaves then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to 270 kB, "
+    "docs/notes/linux-tcp.md)"
+)
+
+#: Cases in which ours and the kernel's control of that name are known to differ by more than the tolerance, with the
+#: reason.
+KNOWN_TO_DIFFER: Final = {"geo-hybla": _CHAOS}
+
+#: Cases in which our C file is known to behave differently in the kernel and in the engine.
+KNOWN_TO_DIFFER_AT_HOME: Final[dict[str, str]] = {}
+
+#: Congestion controls that draw random numbers: over LEO some runs retransmit 30 to 50 segments, and others none.
+_DRAW: Final = ("bbr", "bbr3")
+
+#: Number of runs of these, and of Hybla where losses are drawn: there its retransmissions are chaotic, in the kernel by
+#: a factor of eight.
+_RUNS: Final = 9
+_RUNS_OF_HYBLA: Final = 16
+
+#: Hybla with a window that does not jump: rho = 2, at which its window begins.
+_RHO_2: Final = "rtt0 = 250"
+
+#: Hybla's window grows so fast that the receive window limits it: on emulated hosts, too, it starts as Linux' own.
+_GROWING: Final = 'receive_window_start = "64 KiB", '
+
+
+#: Reductions that are undone after a soft handover without loss, by a control that Linux does not have.
+UNDONE: Final = (_slower("compound"),)
+
+
+def home_cases(names: Iterable[str]) -> tuple[Case, ...]:
+    """Our own C files under every condition."""
+    others = variant_cases(name for name in names if name != "hybla")
+    return others + variant_cases(["hybla"], more=_GROWING)
+
+
+def kernel_cases() -> tuple[Case, ...]:
+    """The kernel's own congestion controls under every condition, and ours with the constants of its modules."""
+    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{OF_LINUX['hybla']}, {_RHO_2}"}, _GROWING)
+    return (
+        variant_cases([name for name in KERNELS if name != "hybla"], OF_LINUX)
+        + variant_cases(["hybla"], OF_LINUX, _GROWING)
+        + tuple(replace(case, name=f"{case.name}-rho-2") for case in of_rho_2 if case.name.startswith("geo"))
+    )
+
+
+#: Datagrams that take 2 % of the link at moments that the seed draws: one segment decides how a flow's slow
+#: start ends, and a run alone says nothing about what flows share.
+_NOISE: Final = pieces.flow(
+    "noise",
+    "user",
+    "server",
+    '{ kind = "cbr", rate = "400 kbit/s", datagram = "500 B", on = "100 ms", off = "400 ms", '
+    'distribution = "exponential" }',
+    '"udp"',
+)
+
+
+def _shared(name: str, buffer: str, *flows: tuple[str, str]) -> Case:
+    """Flows of a congestion control and a start each over one GEO link, whose buffer is `buffer`."""
+    parts = (
+        pieces.flow(
+            f"{index}-{congestion}",
+            "user",
+            "server",
+            '"bulk"',
+            f'{{ kind = "tcp", congestion = "{congestion}" }}',
+            f'start = "{start}"',
+        )
+        for index, (congestion, start) in enumerate(flows)
+    )
+    return _drawn(name, pieces.GEO.replace("250 kB", buffer) + "".join(parts) + _NOISE)
+
+
+def _drawn(name: str, scenario: str) -> Case:
+    return Case(f"shared-{name}", scenario, "60 s", 9, 0.15, quantities=("goodput",), draws=True)
+
+
+def shared_cases() -> tuple[Case, ...]:
+    """Flows that compete for a link: CUBIC and BBR with half, one and two bandwidth-delay products of buffer, equal
+    ones, three, unequal round-trip times, and a return link of DVB-RCS."""
+    cubic_and_bbr = (("cubic", "0 s"), ("bbr", "1 s"))
+    far = "".join(
+        f'[[link]]\nname = "{name}"\nfrom = "{name}"\nto = "user"\nrate = "100 Mbit/s"\ndelay = "{delay}"\n'
+        + pieces.flow(name, name, "server", transport='{ kind = "tcp", congestion = "cubic" }')
+        for name, delay in (("near", "1 ms"), ("far", "200 ms"))
+    )
+    dvb = "".join(
+        pieces.flow(
+            name, "st1", "gw", '"bulk"', f'{{ kind = "tcp", congestion = "{name}" }}', f'start = "{start}"'
+        )
+        for name, start in (("cubic", "50 ms"), ("reno", "1050 ms"))
+    )
+    return (
+        _shared("half-bdp", "125 kB", *cubic_and_bbr),
+        _shared("one-bdp", "250 kB", *cubic_and_bbr),
+        _shared("two-bdp", "500 kB", *cubic_and_bbr),
+        _shared("reno", "250 kB", ("reno", "0 s"), ("reno", "1 s")),
+        _shared("cubic", "250 kB", ("cubic", "0 s"), ("cubic", "1 s")),
+        _shared("three", "250 kB", ("reno", "0 s"), ("cubic", "1 s"), ("bbr", "2 s")),
+        _drawn("unequal", pieces.GEO + far + _NOISE),
+        Case("shared-dvb", _dvb('"rbdc"') + dvb, "60 s", tolerance=0.15, quantities=("goodput",)),
+    )
+
+
+def _draws(name: str, seeds: int) -> bool:
+    """Whether single runs of a congestion control tell nothing under a condition of so many seeds."""
+    return name in _DRAW or (name == "hybla" and seeds > 1)
+
+
+def variant_cases(
+    names: Iterable[str], parameters: Mapping[str, str] = MappingProxyType({}), more: str = ""
+) -> tuple[Case, ...]:
+    """Every congestion control under every condition: goodput within 10 % (15 % with loss), the time to fill the pipe
+    within 20 %, retransmissions within 25 %."""
+    return tuple(
+        Case(
+            f"{condition}-{name}",
+            text
+            + pieces.flow(
+                "f",
+                *(("st1", "gw") if condition.startswith("dvb") else ("user", "server")),
+                '"bulk"',
+                f'{{ kind = "tcp", congestion = "{name}", {more}parameters = {{ {parameters.get(name, "")} }} }}',
+                # A superframe begins at 0: it matters whether the SYN is before that or microseconds after.
+                *(['start = "50 ms"'] if condition.startswith("dvb") else []),
+            ),
+            "30 s",
+            (_RUNS_OF_HYBLA if name == "hybla" else _RUNS) if _draws(name, seeds) else seeds,
+            tolerance,
+            {"filled": Exceptional(0.20, ""), "retransmissions": Exceptional(0.25, "")},
+            quantities=quantities,
+            draws=_draws(name, seeds),
+        )
+        for name in names
+        for condition, (text, seeds, tolerance, quantities) in _CONDITIONS.items()
+    )

@@ -1,0 +1,177 @@
+"""A test bed for tests: started by its command, as a user does."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "python/bentpipe/testbed/static/index.html"
+#: prctl(2): the signal that a process gets when its parent ends.
+PR_SET_PDEATHSIG = 1
+#: The command line of this Python, which ends with the test's process, however that ends.
+BENTPIPE = (
+    sys.executable,
+    "-c",
+    f"import ctypes; ctypes.CDLL(None).prctl({PR_SET_PDEATHSIG}, {int(signal.SIGTERM)}); "
+    "from bentpipe.cli import main; main()",
+)
+PASSWORD = "correct horse battery"
+
+#: For a page's start: the texts of the last drawing of any plot, which are pixels, as `window.drawn`.
+DRAWN = """
+window.drawn = [];
+const context = CanvasRenderingContext2D.prototype, { clearRect, fillText } = context;
+context.clearRect = function (...given) { window.drawn = []; return clearRect.apply(this, given); };
+context.fillText = function (...given) { window.drawn.push(given[0]); return fillText.apply(this, given); };
+"""
+
+SMALL = """name = "Small"
+duration = "20 s"
+preset = "geo"
+
+[[flow]]
+name = "up"
+from = "user"
+to = "server"
+app = "bulk"                     # without end
+transport = { kind = "tcp", congestion = "reno" }
+"""
+
+
+@dataclass
+class Served:
+    """A running test bed."""
+
+    url: str
+    data: Path
+    process: subprocess.Popen[str]
+    invitation: str | None
+
+    def stop(self, how: int = signal.SIGTERM) -> int:
+        self.process.send_signal(how)
+        return self.process.wait(30)
+
+
+@contextmanager
+def serving(data: Path, *more: str, port: int | None = None) -> Iterator[Served]:
+    """Context manager: a test bed until the end of the block."""
+    port = port or free_port()
+    process = subprocess.Popen(
+        [
+            *BENTPIPE,
+            "serve",
+            *("--data", str(data), "--port", str(port), *more),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    try:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert f"http://127.0.0.1:{port}" in said, said
+        invitation = None
+        with_link = (data / "testbed.sqlite").exists() and _without_administrator(data)
+        if with_link:
+            process.stdout.readline()
+            found = re.search(r"/#/join/(\S+)", process.stdout.readline())
+            invitation = found[1] if found else None
+        yield Served(f"http://127.0.0.1:{port}", data, process, invitation)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def _without_administrator(data: Path) -> bool:
+    import sqlite3
+
+    with sqlite3.connect(data / "testbed.sqlite") as rows:
+        found: int = rows.execute("select count(*) from account where level = 'administrator'").fetchone()[0]
+    return found == 0
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Chromium without what needs privileges. Tests expect something for longer than it takes on a busy machine."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium")
+    playwright.expect.set_options(timeout=120_000)
+    # A name of this machine that is not one of its loopback names.
+    arguments = ["--host-resolver-rules=MAP lab.test 127.0.0.1"]
+    arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as running:
+        found = running.chromium.launch(executable_path=program, args=arguments)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium for the tests of a file."""
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A test bed for the page in the browser."""
+    if not PAGE.is_file():
+        pytest.skip("the page of the test bed is not built: make web (needs Node)")
+    with serving(tmp_path_factory.mktemp("bed") / "data") as served:
+        yield served
+
+
+def log_in(page: Page, bed: Served) -> None:
+    """Opens the test bed's page as its first administrator, who joins by the link of the console or logs in."""
+    from playwright.sync_api import expect
+
+    page.set_default_timeout(120_000)
+    invitation, bed.invitation = bed.invitation, None
+    page.goto(f"{bed.url}/#/join/{invitation}" if invitation else bed.url)
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Create account" if invitation else "Log in").click()
+    expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
+
+
+def until(what: Any, seconds: float = 120.0) -> Any:
+    """Returns the first true value of ``what()``; fails after so many seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        found = what()
+        if found:
+            return found
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.1)

@@ -1,0 +1,94 @@
+"""What studies share: verdicts, their summary, and the segments of a capture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bentpipe as bp
+import pytest
+from bentpipe import studies
+from bentpipe.results.captures import segments
+
+native = pytest.importorskip("bentpipe._native")
+pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
+
+PUBLISHED = """id,test,text,relation,value,unit,tolerance,source,deviation,suspected
+a,t,holds,about,10,s,10%,fig. 1,,
+b,t,shown,at least,10,s,0,fig. 1,the queue was bounded,
+c,t,thought,at most,10,s,0,fig. 1,,the hour
+d,t,unknown,at most,10,s,0,fig. 1,,
+"""
+
+
+def test_only_a_shown_cause_makes_a_difference_known(tmp_path: Path) -> None:
+    (tmp_path / "published.csv").write_text(PUBLISHED, encoding="utf-8")
+    statements = studies.read_published(tmp_path / "published.csv")
+    verdicts = studies.judge(statements, {"a": 10.9, "b": 9, "c": 11, "d": 11})
+    assert [one.outcome for one in verdicts] == ["holds", "known to differ", "differs", "differs"]
+    assert [one.expected for one in verdicts] == [True, True, True, False]
+    assert not studies.Reproduction(verdicts).successful
+    assert studies.Reproduction(verdicts[:3]).successful
+    # What was not measured is never expected, whatever the study says of it.
+    assert not studies.Reproduction(studies.judge(statements[2:3], {"c": None})).successful
+
+
+def test_the_summary_counts_what_the_readmes_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "studies" / "one"
+    folder.mkdir(parents=True)
+    (folder / "study.py").write_text("", encoding="utf-8")
+    (folder / "published.csv").write_text(PUBLISHED, encoding="utf-8")
+    statements = studies.read_published(folder / "published.csv")
+    verdicts = studies.judge(statements, {"a": 10, "b": 9, "c": 11, "d": None})
+    (folder / "README.md").write_text(
+        studies.record("# One\n<!-- verdicts t -->\n<!-- end -->\n", verdicts), encoding="utf-8"
+    )
+    monkeypatch.setattr(studies, "folders", lambda: [tmp_path / "studies"])
+    table = studies.summary()
+    assert table.header == ["study", "statements", "holds", "differs", "known to differ", "not measured"]
+    assert table.rows == [["one", "4", "1", "1", "1", "1"], ["all", "4", "1", "1", "1", "1"]]
+    assert studies.recorded(folder)["t"][1] == verdicts[1].as_row()
+
+
+def test_segments_of_a_capture_are_those_of_the_flow(tmp_path: Path) -> None:
+    scenario = {
+        "name": "capture",
+        "duration": "5 s",
+        "record": {"capture": ["a", "b"], "capture_bytes": 60, "traces": []},
+        "link": [
+            {
+                "name": "l",
+                "from": "a",
+                "to": "b",
+                "rate": "1 Mbit/s",
+                "delay": "20 ms",
+                "error": {"kind": "packet", "probability": 0.05},
+            }
+        ],
+        "flow": [
+            {
+                "name": "f",
+                "from": "a",
+                "to": "b",
+                "app": "bulk",
+                "transport": {"kind": "tcp", "segment_size": 1000},
+            }
+        ],
+    }
+    run = bp.simulate(scenario, out=tmp_path / "run")
+    row = run.flows.row(0, named=True)
+    data = [one for one in segments(run.path / "packets.pcapng") if one.payload > 0]
+    sent, arrived = ([one for one in data if one.interface == end] for end in (0, 1))
+    assert len(sent) == row["sent_packets"] and len(arrived) == row["delivered_packets"]
+    assert row["retransmissions"] > 0
+    assert len(sent) - len({one.sequence for one in sent}) == row["retransmissions"]
+    assert {one.payload for one in data} == {1000} and len({one.source for one in data}) == 1
+    # Each arrival is its last transmission, 20 ms of path and 8.3 ms of transmission later at least.
+    last = {}
+    delays = []
+    for one in data:
+        if one.interface == 0:
+            last[one.sequence] = one.time_s
+        else:
+            delays.append(one.time_s - last[one.sequence])
+    assert sum(delays) / len(delays) == pytest.approx(row["delay_mean"], rel=0.02)
+    assert min(delays) >= 0.02 + 8 * arrived[0].size / 1e6 - 1e-9

@@ -1,0 +1,331 @@
+"""The test bed's accounts: log-ins, passwords, levels, tokens, ownership, and the audit log. Numbers in names are
+those of the abuse cases in docs/notes/abuse-cases.md."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from typing import Any
+
+import pytest
+from bentpipe.testbed import accounts
+from bentpipe.testbed.api.application import openapi
+from bentpipe.testbed.refused import Refused
+from bentpipe.testbed.settings import Settings
+from bentpipe.testbed.tables import Attempt, Run, Session
+from helpers.beds import URL, Bed, _cheap_passwords, bed, launched, said, saved
+from httpx2 import Response
+from rigs.testbeds import PASSWORD, SMALL, until
+from sqlalchemy import select, text, update
+from starlette.testclient import TestClient
+
+__all__ = ["_cheap_passwords", "bed"]
+
+
+def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
+    """Every route of the document with an id of someone else's, as a user and as a guest: it is not there."""
+    ada = bed.join("ada")
+    # Two runs, as a single one is no batch.
+    launches = launched(ada, instruments=["simulate", "kernel"])
+    run = launches[0]["id"]
+    values = {
+        "configuration": saved(ada)["id"],
+        "run": run,
+        "batch": launches[0]["batch"],
+        "token": ada.post("/api/tokens", json={"name": "t"}).json()["id"],
+        "account": "1",
+        "quantity": "tcp.cwnd",
+        "path": "report.html",
+        "name": "geo",
+        "study": "dama",
+    }
+    bodies = {
+        ("put", "/api/configurations/{configuration}"): {"version": 1, "name": "theirs"},
+        ("post", "/api/configurations/{configuration}/fork"): {"name": "copy"},
+        ("patch", "/api/runs/{run}"): {"shared": True},
+        ("post", "/api/runs/{run}/changes"): {"key": "link.sat.rate", "value": "1 Mbit/s"},
+        ("post", "/api/runs/{run}/configuration"): {"name": "mine now"},
+        ("patch", "/api/accounts/{account}"): {"level": "guest"},
+    }
+    before = _state(bed)
+    tried = 0
+    for intruder, level in (("bob", "user"), ("gil", "guest")):
+        client = bed.join(intruder, level)
+        for path, methods in openapi()["paths"].items():
+            names = re.findall(r"{(\w+)}", path)
+            if not set(names) & {"configuration", "run", "batch", "token", "account"}:
+                continue
+            for method in methods:
+                answer = client.request(method, path.format(**values), json=bodies.get((method, path)))
+                assert answer.status_code in (403, 404), (
+                    level,
+                    method,
+                    path,
+                    answer.status_code,
+                    answer.text,
+                )
+                tried += 1
+        assert client.get("/api/comparison", params={"run": [run]}).status_code == 404
+        assert client.post("/api/runs", json={"configuration": values["configuration"]}).status_code in (
+            403,
+            404,
+        )
+        assert client.get("/api/configurations").json() == []
+        assert client.get("/api/runs").json() == []
+        entries = client.get("/api/queue").json()["entries"]
+        assert [(one["id"], one["owner"], one["name"]) for one in entries] == [("", "", "someone's run")] * 2
+    assert tried >= 30
+    assert _state(bed) == before
+    # Without a log-in there is nothing at all, on any route but those that log in.
+    visitor = bed.visitor()
+    for path, methods in openapi()["paths"].items():
+        for method in methods:
+            if (method, path) not in {("post", "/api/session"), ("post", "/api/invitations/accept")}:
+                answer = visitor.request(method, path.format(**values))
+                assert answer.status_code == 401, (method, path, answer.status_code)
+
+
+def _state(bed: Bed) -> list[Any]:
+    with bed.store.reading() as rows:
+        tables = ("configuration", "run", "session where user_id = 1", "account where id = 1")
+        return [[tuple(row)[:8] for row in rows.execute(text(f"select * from {table}"))] for table in tables]
+
+
+def test_02_unknown_keys_are_refused_so_nobody_raises_her_own_level(bed: Bed) -> None:
+    ada = bed.join("ada")
+    for level in ("level", "user_id", "owner_id", "id"):
+        body = {"name": "x", "text": SMALL, level: "administrator"}
+        assert ada.post("/api/configurations", json=body).status_code == 422
+    assert ada.patch("/api/accounts/1", json={"level": "administrator"}).status_code == 403
+    given = {"invitation": accounts.invite(bed.store, "guest"), "name": "eve", "password": PASSWORD}
+    answer = bed.visitor().post("/api/invitations/accept", json=given | {"level": "administrator"})
+    assert answer.status_code == 422
+    assert ada.get("/api/session").json()["level"] == "user"
+
+
+def test_03_the_last_administrator_stays(bed: Bed) -> None:
+    root = bed.join("root", "administrator")
+    assert "last administrator" in said(root.patch("/api/accounts/1", json={"level": "user"}))
+    assert root.delete("/api/accounts/1").status_code == 409
+    bed.join("other", "administrator")
+    assert root.patch("/api/accounts/1", json={"level": "user"}).status_code == 200
+
+
+def test_nothing_of_a_removed_account_comes_to_the_next_one(bed: Bed) -> None:
+    """Its results are removed, if no run is in progress, and its number and those of its runs are not used again."""
+    root = bed.join("root", "administrator")
+    ada = bed.join("ada")
+    account = ada.get("/api/session").json()["id"]
+    (run,) = launched(ada)
+    folder = bed.settings.folder(account, run["id"])
+    folder.mkdir(parents=True)
+    (folder / "flows.parquet").write_text("results")
+    with bed.store.writing() as rows:
+        rows.execute(update(Run).values(state="running"))
+    assert "in progress" in said(root.delete(f"/api/accounts/{account}"))
+    assert folder.exists()
+    with bed.store.writing() as rows:
+        rows.execute(update(Run).values(state="done"))
+    assert root.delete(f"/api/accounts/{account}").status_code == 204
+    assert list(bed.settings.runs.rglob("*")) == []
+    bob = bed.join("bob")
+    assert bob.get("/api/session").json()["id"] > account
+    assert [line["user"] for line in bob.get("/api/audit").json()] == ["bob"]
+    (other,) = launched(bob)
+    assert other["number"] > run["number"]
+
+
+def test_04_log_ins_end(bed: Bed) -> None:
+    """After logging out, a changed password, a changed level, and by time; a log-in that was given is never kept."""
+    ada = bed.join("ada")
+    fixed = "chosen-by-someone-else"
+    ada.cookies.set("__Host-bentpipe", fixed, domain="127.0.0.1")
+    ada.cookies.clear()
+    ada.headers["Cookie"] = f"__Host-bentpipe={fixed}"
+    answer = ada.post("/api/session", json={"name": "ada", "password": PASSWORD})
+    secret = answer.cookies["__Host-bentpipe"]
+    assert secret != fixed
+    cookie = answer.headers["set-cookie"].lower()
+    assert all(word in cookie for word in ("httponly", "secure", "samesite=lax", "path=/"))
+    assert "domain" not in cookie
+
+    def works(secret: str) -> bool:
+        client = bed.visitor()
+        client.headers["Cookie"] = f"__Host-bentpipe={secret}"
+        return client.get("/api/session").status_code == 200
+
+    def fresh() -> str:
+        answer = bed.visitor().post("/api/session", json={"name": "ada", "password": PASSWORD})
+        return str(answer.cookies["__Host-bentpipe"])
+
+    del ada.headers["Cookie"]
+    ada.cookies.clear()
+    mine, other = fresh(), fresh()
+    ada.headers["Cookie"] = f"__Host-bentpipe={mine}"
+    assert ada.delete("/api/session").status_code == 204
+    assert not works(mine) and works(other)
+    mine = fresh()
+    ada.headers["Cookie"] = f"__Host-bentpipe={mine}"
+    body = {"old": PASSWORD, "new": PASSWORD + " 2"}
+    assert ada.put("/api/session/password", json=body | {"old": "wrong"}).status_code == 403
+    assert ada.put("/api/session/password", json=body).status_code == 204
+    assert works(mine) and not works(other) and not works(secret)
+    root = bed.join("root", "administrator")
+    root.patch("/api/accounts/1", json={"level": "guest"})
+    assert not works(mine)
+    # 26: by either clock, and a clock that is set back ends nothing and extends nothing.
+    with bed.store.writing() as rows:
+        session = rows.scalars(select(Session)).first()
+        assert session is not None
+        session.expires = time.time() - 1
+        rows.flush()
+    assert root.get("/api/session").status_code == 401
+
+
+def test_05_guessing_is_limited_and_tells_nothing(bed: Bed) -> None:
+    bed.join("ada")
+    client = bed.visitor()
+
+    def guess(name: str, password: str) -> Response:
+        return client.post("/api/session", json={"name": name, "password": password})
+
+    unknown, wrong = guess("nobody", "wrong password"), guess("ada", "wrong password")
+    assert (unknown.status_code, unknown.text) == (wrong.status_code, wrong.text) == (401, wrong.text)
+    for _ in range(accounts.MOST_OF_ACCOUNT - 1):
+        assert guess("ada", "wrong password").status_code == 401
+    # Also with the right one: otherwise the answer would tell.
+    assert guess("ada", PASSWORD).status_code == 429
+    with bed.store.writing() as rows:
+        for row in rows.scalars(select(Attempt)):
+            row.at -= accounts.WINDOW_S + 1
+    assert guess("ada", PASSWORD).status_code == 200
+
+
+def test_06_long_passwords_are_refused_before_they_are_hashed(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "matches", lambda *_: pytest.fail("hashed"))
+    client = bed.visitor()
+    assert client.post("/api/session", json={"name": "ada", "password": "x" * 1_000_000}).status_code == 422
+    assert client.post("/api/session", content=b"x" * 3_000_000).status_code == 413
+
+
+def test_06_many_log_ins_at_once_do_not_stop_the_others(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes are computed one at a time, few wait, and who is logged in already notices nothing."""
+    ada = bed.join("ada")
+    hashing = threading.Event()
+    release = threading.Event()
+
+    def slow(*_: object) -> bool:
+        hashing.set()
+        release.wait(60)
+        return False
+
+    monkeypatch.setattr(accounts, "matches", slow)
+    statuses: list[int] = []
+
+    def guess(name: str) -> None:
+        answer = bed.visitor().post("/api/session", json={"name": name, "password": PASSWORD})
+        statuses.append(answer.status_code)
+
+    threads = [threading.Thread(target=guess, args=(f"n{place}",)) for place in range(30)]
+    for thread in threads:
+        thread.start()
+    hashing.wait(60)
+    until(lambda: len(statuses) == 10)
+    assert statuses == [503] * 10
+    assert ada.get("/api/runs").status_code == 200
+    release.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [401] * 20 + [503] * 10
+
+
+def test_07_the_first_administrator_comes_by_a_link_that_works_once(bed: Bed) -> None:
+    first = accounts.first_invitation(bed.store)
+    second = accounts.first_invitation(bed.store)
+    assert first and second
+    client = bed.visitor()
+    given = {"name": "root", "password": PASSWORD}
+    # A second start replaces the link of the first.
+    assert client.post("/api/invitations/accept", json=given | {"invitation": first}).status_code == 403
+    assert client.post("/api/invitations/accept", json=given | {"invitation": second}).status_code == 201
+    assert client.get("/api/session").json()["level"] == "administrator"
+    assert client.post("/api/invitations/accept", json=given | {"invitation": second}).status_code == 403
+    assert accounts.first_invitation(bed.store) is None
+
+
+def test_08_tokens_are_hashed_scoped_and_end_at_once(bed: Bed) -> None:
+    ada = bed.join("ada")
+    made = ada.post("/api/tokens", json={"name": "reader", "scope": "read"}).json()
+    program = TestClient(bed.app, base_url=URL, headers={"Authorization": f"Bearer {made['secret']}"})
+    assert program.get("/api/session").json()["name"] == "ada"
+    assert program.post("/api/runs", json={"text": SMALL}).status_code == 403
+    assert program.post("/api/tokens", json={"name": "more"}).status_code == 403
+    # A token is no cookie, and is shown once.
+    cookie = TestClient(bed.app, base_url=URL, headers={"Cookie": f"__Host-bentpipe={made['secret']}"})
+    assert cookie.get("/api/session").status_code == 401
+    assert made["secret"] not in ada.get("/api/tokens").text
+    with bed.store.reading() as rows:
+        dumped = json.dumps(
+            [[str(value) for value in row] for row in rows.execute(text("select * from session"))]
+        )
+    assert made["secret"] not in dumped and PASSWORD not in dumped
+    assert ada.delete(f"/api/tokens/{made['id']}").status_code == 204
+    assert program.get("/api/session").status_code == 401
+
+
+def test_29_every_change_is_in_the_audit_log_without_secrets(bed: Bed) -> None:
+    ada = bed.join("ada")
+    mine = saved(ada)
+    secret = ada.post("/api/tokens", json={"name": "t"}).json()["secret"]
+    launched(ada)
+    ada.delete(f"/api/configurations/{mine['id']}")
+    lines = ada.get("/api/audit").json()
+    assert [line["action"] for line in lines] == [
+        "remove configuration",
+        "launch",
+        "create token",
+        "save configuration",
+        "join",
+    ]
+    assert secret not in json.dumps(lines) and PASSWORD not in json.dumps(lines)
+    for method in ("put", "patch", "post", "delete"):
+        assert ada.request(method, "/api/audit", json={}).status_code == 405
+    assert [line["user"] for line in bed.join("bob").get("/api/audit").json()] == ["bob"]
+
+
+def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
+    """Over plain HTTP only on this machine itself, whatever a header claims; behind a proxy's socket it is the
+    proxy's task."""
+    from bentpipe.testbed.api.callers import cookie_of
+    from bentpipe.testbed.api.security import is_encrypted
+
+    def scope(scheme: str, host: str) -> dict[str, Any]:
+        return {
+            "type": "http",
+            "scheme": scheme,
+            "headers": [(b"host", host.encode()), (b"x-forwarded-proto", b"https")],
+        }
+
+    assert is_encrypted(scope("http", "127.0.0.1:8470"), bed.settings)
+    assert is_encrypted(scope("https", "lab.example.org"), bed.settings)
+    assert not is_encrypted(scope("http", "lab.example.org"), bed.settings)
+    assert is_encrypted(scope("http", "lab.example.org"), Settings(bed.settings.data, insecure=True))
+    # A proxy that encrypts passes the log-in on, and its cookie stays one for encrypted connections.
+    behind_proxy = Settings(bed.settings.data, proxied=True)
+    assert is_encrypted(scope("http", "lab.example.org"), behind_proxy)
+    assert cookie_of(behind_proxy) == cookie_of(bed.settings) == "__Host-bentpipe"
+
+
+def test_05_guessing_many_names_from_one_address_is_limited(bed: Bed) -> None:
+    """And nobody who is at another address is shut out by it."""
+    for number in range(accounts.MOST_OF_ADDRESS):
+        with pytest.raises(Refused, match="is wrong"):
+            accounts.log_in(bed.store, f"nobody{number}", "wrong password", "192.0.2.1")
+    bed.join("ada")
+    with pytest.raises(Refused, match="too many"):
+        accounts.log_in(bed.store, "ada", PASSWORD, "192.0.2.1")
+    accounts.log_in(bed.store, "ada", PASSWORD, "192.0.2.2")

@@ -1,0 +1,75 @@
+"""The schema that the forms of the test bed's page are made from."""
+
+from __future__ import annotations
+
+import math
+
+import bentpipe as bp
+import pytest
+from bentpipe.quantities import UNITS, base_value
+from bentpipe.scenario.scenarios import schema
+
+pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
+
+from bentpipe.testbed.forms import form_schema, is_carried, variants
+
+
+def quantities() -> dict[str, dict[str, dict[str, float]]]:
+    """Returns the units of every quantity of the schema."""
+    return {name: one["units"] for name, one in form_schema()["$defs"].items() if "units" in one}
+
+
+def test_the_units_are_those_of_the_engine() -> None:
+    """Every unit that a pattern of the engine lists has a size, and no size is for a unit that the engine refuses."""
+    listed = set()
+    for name, definition in schema()["$defs"].items():
+        if (pattern := definition.get("pattern", "")).endswith(r")\s*$"):
+            named = set(pattern.rpartition("(")[2].removesuffix(r")\s*$").split("|"))
+            assert {unit for units in quantities()[name].values() for unit in units} == named, name
+            listed |= named
+    assert listed == set(UNITS)
+
+
+@pytest.mark.parametrize(
+    ("unit", "base"),
+    [("d", "s"), ("min", "s"), ("KiB", "B"), ("Tbit/s", "bit/s"), ("MBd", "Bd"), ("km/h", "m/s")],
+)
+def test_sizes_of_units(unit: str, base: str) -> None:
+    sizes = {"d": 86400, "min": 60, "KiB": 1024, "Tbit/s": 1e12, "MBd": 1e6, "km/h": 1 / 3.6}
+    (of,) = {units[base][unit] for units in quantities().values() if unit in units.get(base, {})}
+    assert math.isclose(of, sizes[unit])
+    assert base_value(f"3 {unit}") == 3 * of
+
+
+def test_the_engine_has_the_same_sizes() -> None:
+    """A run as long as a unit lasts as many seconds: the engine's own conversion, seen in its facts of a path."""
+    for unit, size in quantities()["Span"]["s"].items():
+        if size > 10:
+            continue
+        link = [{"name": "l", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": f"3 {unit}"}]
+        flow = [{"name": "f", "from": "a", "to": "b", "app": "bulk", "transport": "tcp"}]
+        loaded = bp.load({"name": "u", "duration": "1 s", "link": link, "flow": flow})
+        (hop,) = loaded.facts["flows"][0]["there"]
+        assert math.isclose(hop["delay_s"]["least"], 3 * size), unit
+
+
+def test_each_application_is_valid_over_each_of_its_transports_and_no_other() -> None:
+    definitions = form_schema()["$defs"]
+    transports = {kind for kind, _ in variants(definitions["Transport"])}
+    proposed = {}
+    for kind, variant in variants(definitions["App"]):
+        (app,) = variant["examples"]
+        assert app["kind"] == kind
+        proposed[kind] = variant["transports"][0]
+        for transport in transports:
+            assert is_carried(app, transport) == (transport in variant["transports"]), (kind, transport)
+    assert {kind: one for kind, one in proposed.items() if one != "tcp"} == {
+        "bundles": "udp",
+        "calls": "sip",
+        "cbr": "udp",
+        "voice": "udp",
+    }
+
+
+def test_the_schema_of_scenarios_has_no_annotations_of_forms() -> None:
+    assert "units" not in schema()["$defs"]["Rate"]

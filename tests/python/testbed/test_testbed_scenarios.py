@@ -1,0 +1,299 @@
+"""Scenarios in the test bed: as attacks, as drafts that are changed, and as named configurations. Numbers in names
+are those of the abuse cases in docs/notes/abuse-cases.md."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bentpipe.testbed import accounts, instruments, rules
+from bentpipe.testbed.drafts import edit, view
+from bentpipe.testbed.executor import Executor
+from bentpipe.testbed.refused import Refused
+from bentpipe.testbed.tables import Run
+from helpers.beds import Bed, _cheap_passwords, bed, launched, said, saved
+from rigs.testbeds import SMALL, until
+from sqlalchemy import select
+
+__all__ = ["_cheap_passwords", "bed"]
+
+LINK = """
+[[link]]
+name = "{0}"
+from = "{0}"
+to = "{1}"
+rate = "5 Mbit/s"
+delay = "10 ms"
+"""
+
+ATTACKS: dict[str, str] = {
+    # 15: paths
+    "trace": '[[link]]\nname = "sat"\ntrace = { samples = { file = "/etc/passwd" } }',
+    "up": '[[link]]\nname = "sat"\ntrace = { samples.file = "../../secret" }',
+    "quoted": '[[link]]\nname = "sat"\n"trace" = { "samples" = { "fi\\u006ce" = "/proc/self/environ" } }',
+    "elements": '[network.x]\nkind = "constellation"\nshell = [{ elements = { file = "/dev/zero" } }]',
+    "varied": '[campaign]\nvary."link.sat.trace.samples.file" = ["/etc/shadow"]',
+    "varied table": "[campaign]\nlist = [{ 'link.sat.trace' = { samples = { file = '/etc/shadow' } } }]",
+    # 16: programs
+    "command": '[[flow]]\nname = "x"\nfrom = "user"\nto = "server"\ntransport = { kind = "udp" }\n'
+    'app = { kind = "command", run = "id" }',
+    "varied command": '[campaign]\nvary."flow.up.app" = [{ kind = "command", run = "id" }]',
+    "varied kind": '[campaign]\nvary."flow.up.app.kind" = ["command"]',
+    "varied program": '[campaign]\nvary."flow.up.app.run" = ["id"]',
+    # 18: bombs
+    "terminals": '[network.x]\nkind = "dvb-rcs"\nterminals = [{ name = "t", count = 65000 }]\ngateway = "g"',
+    "deep": "x = " + "[" * 200 + "]" * 200,
+    "deeper": "x = " + "[" * 100_000 + "]" * 100_000,
+    "long": "# " + "x" * 300_000,
+    "many": "x = [" + "1," * 60_000 + "]",
+    # As many digits as fit into a text.
+    "digits": "x = " + "9" * 200_000,
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_15_16_18_scenarios_as_attacks(bed: Bed, attack: str) -> None:
+    """Refused where they are written, viewed and launched, with a reason and without a trace of this machine."""
+    ada = bed.join("ada")
+    scenario = f"{SMALL}\n{ATTACKS[attack]}\n"
+    # Processor time: beside other work a request may wait.
+    started = time.process_time()
+    for answer in (
+        ada.post("/api/runs", json={"text": scenario}),
+        ada.post("/api/runs", json={"text": scenario, "campaign": True}),
+        ada.post("/api/configurations", json={"name": "x", "text": scenario}),
+        ada.post("/api/drafts/edit", json={"text": scenario, "edits": []}),
+    ):
+        assert answer.status_code in (413, 422), answer.text
+        assert "root:" not in answer.text
+    seen = ada.post("/api/drafts/view", json={"text": scenario}).json()
+    assert not seen["valid"] and "root:" not in json.dumps(seen)
+    assert time.process_time() - started < 10
+
+
+def test_15_16_a_change_of_one_value_adds_no_path_and_no_program(bed: Bed) -> None:
+    ada = bed.join("ada")
+    for path, value in (
+        (["link", "sat", "trace", "samples"], {"file": "/etc/passwd"}),
+        (["flow", "up", "app"], {"kind": "command", "run": "id"}),
+    ):
+        made = ada.post("/api/drafts/edit", json={"text": SMALL, "edits": [{"path": path, "value": value}]})
+        assert not ada.post("/api/drafts/view", json={"text": made.json()["text"]}).json()["valid"]
+        assert ada.post("/api/runs", json={"text": made.json()["text"]}).status_code == 422
+
+
+def test_16_the_executor_checks_again(bed: Bed) -> None:
+    """A scenario that reached the database by other means is refused there too."""
+    ada = bed.join("ada")
+    launched(ada)
+    with bed.store.writing() as rows:
+        row = rows.scalars(select(Run)).one()
+        row.scenario = SMALL.replace('"bulk" ', '{ kind = "command", run = "touch /tmp/bentpipe-was-here" }')
+    bed.execute()
+    ended = until(lambda: [one for one in ada.get("/api/runs").json() if one["ended"]])
+    assert ended[0]["state"] == "failed" and "program" in ended[0]["reason"]
+    assert not Path("/tmp/bentpipe-was-here").exists()
+
+
+def test_a_key_that_a_campaign_varies_has_to_exist(bed: Bed) -> None:
+    """As the draft is typed, at the key of the campaign, and in words of the page when it is launched."""
+    ada = bed.join("ada")
+    for line, path, word in (
+        ("vary.loss = [1, 2]", "campaign.vary.loss", "unknown key"),
+        ('vary."link.sat.delay" = ["1 s", 2]', "campaign.vary.link.sat.delay", "span of time"),
+    ):
+        text = f"{SMALL}\n[campaign]\n{line}\n"
+        seen = ada.post("/api/drafts/view", json={"text": text}).json()
+        assert not seen["valid"]
+        (problem,) = seen["problems"]
+        assert (problem["path"], problem["line"]) == (path, None) and word in problem["message"]
+        answer = ada.post("/api/runs", json={"text": text, "campaign": True})
+        assert answer.status_code == 422 and word in said(answer) and "--set" not in said(answer)
+
+
+def test_instruments_that_cannot_run_are_refused_before_the_launch(bed: Bed) -> None:
+    """With the same reason in the draft and at the launch: of the machine, which the executor examines, and of the
+    scenario. Reasons name no folder of the machine."""
+    ada = bed.join("ada")
+
+    def impossible(text: str) -> dict[str, str]:
+        found: dict[str, str] = ada.post("/api/drafts/view", json={"text": text}).json()["impossible"]
+        for instrument in ("simulate", "kernel", "emulate"):
+            answer = ada.post("/api/runs", json={"text": text, "instruments": [instrument]})
+            assert (answer.status_code == 201) == (instrument not in found)
+            if instrument in found:
+                assert said(answer).removeprefix(f"{instrument}: ") == found[instrument]
+        return found
+
+    assert impossible(SMALL) == {"emulate": instruments.OFF}
+    instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
+    assert impossible(SMALL) == {"emulate": instruments.OFF, "kernel": instruments.UNBUILT}
+    instruments.write(bed.settings, {})
+    router = SMALL.replace(
+        'preset = "geo"', "".join(LINK.format(*ends) for ends in (("user", "router"), ("router", "server")))
+    )
+    assert impossible(router) == {"emulate": instruments.OFF}
+    split = f'{router}\n[[proxy]]\nname = "pep"\nnode = "router"\nmechanism = "split"\n'
+    assert impossible(split)["kernel"].startswith('proxy.pep.mechanism is simulated, and flow "up"')
+    linux = impossible(router.replace('"reno"', '"linux-illinois"'))
+    assert "needs the instrument kernel or emulate" in linux["simulate"] and "kernel" not in linux
+    idle = impossible(router.partition("[[flow]]")[0] + router.partition('"reno" }')[2])
+    assert "has no flow" in idle["simulate"] and idle["kernel"] == idle["simulate"]
+    long = impossible(router.replace("20 s", "2000 s"))
+    assert set(long) == {"emulate"}
+
+
+def test_the_executor_reports_a_missing_kernel(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(bed.settings.data / "cache"))
+    bed.execute()
+    until(bed.settings.instruments.exists)
+    assert instruments.of_machine(bed.settings) == {
+        "emulate": instruments.OFF,
+        "kernel": instruments.UNBUILT,
+    }
+
+
+def test_reasons_of_failed_runs_name_no_folder(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Executor, run: Run) -> tuple[str, str]:
+        raise OSError(f"{self.settings.folder(1, run.id)}/traces/tcp.parquet is damaged, at 5 kbit/s")
+
+    monkeypatch.setattr(Executor, "_run", broken)
+    ada = bed.join("ada")
+    (run,) = launched(ada)
+    bed.execute()
+    ended = until(lambda: (one := ada.get(f"/api/runs/{run['id']}").json())["ended"] and one)
+    assert ended["reason"] == "the executor failed: tcp.parquet is damaged, at 5 kbit/s"
+
+
+def test_17_names_are_only_names(bed: Bed) -> None:
+    """Folders are named by the test bed; what users call things is stored as it is, or refused if it would deceive."""
+    ada = bed.join("ada")
+    for name in ("../../x", "; rm -rf ~", "CON", "a'b\"c", "<script>alert(1)</script>", "ü" * 100):
+        assert saved(ada, name)["name"] == name
+    for name in ("", "a\nb", "a\x00b", "x" * 121, "abc\u202edef"):
+        assert ada.post("/api/configurations", json={"name": name, "text": SMALL}).status_code == 422
+    for name in ("../x", "a b", "", "a" * 40, "a\u202eb"):
+        with pytest.raises(Refused):
+            accounts.named(name)
+    launched(ada, name="../../escape")
+    with bed.store.reading() as rows:
+        run = rows.scalars(select(Run)).one()
+    assert re.fullmatch("[0-9a-f]{16}", run.id)
+    assert bed.settings.folder(run.owner_id, run.id).parent.parent == bed.settings.runs
+
+
+@pytest.mark.parametrize(
+    "change, word",
+    [
+        ({"20 s": "1000000000 s"}, "30 days"),
+        ({"20 s": "29 d"}, "events"),
+        (
+            {
+                'preset = "geo"': 'preset = "geo"\nlink = [{ name = "sat", rate = "900 Gbit/s" }]',
+                "20 s": "1000 s",
+            },
+            "events",
+        ),
+    ],
+)
+def test_18_runs_that_would_cost_too_much_are_refused_with_the_reason(
+    bed: Bed, change: dict[str, str], word: str
+) -> None:
+    scenario = SMALL
+    for old, new in change.items():
+        scenario = scenario.replace(old, new)
+    answer = bed.join("ada").post("/api/runs", json={"text": scenario})
+    assert answer.status_code == 422 and word in said(answer), answer.text
+
+
+@pytest.mark.parametrize(
+    "limit, word", [({"seconds": 0.01}, "longer than"), ({"bytes": 2_000}, "File too large|MB that")]
+)
+def test_18_a_run_that_exceeds_a_limit_ends_with_the_reason(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch, limit: dict[str, Any], word: str
+) -> None:
+    ada = bed.join("ada")
+    launched(ada)
+    from dataclasses import replace
+
+    monkeypatch.setitem(rules.OF_LEVEL, "user", replace(rules.OF_LEVEL["user"], **limit))
+    bed.execute()
+    found = until(lambda: [one for one in ada.get("/api/runs").json() if one["state"] == "failed"])
+    assert re.search(word, found[0]["reason"]), found[0]["reason"]
+
+
+def test_20_emulation_in_real_time_is_off_unless_the_administrator_allows_it(bed: Bed) -> None:
+    root = bed.join("root", "administrator")
+    answer = root.post("/api/runs", json={"text": SMALL, "instruments": ["emulate"]})
+    assert answer.status_code == 409 and "--real-time" in said(answer)
+
+
+@pytest.mark.parametrize(
+    "path, value, expected",
+    [
+        (["duration"], "30 s", 'duration = "30 s"'),
+        (["flow", "up", "transport", "congestion"], "hybla", 'congestion = "hybla"'),
+        (["flow", "up", "app", "size"], "2 MB", 'app = {kind = "bulk", size = "2 MB"}'),
+        (["link", "sat", "rate"], "5 Mbit/s", '[[link]]\nname = "sat"\nrate = "5 Mbit/s"'),
+        (["campaign", "vary", "seed"], [1, 2], "[campaign]\nvary = {seed = [1, 2]}"),
+    ],
+)
+def test_a_change_of_one_value_keeps_the_text(path: list[str], value: object, expected: str) -> None:
+    changed = edit(SMALL, path, value)
+    assert expected in changed
+    assert view(changed, "user")["valid"], changed
+    before, after = SMALL.splitlines(), changed.splitlines()
+    if path[0] not in ("flow", "duration"):
+        assert after[: len(before)] == before
+
+
+def test_an_entity_is_added_and_removed() -> None:
+    added = edit(
+        SMALL,
+        ["flow", "other"],
+        {"from": "user", "to": "server", "app": {"kind": "bulk"}, "transport": {"kind": "tcp"}},
+    )
+    assert [flow["name"] for flow in view(added, "user")["resolved"]["flow"]] == ["up", "other"]
+    removed = edit(added, ["flow", "other"], None)
+    assert view(removed, "user")["resolved"] == view(SMALL, "user")["resolved"]
+    assert edit(SMALL, ["link", "none", "rate"], None) == SMALL
+
+
+def test_every_preset_and_template_has_a_picture(bed: Bed) -> None:
+    """In which every edge joins two drawn nodes, none is left alone, and every part has a panel."""
+    ada = bed.join("ada")
+    for template in ada.get("/api/templates").json():
+        scenario = ada.get(f"/api/templates/{template['name']}").json()["text"]
+        seen = view(scenario, "administrator")
+        if template["name"] == "blank":
+            continue
+        assert seen["valid"], (template["name"], seen["problems"])
+        nodes = {node["id"] for node in seen["picture"]["nodes"]}
+        assert len(nodes) >= 2
+        assert all({edge["from"], edge["to"]} <= nodes for edge in seen["picture"]["edges"]), template["name"]
+        joined = {edge[end] for edge in seen["picture"]["edges"] for end in ("from", "to")}
+        assert nodes == joined, template["name"]
+
+
+def test_configurations_are_forked_reset_and_shared(bed: Bed) -> None:
+    ada, bob = bed.join("ada"), bed.join("bob")
+    mine = saved(ada)
+    assert said(ada.post("/api/configurations", json={"name": "mine", "text": SMALL})).startswith("there is")
+    changed = ada.put(
+        f"/api/configurations/{mine['id']}", json={"version": 1, "text": SMALL + "# more\n"}
+    ).json()
+    # Two windows: the second one does not overwrite what the first has saved.
+    lost = ada.put(f"/api/configurations/{mine['id']}", json={"version": 1, "text": SMALL})
+    assert lost.status_code == 409 and "elsewhere" in said(lost)
+    assert bob.get(f"/api/configurations/{mine['id']}").status_code == 404
+    ada.put(f"/api/configurations/{mine['id']}", json={"version": changed["version"], "shared": True})
+    assert bob.get(f"/api/configurations/{mine['id']}").json()["text"] == SMALL + "# more\n"
+    assert bob.put(f"/api/configurations/{mine['id']}", json={"version": 3, "name": "his"}).status_code == 403
+    copy = bob.post(f"/api/configurations/{mine['id']}/fork", json={"name": "copy"}).json()
+    assert copy["owner"] == "bob" and not copy["shared"]
+    reset = ada.post(f"/api/configurations/{mine['id']}/reset").json()
+    assert (reset["id"], reset["text"]) == (mine["id"], SMALL)

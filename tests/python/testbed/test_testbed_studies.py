@@ -1,0 +1,65 @@
+"""Studies in the test bed: chosen by name, reproduced as a run, with a report of verdicts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from bentpipe.errors import InputError
+from bentpipe.testbed import instruments, reproducing
+from bentpipe.testbed.refused import Refused
+from helpers.beds import Bed, _cheap_passwords, bed, said
+from rigs.testbeds import until
+
+__all__ = ["_cheap_passwords", "bed"]
+
+
+def test_a_study_is_reproduced(bed: Bed) -> None:
+    ada = bed.join("ada")
+    studies = {one["name"]: one for one in ada.get("/api/studies").json()}
+    assert {"dama", "handover", "satnex"} <= set(studies)
+    # What its README says, as text.
+    assert studies["dama"]["title"] == "TCP-based applications over DVB-RCS DAMA"
+    assert studies["dama"]["about"].startswith("Luglio, Roseti and Zampognaro, TCP-based applications over")
+    tests = {one["name"]: one["about"] for one in studies["dama"]["tests"]}
+    assert tests["T_I"] == "one endless transfer, each direction: figures 6 to 11"
+    assert all(one["title"] and len(one["about"]) > 50 for one in studies.values())
+    at = "/api/studies/dama/runs"
+    run = ada.post(at, json={"test": "T_I", "once": "x"}).json()
+    assert ada.post(at, json={"test": "T_I", "once": "x"}).json()["id"] == run["id"]
+    assert (run["instrument"], run["name"], run["label"]) == ("study", "Study dama", "T_I")
+    bed.execute()
+    of = f"/api/runs/{run['id']}"
+    ended = until(lambda: (one := ada.get(of).json())["ended"] and one, 300)
+    assert (ended["state"], ended["reason"]) == ("done", "")
+    report = ada.get(f"{of}/report").text
+    folder = bed.settings.folder(1, run["id"])
+    verdicts = json.loads((folder / "verdicts.json").read_text())
+    assert len(verdicts) > 3 and report.count("<tr><td>") >= len(verdicts)
+    assert "data:image/" in report and str(bed.settings.data) not in report
+    assert ada.get(f"{of}/results").json()["flows"] == []
+    assert "launch it again" in said(ada.post(f"{of}/configuration", json={"name": "x"}))
+
+
+def test_studies_that_need_a_kernel_say_so_where_there_is_none(bed: Bed) -> None:
+    """In the list and at the launch, for the tests that need it and for all tests of the study together."""
+    ada = bed.join("ada")
+    instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
+    (satnex,) = (one for one in ada.get("/api/studies").json() if one["name"] == "satnex")
+    reasons = {one["name"]: one["impossible"] for one in satnex["tests"]} | {None: satnex["impossible"]}
+    needing = {name for name, reason in reasons.items() if reason}
+    assert needing == {"eggs-tcp", "ucit-kernel", "wichmo-kernel", None}
+    for test, reason in reasons.items():
+        if reason:
+            assert said(ada.post("/api/studies/satnex/runs", json={"test": test})) == reason
+    assert ada.post("/api/studies/satnex/runs", json={"test": "ucit"}).status_code == 201
+
+
+@pytest.mark.parametrize("study", ["nothing", "../../etc", "dama; id"])
+def test_16_a_study_is_a_name_and_nothing_else(bed: Bed, study: str) -> None:
+    ada, gil = bed.join("ada"), bed.join("gil", "guest")
+    assert ada.post(f"/api/studies/{study}/runs", json={}).status_code == 404
+    assert ada.post("/api/studies/dama/runs", json={"test": "T_99"}).status_code == 422
+    assert gil.post("/api/studies/dama/runs", json={}).status_code == 403
+    with pytest.raises((Refused, InputError)):
+        reproducing.check(f'study = "{study}"\n')
