@@ -2,7 +2,7 @@
 
 ::
 
-    from bentpipe import contacts
+    from bentpipe.dtn import contacts
 
     plan = contacts.read_plan("mars-day.csv")
     route = contacts.routes(plan, "rover", "earth", at=3600, size=10_000)[0]
