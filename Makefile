@@ -20,7 +20,7 @@ endif
 PACKAGES ?= $(if $(filter check test test-kernel test-variants bench generate studies docs wheel sdist deb test-packages lock,$(MAKECMDGOALS)),dev,$(if $(filter web,$(MAKECMDGOALS)),testbed,run))
 
 # The sources of the compiled engine.
-SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml) $(shell find crates congestion -type f ! -path '*/target/*' 2>/dev/null | tr ' ' '?')
+SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml) $(shell find crates -type f ! -path '*/target/*' 2>/dev/null | tr ' ' '?')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
