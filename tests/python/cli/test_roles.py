@@ -69,7 +69,7 @@ def test_a_doctoral_student_reproduces_a_study_and_varies_it(call: Call, tmp_pat
     call("simulate", scenario, *detail, "--out", "one")
     assert "superframe" in call("explain", "one", "--at", "10 s")
     # And a variant of her own, which is compiled only if she says so.
-    shutil.copy(ROOT / "congestion" / "reno.c", tmp_path / "mine.c")
+    shutil.copy(ROOT / "crates/congestion/variants/reno.c", tmp_path / "mine.c")
     own = ("--set", f'{key}={{file="./mine.c"}}', *detail, "--out", "own", "--no-report")
     call("simulate", scenario, *own, code=2)
     call("--allow-code", "simulate", scenario, *own)

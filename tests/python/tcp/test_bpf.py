@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from helpers import ROOT
 
-VARIANTS = sorted((ROOT / "congestion").glob("*.c"))
-PROBE = ROOT / "congestion" / "tests" / "probe.c"
+VARIANTS = sorted((ROOT / "crates/congestion/variants").glob("*.c"))
+PROBE = ROOT / "crates/congestion/tests/probe.c"
 
 
 def build(folder: Path, *files: Path) -> dict[str, bytes]:
@@ -77,10 +77,12 @@ def test_objects_do_not_depend_on_where_they_are_built(objects: dict[str, bytes]
     for name, elf in objects.items():
         assert str(ROOT).encode() not in elf, name
     copy = tmp_path / "elsewhere"
-    shutil.copytree(ROOT / "congestion", copy / "congestion", ignore=shutil.ignore_patterns("target"))
+    shutil.copytree(
+        ROOT / "crates/congestion", copy / "crates/congestion", ignore=shutil.ignore_patterns("target")
+    )
     (copy / "scripts").mkdir()
     shutil.copy(ROOT / "scripts" / "bpf", copy / "scripts")
-    command = [copy / "scripts" / "bpf", tmp_path / "objects", copy / "congestion" / "vegas.c"]
+    command = [copy / "scripts" / "bpf", tmp_path / "objects", copy / "crates/congestion/variants/vegas.c"]
     subprocess.run(command, capture_output=True, check=True)
     assert (tmp_path / "objects" / "vegas.o").read_bytes() == objects["vegas"]
 
