@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Instructions of five scenarios, counted by cachegrind (Debian: `valgrind`), against instructions.csv.
+
+    benchmarks/instructions.py [--only PATTERN] [--update REASON]
+
+A count is the same from run to run to a millionth, whatever else the machine does. It depends on the compiler and the
+profile: the table is for the profile `release`, which tests use, and names its compiler. Exit status: 1 if a count is
+more than 1 % above the table. A change that must cost more, and one that costs less, replaces counts with `--update
+REASON`; the reason becomes a column.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import fnmatch
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+TABLE = HERE / "instructions.csv"
+PROGRAM = ROOT / "target/release/examples/bench_run"
+
+sys.path.insert(0, str(HERE))
+from scenarios import bulk_tcp, starlink  # noqa: E402
+
+#: The part by which a count may exceed the table's.
+TOLERANCE = 0.01
+
+COLUMNS = ("scenario", "instructions", "packets", "compiler", "reason")
+
+
+@dataclass(frozen=True)
+class Count:
+    """The instructions of a run, and the data packets that arrived."""
+
+    scenario: str
+    instructions: int
+    packets: int
+    compiler: str
+    reason: str = ""
+
+    @property
+    def per_packet(self) -> float:
+        """Instructions per data packet."""
+        return self.instructions / self.packets
+
+
+def cases() -> dict[str, str]:
+    """Returns the counted scenarios by name."""
+    return {
+        "one Reno flow": bulk_tcp(60, flows=1, rate_mbps=10, delay_ms=250),
+        "one CUBIC flow": bulk_tcp(60, flows=1, rate_mbps=10, delay_ms=250, congestion="cubic"),
+        "100 flows": bulk_tcp(5, flows=100, rate_mbps=100, delay_ms=250),
+        "loaded return link": (ROOT / "examples/dvb-rcs-upload.toml").read_text(encoding="utf-8"),
+        "Starlink's first shell": starlink(5, sites=10),
+    }
+
+
+def compiler() -> str:
+    """Returns the version of the compiler and the processor's architecture, on which counts depend."""
+    said = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
+    return f"{said.split()[1]} {platform.machine()}"
+
+
+def reason_to_skip() -> str | None:
+    """Returns why nothing can be counted here, if so."""
+    if shutil.which("valgrind") is None:
+        return "valgrind is not installed"
+    return None
+
+
+def count(scenario: str, text: str, by: str) -> Count:
+    """Runs a scenario under cachegrind.
+
+    Raises:
+        RuntimeError: The run failed.
+
+    """
+    with tempfile.TemporaryDirectory(prefix="bentpipe-count-") as folder:
+        file, out = Path(folder, "scenario.toml"), Path(folder, "out")
+        file.write_text(text, encoding="utf-8")
+        tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--branch-sim=no"]
+        command = [*tool, f"--cachegrind-out-file={out}", str(PROGRAM), str(file)]
+        # An environment of constant length: the loader reads it.
+        environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+        run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        if run.returncode != 0:
+            raise RuntimeError(f"{scenario}: {run.stderr.strip()}")
+        last = out.read_text(encoding="utf-8").rstrip().splitlines()[-1]
+        packets = int(json.loads(run.stdout.splitlines()[-1])["packets"])
+    word, _, number = last.partition(": ")
+    if word != "summary":
+        raise RuntimeError(f"{scenario}: cachegrind wrote {last!r} instead of a summary")
+    return Count(scenario, int(number), packets, by)
+
+
+def recorded() -> dict[str, Count]:
+    """Returns the committed counts by scenario."""
+    with TABLE.open(encoding="utf-8", newline="") as lines:
+        rows = [
+            Count(
+                row["scenario"], int(row["instructions"]), int(row["packets"]), row["compiler"], row["reason"]
+            )
+            for row in csv.DictReader(lines)
+        ]
+    return {row.scenario: row for row in rows}
+
+
+def record(counts: dict[str, Count]) -> None:
+    """Writes the table."""
+    with TABLE.open("w", encoding="utf-8", newline="") as lines:
+        table = csv.writer(lines, lineterminator="\n")
+        table.writerow(COLUMNS)
+        table.writerows([getattr(row, column) for column in COLUMNS] for row in counts.values())
+
+
+def exceeds(new: Count, old: Count) -> bool:
+    """Whether a count is too large."""
+    return new.instructions > old.instructions * (1 + TOLERANCE)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Counts, prints, compares; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        description="Instructions of five scenarios, against the committed table."
+    )
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="scenarios by name, with * and ?")
+    parser.add_argument("--update", metavar="REASON", help="write the counts to the table, with this reason")
+    options = parser.parse_args(arguments)
+    if reason := reason_to_skip():
+        print(f"instructions: skipped: {reason}")
+        return 0
+    by = compiler()
+    table = recorded() if TABLE.exists() else {}
+    code = 0
+    print(f"{'scenario':<24}{'instructions':>14}{'per packet':>12}{'to the table':>14}")
+    for scenario, text in cases().items():
+        if not fnmatch.fnmatch(scenario, options.only):
+            continue
+        new, old = count(scenario, text, by), table.get(scenario)
+        comparison = "no count yet"
+        if old and old.compiler != by:
+            comparison = f"by {old.compiler}"
+        elif old:
+            comparison = f"{100 * (new.instructions / old.instructions - 1):+.2f} %"
+            if exceeds(new, old):
+                comparison += " !"
+                code = code if options.update else 1
+        print(f"{scenario:<24}{new.instructions:>14,}{new.per_packet:>12.0f}{comparison:>14}", flush=True)
+        if options.update:
+            table[scenario] = Count(scenario, new.instructions, new.packets, by, options.update)
+    if options.update:
+        record(table)
+    elif code:
+        print("!: more than 1 % above the table. If it must be so: benchmarks/instructions.py --update REASON")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

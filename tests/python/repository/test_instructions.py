@@ -1,0 +1,77 @@
+"""The cost of five scenarios in instructions stays within 1 % of the committed table (``benchmarks/instructions.csv``)."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.compiles
+
+
+@pytest.fixture(scope="module")
+def instructions() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("instructions", ROOT / "benches" / "instructions.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def table(instructions: ModuleType) -> dict[str, Any]:
+    """Returns the committed counts, once the program is built as they were; skips where nothing can be counted."""
+    if reason := instructions.reason_to_skip():
+        pytest.skip(reason)
+    counts: dict[str, Any] = instructions.recorded()
+    compiler = instructions.compiler()
+    if others := {row.compiler for row in counts.values()} - {compiler}:
+        pytest.skip(f"instructions were counted with {', '.join(sorted(others))}, and this is {compiler}")
+    # With the features that the tests were compiled with, so that nothing else is compiled.
+    features = subprocess.run([ROOT / "scripts" / "features"], capture_output=True, text=True, check=True)
+    command = ["cargo", "build", "--quiet", "--release", "--workspace", *features.stdout.split()]
+    subprocess.run(
+        [*command, "--features", "pyo3/extension-module", "--example", "bench_run"], cwd=ROOT, check=True
+    )
+    return counts
+
+
+def test_every_scenario_has_a_count_with_its_reason(instructions: ModuleType) -> None:
+    counts = instructions.recorded()
+    assert list(counts) == list(instructions.cases())
+    assert all(row.reason for row in counts.values())
+
+
+def test_no_scenario_costs_more_than_the_table_says(instructions: ModuleType, table: dict[str, Any]) -> None:
+    compiler = instructions.compiler()
+    counts = [instructions.count(name, text, compiler) for name, text in instructions.cases().items()]
+    above = [
+        f"{new.scenario}: {new.instructions} instructions instead of {table[new.scenario].instructions}"
+        for new in counts
+        if instructions.exceeds(new, table[new.scenario])
+    ]
+    assert not above, "\n".join([*above, "see benchmarks/instructions.py"])
+
+
+def test_a_count_repeats_and_a_longer_run_is_found_to_exceed_it(
+    instructions: ModuleType, table: dict[str, Any]
+) -> None:
+    assert table
+    name = "one Reno flow"
+    text = instructions.cases()[name]
+    one, again, longer = (
+        instructions.count(name, scenario, "")
+        for scenario in (text, text, text.replace('duration = "60 s"', 'duration = "63 s"'))
+    )
+    assert abs(again.instructions - one.instructions) < one.instructions / 100_000
+    assert not instructions.exceeds(again, one)
+    assert instructions.exceeds(longer, one)
