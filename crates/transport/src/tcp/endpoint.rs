@@ -134,6 +134,8 @@ struct Line {
 pub struct Endpoint {
     site: Site,
     hosted: Hosted,
+    /// True where the application does nothing when data arrives, so that it is not called for it.
+    ignores_received: bool,
     config: Config,
     congestion: MakeCongestion,
     random: u64,
@@ -174,6 +176,7 @@ impl Endpoint {
         let mut endpoint = Endpoint {
             destination: DestinationCounters::new(site.details),
             site,
+            ignores_received: hosted.ignores_received(),
             hosted,
             config: config.clone(),
             congestion,
@@ -403,6 +406,9 @@ impl Endpoint {
                 self.destination.last_delivery = Some(now);
                 if let Some(probe) = line.probes.delivery {
                     record_delivery(now, line, probe, arrived, out);
+                }
+                if self.ignores_received {
+                    return;
                 }
                 app::Event::Received { bytes }
             }
