@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub(super) struct Ranges {
     /// End of each range by its start.
     ends: BTreeMap<u64, u64>,
+    /// Number of positions in all ranges.
+    bytes: u64,
 }
 
 impl Ranges {
@@ -35,12 +37,14 @@ impl Ranges {
     }
 
     /// Number of positions in all ranges.
+    #[inline]
     pub fn bytes(&self) -> u64 {
-        self.iter().map(|(start, end)| end - start).sum()
+        self.bytes
     }
 
     pub fn clear(&mut self) {
         self.ends.clear();
+        self.bytes = 0;
     }
 
     /// Covers `[start, end)` and returns the whole range of which it is now part. `fresh` is called with each
@@ -67,12 +71,14 @@ impl Ranges {
         };
         while let Some((&next, &next_end)) = self.ends.range(left + 1..=end).next() {
             if next > covered {
+                self.bytes += next - covered;
                 fresh(covered, next, (left, right));
             }
             covered = next_end;
             self.ends.remove(&next);
         }
         if covered < end {
+            self.bytes += end - covered;
             fresh(covered, end, (left, right));
         }
         self.ends.insert(left, right);
@@ -82,7 +88,12 @@ impl Ranges {
     /// Removes the first range if it starts at or before `position`, and returns its end.
     pub fn take_first(&mut self, position: u64) -> Option<u64> {
         let first = self.ends.first_entry()?;
-        (*first.key() <= position).then(|| first.remove())
+        let start = *first.key();
+        (start <= position).then(|| {
+            let end = first.remove();
+            self.bytes -= end - start;
+            end
+        })
     }
 
     /// Removes everything below `position`.
@@ -90,6 +101,7 @@ impl Ranges {
         while let Some(end) = self.take_first(position) {
             if end > position {
                 self.ends.insert(position, end);
+                self.bytes += end - position;
                 break;
             }
         }
@@ -127,6 +139,7 @@ mod tests {
                 prop_assert!((whole.0..whole.1).all(|position| set[position as usize]));
                 prop_assert!(!set[whole.1 as usize]);
                 let total: u64 = ranges.ends.iter().map(|(start, end)| end - start).sum();
+                prop_assert_eq!(ranges.bytes(), total);
                 prop_assert_eq!(total, set.iter().filter(|&&covered| covered).count() as u64);
             }
         }
