@@ -195,10 +195,16 @@ impl Writer {
         !self.sleeps && !self.pushes && self.written < end
     }
 
+    /// Whether the program is awake and has not written all of the data that ends at `end`.
+    #[inline(always)]
+    pub fn has_more(&self, end: u64) -> bool {
+        !self.sleeps && self.written < end
+    }
+
     /// Writes what the buffer holds, when nothing more can leave.
-    #[inline]
+    #[inline(never)]
     pub fn fill(&mut self, sent: Packets, nxt: u64, end: u64) {
-        if self.sleeps || self.written >= end {
+        if !self.has_more(end) {
             return;
         }
         if self.written > nxt {

@@ -61,20 +61,25 @@ impl Sender {
                 return Some(chunk);
             }
         }
-        let chunk = self.next_new(now).or_else(|| self.next_of_writer(now));
-        if chunk.is_none() {
-            self.writer.fill(self.scoreboard.packets(), self.nxt, self.end);
-            self.validate(now);
+        let chunk = self.next_new(now);
+        if chunk.is_some() {
+            return chunk;
         }
-        chunk
+        if self.writer.wakes(self.scoreboard.packets(), self.nxt) {
+            if let Some(chunk) = self.next_of_writer(now) {
+                return Some(chunk);
+            }
+        }
+        if self.writer.has_more(self.end) {
+            self.writer.fill(self.scoreboard.packets(), self.nxt, self.end);
+        }
+        self.validate(now);
+        None
     }
 
-    /// The next chunk of new data if the writing program slept and now finds room in the send buffer.
-    #[inline]
+    /// The next chunk of new data once the writing program has slept and found room in the send buffer.
+    #[inline(never)]
     fn next_of_writer(&mut self, now: Time) -> Option<Chunk> {
-        if !self.writer.wakes(self.scoreboard.packets(), self.nxt) {
-            return None;
-        }
         self.check_application_limited();
         self.next_new(now)
     }
