@@ -292,18 +292,19 @@ impl Endpoint {
     /// wait for the application's answer leaves before. The application is not informed before the last packet of this instant has arrived.
     #[inline]
     fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
-        let mut before = self.lines[at].connection.receiver().must_acknowledge_first();
+        // It is found again only after the application was informed.
+        let mut line = &mut self.lines[at];
+        let mut before = line.connection.receiver().must_acknowledge_first();
         // Twice rather than in two places: what sends is long and compiled in line.
         loop {
             if !before {
-                if !self.reads || !self.lines[at].connection.receiver().holds_reading() {
-                    while let Some(event) = self.lines[at].connection.next_event() {
-                        self.tell(now, at, event, arrived, out);
-                    }
+                let reads = !self.reads || !line.connection.receiver().holds_reading();
+                if reads && line.connection.has_events() {
+                    self.inform(now, at, arrived, out);
+                    line = &mut self.lines[at];
                 }
-                self.lines[at].stirred = false;
+                line.stirred = false;
             }
-            let line = &mut self.lines[at];
             while let Some(segment) = line.connection.next_segment(now) {
                 emit(now, line, (&self.site, &mut self.number), segment, out);
                 if before {
@@ -314,7 +315,6 @@ impl Endpoint {
                 break;
             }
         }
-        let line = &mut self.lines[at];
         if std::mem::take(&mut line.traced) {
             if let Some(probe) = line.probes.sender {
                 trace(&line.connection, probe, now, out);
@@ -393,6 +393,14 @@ impl Endpoint {
         }
         let wakes = self.lines.iter().map(|line| line.connection.next_wake());
         wakes.fold(self.hosted.next_wake(), Time::min)
+    }
+
+    /// Informs the application of everything that has happened to a connection.
+    #[inline]
+    fn inform(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
+        while let Some(event) = self.lines[at].connection.next_event() {
+            self.tell(now, at, event, arrived, out);
+        }
     }
 
     #[inline]

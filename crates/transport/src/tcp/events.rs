@@ -70,6 +70,12 @@ impl Events {
         self.waiting &= !ALL_ACKNOWLEDGED;
     }
 
+    /// Whether there are any.
+    #[inline]
+    pub fn are_waiting(&self) -> bool {
+        self.waiting != 0
+    }
+
     #[inline]
     pub fn next(&mut self) -> Option<Event> {
         if self.waiting == 0 {

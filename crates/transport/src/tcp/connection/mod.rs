@@ -258,6 +258,12 @@ impl Connection {
         }
     }
 
+    /// Whether there are events for the application.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        self.events.are_waiting()
+    }
+
     /// The next event for the application.
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
