@@ -349,13 +349,13 @@ impl Receiver {
     /// Whether an acknowledgment is due before the application is told of what has arrived.
     #[inline]
     pub fn must_acknowledge_first(&self) -> bool {
-        self.due >= Due::First
+        self.due as u8 >= Due::First as u8
     }
 
     /// Whether an acknowledgment is due now.
     #[inline]
     pub fn must_acknowledge(&self) -> bool {
-        self.due >= Due::Now
+        self.due as u8 >= Due::Now as u8
     }
 
     /// Records that a segment with an acknowledgment leaves. Returns the position to acknowledge and the

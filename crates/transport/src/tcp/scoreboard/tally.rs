@@ -90,8 +90,9 @@ impl Tally {
         if !segment.is(EVER_RESENT) || self.believes(segment, cumulatively) {
             let one = Timed { last: (cumulatively, number, segment.at), newest: (segment.at, segment.end()) };
             let before = self.timed.unwrap_or(one);
-            self.timed =
-                Some(Timed { last: before.last.max(one.last), newest: before.newest.max(one.newest) });
+            // Those acknowledged cumulatively come last and in the order of their numbers.
+            let last = if cumulatively { one.last } else { before.last.max(one.last) };
+            self.timed = Some(Timed { last, newest: before.newest.max(one.newest) });
         }
         if self.newest.is_none_or(|newest| (newest.sent, newest.number) < (segment.at, number)) {
             let resent = segment.is(EVER_RESENT);
