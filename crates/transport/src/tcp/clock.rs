@@ -89,7 +89,8 @@ impl Clock {
     pub fn between(self, earlier: Time, later: Time) -> Span {
         let Clock::Jiffies(jiffy) = self else { return later.since(earlier) };
         let jiffy = u64::from(jiffy);
-        Span::from_nanos((count(later, jiffy) - count(earlier, jiffy)) * jiffy)
+        // Without the number that counting begins with, which takes a division.
+        Span::from_nanos((of_host(later, jiffy) - of_host(earlier, jiffy)) * jiffy)
     }
 
     /// Returns `span` without the part of a jiffy at its end.
@@ -116,7 +117,13 @@ fn first(jiffy: u64) -> u64 {
 /// The number of the jiffy that a host has begun.
 #[inline]
 fn count(at: Time, jiffy: u64) -> u64 {
-    first(jiffy) + at.as_nanos().saturating_add(AGE.as_nanos()) / jiffy
+    first(jiffy) + of_host(at, jiffy)
+}
+
+/// The number of jiffies that a host has counted.
+#[inline]
+fn of_host(at: Time, jiffy: u64) -> u64 {
+    at.as_nanos().saturating_add(AGE.as_nanos()) / jiffy
 }
 
 /// A period of a scenario, at most 1 s.

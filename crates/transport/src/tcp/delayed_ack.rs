@@ -62,9 +62,9 @@ impl DelayedAck {
         }
     }
 
-    /// Handles data that arrives in order. `room`: full segments that the window holds.
+    /// Handles data that arrives in order. `room`: full segments that the window holds, a division that is rarely needed.
     #[inline]
-    pub fn arrived(&mut self, now: Time, path: &Estimator, room: u64) {
+    pub fn arrived(&mut self, now: Time, path: &Estimator, room: impl Fn() -> u64) {
         if self.adapts() {
             self.adapt(now, path, room);
         }
@@ -83,18 +83,18 @@ impl DelayedAck {
     }
 
     #[inline]
-    fn adapt(&mut self, now: Time, path: &Estimator, room: u64) {
+    fn adapt(&mut self, now: Time, path: &Estimator, room: impl Fn() -> u64) {
         let clock = self.timer.clock();
         let since = clock.between(self.last, now);
         if self.delay == Span::ZERO {
-            self.hurry(room, u32::MAX);
+            self.hurry(room(), u32::MAX);
             self.delay = self.least;
         } else if since <= self.least / 2 {
             self.delay = clock.whole(self.delay / 2) + self.least / 2;
         } else if since < self.delay {
             self.delay = (clock.whole(self.delay / 2) + since).min(path.rto());
         } else if since > path.rto() {
-            self.hurry(room, u32::MAX);
+            self.hurry(room(), u32::MAX);
         }
     }
 

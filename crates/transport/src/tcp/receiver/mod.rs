@@ -260,7 +260,7 @@ impl Receiver {
         }
         let grows = new && self.widen(payload, in_order);
         if in_order && new && payload > 0 {
-            self.delayed.arrived(now, path, self.window / self.segments.size());
+            self.delayed.arrived(now, path, || self.window / self.segments.size());
         }
         if grows {
             self.delayed.window_grew();
