@@ -304,6 +304,9 @@ impl Endpoint {
                     line = &mut self.lines[at];
                 }
                 line.stirred = false;
+                if line.connection.is_silent() {
+                    break;
+                }
             }
             while let Some(segment) = line.connection.next_segment(now) {
                 emit(now, line, (&self.site, &mut self.number), segment, out);

@@ -14,6 +14,12 @@ impl Connection {
         self.ecn.capable
     }
 
+    /// Whether [`next_segment`](Self::next_segment) would return nothing and change nothing.
+    #[inline]
+    pub fn is_silent(&self) -> bool {
+        self.pending == Pending::Nothing && !self.receiver.must_acknowledge() && self.sender.is_silent()
+    }
+
     /// The next segment to send now, to be called until it returns `None`. Always inlined, so that the
     /// segment stays in registers.
     #[inline(always)]

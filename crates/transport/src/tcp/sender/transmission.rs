@@ -28,6 +28,12 @@ impl Sender {
             && self.usage.is_settled()
     }
 
+    /// Whether there is nothing to send and nothing to count, so that [`next_chunk`](Self::next_chunk) would change nothing.
+    #[inline]
+    pub fn is_silent(&self) -> bool {
+        !self.uncounted && !self.probe_due && !self.undisturbed && self.is_quiet()
+    }
+
     #[inline(always)]
     fn next_of_some(&mut self, now: Time) -> Option<Chunk> {
         let chunk = self.next_segment(now)?;
