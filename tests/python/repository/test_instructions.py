@@ -1,24 +1,22 @@
-"""The cost of five scenarios in instructions stays within 1 % of the committed table (``benchmarks/instructions.csv``)."""
+"""Instructions of five scenarios stay within 1 % of the committed table (``benchmarks/instructions.csv``)."""
 
 from __future__ import annotations
 
 import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from helpers import ROOT
 
 pytestmark = pytest.mark.compiles
 
 
 @pytest.fixture(scope="module")
 def instructions() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("instructions", ROOT / "benches" / "instructions.py")
+    spec = importlib.util.spec_from_file_location("instructions", ROOT / "benchmarks" / "instructions.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
