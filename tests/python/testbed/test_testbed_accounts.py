@@ -38,6 +38,7 @@ def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
         "account": "1",
         "quantity": "tcp.cwnd",
         "path": "report.html",
+        "table": "flows",
         "name": "geo",
         "study": "dama",
     }
