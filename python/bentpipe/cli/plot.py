@@ -28,6 +28,9 @@ _FIGURES = (
     "delays",
 )
 
+#: Figures that show one run only.
+_ALONE = ("overview", "delays")
+
 
 def plot(
     runs: Annotated[
@@ -88,7 +91,7 @@ def plot(
     wrong = [str(unknown("figure", name, _FIGURES)) for name in chosen if name not in _FIGURES]
     if wrong:
         raise InputError("\n".join(wrong))
-    alone = [name for name in chosen if name in ("overview", "delays")]
+    alone = [name for name in chosen if name in _ALONE]
     if alone and len(opened) > 1:
         raise InputError(f"{alone[0]} shows one run only: choose another figure with --figure, such as rtt")
     folder = figures_folder(out) or runs[0] / "figures"

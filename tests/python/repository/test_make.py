@@ -29,7 +29,7 @@ class Tree:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for place in ("scripts", "crates/core/src", "congestion", "python/bentpipe", ".venv/bin"):
+        for place in ("scripts", "crates/core/src", "python/bentpipe", ".venv/bin"):
             (folder / place).mkdir(parents=True)
         for file in ("Makefile", "scripts/built"):
             shutil.copy(ROOT / file, folder / file)

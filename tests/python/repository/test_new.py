@@ -52,7 +52,7 @@ def new(tree: Path, kind: str, name: str) -> subprocess.CompletedProcess[str]:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the compiled tree, with a new variant of every kind."""
     tree = tmp_path_factory.mktemp("new") / "tree"
-    for folder in ("crates", "congestion", "docs", "scripts", "tests/authorities"):
+    for folder in ("crates", "docs", "scripts", "tests/authorities"):
         shutil.copytree(ROOT / folder, tree / folder)
     for file in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"):
         if (ROOT / file).exists():
