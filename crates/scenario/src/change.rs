@@ -60,7 +60,7 @@ pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) ->
         Ok(merge(before, set))
     });
     let (typed, problems) = match merged {
-        Ok(merged) => deserialize::<T>(&merged),
+        Ok(merged) => deserialize::<T>(&merged, T::RENAMED),
         Err(error) => (None, error.problems),
     };
     if let (Some(Typed { value, .. }), true) = (typed, problems.is_empty()) {

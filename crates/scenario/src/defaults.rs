@@ -16,7 +16,7 @@ pub(crate) fn drop_replaced<T: Serialize + DeserializeOwned>(before: &mut Value,
     if replaced.is_empty() {
         return;
     }
-    let written = |tree: &Value| match deserialize::<T>(tree) {
+    let written = |tree: &Value| match deserialize::<T>(tree, &[]) {
         (Some(Typed { value, .. }), problems) if problems.is_empty() => to_toml(&value).ok(),
         _ => None,
     };

@@ -48,6 +48,7 @@ mod overrides;
 mod parse;
 mod print;
 mod read;
+mod renamed;
 mod resolve;
 mod value;
 
@@ -59,5 +60,6 @@ pub use overrides::Given;
 pub use parse::parse_bytes;
 pub use print::to_toml;
 pub use read::SIZE_LIMIT;
+pub use renamed::Renamed;
 pub use resolve::{load, load_given, Check, Loaded, Members, Source};
 pub use value::{Entry, Node, Origin, Table, Text, Value};

@@ -4,6 +4,7 @@ use crate::deserialize::{deserialize, Typed};
 use crate::error::{Problem, ScenarioError};
 use crate::merge::{self, Presets};
 use crate::overrides::Given;
+use crate::renamed::Renamed;
 use crate::value::{path_text, Value};
 use crate::{include, overrides, parse, print, read};
 use bentpipe_core::Problems;
@@ -32,6 +33,9 @@ pub type Members = BTreeMap<Vec<String>, String>;
 
 /// Checks of a scenario beyond the types of its keys.
 pub trait Check {
+    /// Former names, which are refused with those of today.
+    const RENAMED: &'static [Renamed] = &[];
+
     /// The same with every group replaced by its members, which is what [`check`](Check::check) gets to see, and where the
     /// members were written; None if there is no group. Adds what is wrong with the groups.
     fn expanded(&self, _problems: &mut Problems) -> Option<(Self, Members)>
@@ -83,7 +87,7 @@ pub fn load_given<T: DeserializeOwned + Check>(
     overrides: &[Given],
 ) -> Result<Loaded<T>, ScenarioError> {
     let tree = layered(source, presets, overrides)?;
-    let (typed, found) = deserialize::<T>(&tree);
+    let (typed, found) = deserialize::<T>(&tree, T::RENAMED);
     let Some(Typed { value, notes }) = typed else { return Err(found.into()) };
     let mut problems = Problems::default();
     let loaded = match value.expanded(&mut problems) {

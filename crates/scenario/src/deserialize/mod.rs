@@ -11,6 +11,7 @@ use crate::error::{Problem, SET};
 use crate::fault::{Fault, Place};
 use crate::merge::KIND;
 use crate::nearest::nearest;
+use crate::renamed::Renamed;
 use crate::value::{address, path_text, Entry, Node, Table, Value};
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -33,15 +34,18 @@ pub(crate) struct Typed<T> {
 }
 
 /// Deserializes the tree to a `T`, or finds its problems. If only unknown keys are wrong there is also a
-/// value, so that its own checks can run.
-pub(crate) fn deserialize<T: DeserializeOwned>(root: &Value) -> (Option<Typed<T>>, Vec<Problem>) {
-    let mut context = Context::default();
+/// value, so that its own checks can run; but not without a key that has a former name, which others may refer to.
+pub(crate) fn deserialize<T: DeserializeOwned>(
+    root: &Value,
+    renamed: &'static [Renamed],
+) -> (Option<Typed<T>>, Vec<Problem>) {
+    let mut context = Context { renamed, ..Context::default() };
     for _ in 0..TRIES {
         let cursor = Cursor { value: root, trail: None, context: &context };
         match cursor.seed(PhantomData::<T>) {
             Ok(value) => {
                 let found = context.found.into_inner();
-                let complete = context.out.is_empty();
+                let complete = context.out.is_empty() && !found.renamed;
                 return (complete.then_some(Typed { value, notes: found.notes }), found.problems);
             }
             Err(fault) => {
@@ -86,6 +90,8 @@ fn unset<'a>(value: &'a Value, node: usize, key: &str) -> Option<(String, &'a En
 /// The state shared by all nodes and all tries.
 #[derive(Default)]
 pub(crate) struct Context {
+    /// Former names, and those of today.
+    renamed: &'static [Renamed],
     /// Nodes that failed and are skipped.
     out: BTreeSet<usize>,
     found: RefCell<Found>,
@@ -95,6 +101,8 @@ pub(crate) struct Context {
 struct Found {
     problems: Vec<Problem>,
     notes: Vec<Problem>,
+    /// Whether a key has a former name.
+    renamed: bool,
     /// Keys that have been reported, so that each is reported once.
     seen: BTreeSet<usize>,
     /// Nodes with a skipped part at any depth, from which further faults may follow.
@@ -131,6 +139,10 @@ pub(crate) enum Step<'a> {
 
 impl<'a> Cursor<'a> {
     fn path(&self, last: Option<&str>) -> String {
+        path_text(&self.keys(last))
+    }
+
+    fn keys(&self, last: Option<&str>) -> Vec<String> {
         let mut keys: Vec<String> = last.map(str::to_owned).into_iter().collect();
         let mut trail = self.trail;
         while let Some(Trail { before, step, .. }) = trail {
@@ -141,7 +153,21 @@ impl<'a> Cursor<'a> {
             trail = *before;
         }
         keys.reverse();
-        path_text(&keys)
+        keys
+    }
+
+    /// The name of today for `name`, a key or an element of this node, if it is a former one.
+    fn today(&self, name: &str) -> Option<&'static str> {
+        let of_name = |(former, _): &&Renamed| former.rsplit('.').next() == Some(name);
+        let mut renamed = self.context.renamed.iter().filter(of_name).peekable();
+        // Most names are none, so that only few paths are written out.
+        renamed.peek()?;
+        let keys = self.keys(Some(name));
+        let found = renamed.find(|(former, _)| {
+            let same = |(step, key): (&str, &String)| step == "*" || step == key;
+            former.split('.').count() == keys.len() && former.split('.').zip(&keys).all(same)
+        });
+        found.map(|(_, today)| *today)
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -212,6 +238,11 @@ impl<'a> Cursor<'a> {
             if entry.superseded {
                 let message = "not used, as it belongs to a kind that was replaced by another";
                 found.notes.push(Problem::at(&entry.key, path, message).with_value(entry.value.written()));
+            } else if let Some(today) = self.today(key) {
+                let message = format!("unknown key; it is called {today} now");
+                found.problems.push(Problem::at(&entry.key, path, message));
+                found.explained.insert((identity(self.value), today.to_owned()));
+                found.renamed = true;
             } else {
                 let mut problem = Problem::at(&entry.key, path, "unknown key").with_allowed(key, fields);
                 if problem.nearest.is_none() && !relatives.is_empty() {
@@ -337,8 +368,14 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
             let step = Step::Element(self.elements, self.next);
             self.next += 1;
             if !self.of.is_out(None, value) {
+                let today = value.text().and_then(|name| self.of.today(name));
                 let trail = Trail { before: self.of.trail, of: self.of.value, step };
-                return Cursor { value, trail: Some(&trail), ..self.of }.seed(seed).map(Some);
+                let element = Cursor { value, trail: Some(&trail), ..self.of };
+                if let Some(today) = today {
+                    let fault: Fault = de::Error::custom(format!("unknown name; it is called {today} now"));
+                    return Err(fault.at(|| element.place()));
+                }
+                return element.seed(seed).map(Some);
             }
         }
         Ok(None)

@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use bentpipe_core::{kinds, Count, Fraction, Problems, Rate, Sample, Size, Span};
-use bentpipe_scenario::Check;
+use bentpipe_scenario::{Check, Renamed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -176,6 +176,13 @@ impl Network {
 }
 
 impl Check for Scenario {
+    const RENAMED: &'static [Renamed] = &[
+        ("length", "duration"),
+        ("flow.*.source", "from"),
+        ("network.*.return.capacity", "rate"),
+        ("record.everything", "all"),
+    ];
+
     fn check(&self, problems: &mut Problems) {
         let nodes: BTreeSet<_> = self.network.values().flat_map(Network::nodes).collect();
         let known = nodes.iter().map(|node| node.as_str()).collect::<Vec<_>>().join(", ");
