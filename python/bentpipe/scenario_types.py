@@ -10,7 +10,6 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
     "Accept",
-    "Access",
     "Acm",
     "Action",
     "Adapt",
@@ -83,6 +82,7 @@ __all__ = [
     "Metric",
     "Modcods",
     "Modulation",
+    "Multilink",
     "NetpipeMode",
     "NetworkKind",
     "OnHandover",
@@ -148,85 +148,6 @@ __all__ = [
     "WifiStations",
     "WifiWidth",
 ]
-
-#: a span of time, 0 s to 36600 d
-Span: TypeAlias = "str"
-
-#: What happens to the packets of a link that goes down or is cut.
-Fate: TypeAlias = 'Literal["forward", "lose"]'
-
-
-class LinkHandover(TypedDict):
-    """How one link takes over from another."""
-
-    interruption: NotRequired[Span]
-    """Time for which there is no link to send over (break before make); 0 s by default."""
-    overlap: NotRequired[Span]
-    """Time for which the old link continues to send what waits in it (make before break); 0 s by default."""
-    packets: NotRequired[Fate]
-    """What happens to packets that wait for a link that is cut, that are in flight on it, or that arrive
-    while there is no link; forwarded by default."""
-
-
-class SchedulePolicy(TypedDict):
-    """Policy of the kind `schedule`. Handovers at the times given by the scenario's `[[handover]]`s, and at
-    no others."""
-
-    kind: Literal["schedule"]
-
-
-class RandomPolicy(TypedDict):
-    """Policy of the kind `random`. Random handovers: exponentially distributed stays, after which any other
-    link is equally likely to take over."""
-
-    kind: Literal["random"]
-    stay: list[Span]
-    """Mean stay on each of the links, in their order; each longer than 0 s."""
-
-
-class SignalPolicy(TypedDict):
-    """Policy of the kind `signal`. Handovers by signal strength: to the link whose signal has been stronger
-    by a margin for some time (event A3 of 3GPP TS 36.331, section 5.5.4.4)."""
-
-    hysteresis: NotRequired[float]
-    """Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0 dB."""
-    kind: Literal["signal"]
-    samples: str | dict[str, object]
-    """The signal of each link: a comma-separated table with `time` in seconds from 0 and one column per link,
-    with the link's name, in dB or dBm. Each sample holds until the next."""
-    time_to_trigger: NotRequired[Span]
-    """Time for which the other signal must stay stronger by the margin before the handover starts, 0 s by
-    default."""
-
-
-class LoadPolicy(TypedDict):
-    """Policy of the kind `load`. Handovers by load: to the next link when the serving one is overloaded, and
-    back when the link before it could carry the load."""
-
-    high: NotRequired[float]
-    """Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by default."""
-    kind: Literal["load"]
-    low: NotRequired[float]
-    """Load that the previous link would have, below which it takes over again; 0.5 by default, must be less
-    than `high`."""
-    period: NotRequired[Span]
-    """Period over which load is measured, 1 s by default; must be longer than 0 s."""
-
-
-#: The policy of an access: when it hands over, and to which link.
-Policy: TypeAlias = 'SchedulePolicy | RandomPolicy | SignalPolicy | LoadPolicy | Literal["schedule", "random", "signal", "load"]'
-
-#: Several links between the same two nodes, one of which at a time carries the packets of each direction.
-Access = TypedDict(
-    "Access",
-    {
-        "handover": "NotRequired[LinkHandover]",
-        "links": "list[str]",
-        "name": "str",
-        "policy": "NotRequired[Policy]",
-        "return": "NotRequired[str]",
-    },
-)
 
 #: The clock of the runs of a campaign.
 Clock: TypeAlias = 'Literal["virtual", "kernel"]'
@@ -301,6 +222,10 @@ class Campaign(TypedDict):
     """Lists of the same length whose values are combined in step: the first values of all keys together, then
     the second, and so on. A list under the key `label` names the combinations in tables and figures; one part
     of a campaign may have labels."""
+
+
+#: a span of time, 0 s to 36600 d
+Span: TypeAlias = "str"
 
 
 class Change(TypedDict):
@@ -1586,25 +1511,28 @@ Flow = TypedDict(
 #: The directions that a handover affects.
 HandoverDirection: TypeAlias = 'Literal["both", "forward", "return"]'
 
+#: What happens to the packets of a link that goes down or is cut.
+Fate: TypeAlias = 'Literal["forward", "lose"]'
+
 
 class Handover(TypedDict):
-    """A handover: from a given time on, packets take another link of an `[[access]]`, or, with an
+    """A handover: from a given time on, packets take another link of a `[[multilink]]`, or, with an
     interruption, the same link after it."""
 
-    access: NotRequired[str]
-    """Name of the access. May be left out if there is only one."""
     at: Span
-    """Time at which the handover starts. It precedes everything else that happens to the access at that time,
-    except arrivals."""
+    """Time at which the handover starts. It precedes everything else that happens to the multilink at that
+    time, except arrivals."""
     direction: NotRequired[HandoverDirection]
     """The directions that the handover affects; both by default."""
     interruption: NotRequired[Span]
-    """Time for which there is no link to send over. If unset, as configured for the access."""
+    """Time for which there is no link to send over. If unset, as configured for the multilink."""
+    multilink: NotRequired[str]
+    """Name of the multilink. May be left out if there is only one."""
     overlap: NotRequired[Span]
     """Time for which the old link continues to send what waits in it. If unset, as configured for the
-    access."""
+    multilink."""
     packets: NotRequired[Fate]
-    """What happens to the affected packets. If unset, as configured for the access."""
+    """What happens to the affected packets. If unset, as configured for the multilink."""
     to: str
     """Name of the link that takes over."""
 
@@ -2389,6 +2317,79 @@ LinkPair = TypedDict(
         "return": "NotRequired[LinkReturn]",
         "to": "str",
         "trace": "NotRequired[Trace]",
+    },
+)
+
+
+class LinkHandover(TypedDict):
+    """How one link takes over from another."""
+
+    interruption: NotRequired[Span]
+    """Time for which there is no link to send over (break before make); 0 s by default."""
+    overlap: NotRequired[Span]
+    """Time for which the old link continues to send what waits in it (make before break); 0 s by default."""
+    packets: NotRequired[Fate]
+    """What happens to packets that wait for a link that is cut, that are in flight on it, or that arrive
+    while there is no link; forwarded by default."""
+
+
+class SchedulePolicy(TypedDict):
+    """Policy of the kind `schedule`. Handovers at the times given by the scenario's `[[handover]]`s, and at
+    no others."""
+
+    kind: Literal["schedule"]
+
+
+class RandomPolicy(TypedDict):
+    """Policy of the kind `random`. Random handovers: exponentially distributed stays, after which any other
+    link is equally likely to take over."""
+
+    kind: Literal["random"]
+    stay: list[Span]
+    """Mean stay on each of the links, in their order; each longer than 0 s."""
+
+
+class SignalPolicy(TypedDict):
+    """Policy of the kind `signal`. Handovers by signal strength: to the link whose signal has been stronger
+    by a margin for some time (event A3 of 3GPP TS 36.331, section 5.5.4.4)."""
+
+    hysteresis: NotRequired[float]
+    """Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0 dB."""
+    kind: Literal["signal"]
+    samples: str | dict[str, object]
+    """The signal of each link: a comma-separated table with `time` in seconds from 0 and one column per link,
+    with the link's name, in dB or dBm. Each sample holds until the next."""
+    time_to_trigger: NotRequired[Span]
+    """Time for which the other signal must stay stronger by the margin before the handover starts, 0 s by
+    default."""
+
+
+class LoadPolicy(TypedDict):
+    """Policy of the kind `load`. Handovers by load: to the next link when the serving one is overloaded, and
+    back when the link before it could carry the load."""
+
+    high: NotRequired[float]
+    """Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by default."""
+    kind: Literal["load"]
+    low: NotRequired[float]
+    """Load that the previous link would have, below which it takes over again; 0.5 by default, must be less
+    than `high`."""
+    period: NotRequired[Span]
+    """Period over which load is measured, 1 s by default; must be longer than 0 s."""
+
+
+#: The policy of a multilink: when it hands over, and to which link.
+Policy: TypeAlias = 'SchedulePolicy | RandomPolicy | SignalPolicy | LoadPolicy | Literal["schedule", "random", "signal", "load"]'
+
+#: Several links between the same two nodes, one of which at a time carries the packets of each direction.
+Multilink = TypedDict(
+    "Multilink",
+    {
+        "handover": "NotRequired[LinkHandover]",
+        "links": "list[str]",
+        "name": "str",
+        "policy": "NotRequired[Policy]",
+        "return": "NotRequired[str]",
     },
 )
 
@@ -3608,7 +3609,7 @@ class Record(TypedDict):
                 "link",
                 "acm",
                 "dama",
-                "access",
+                "waits",
                 "ncc",
                 "handover",
                 "path",
@@ -3655,9 +3656,6 @@ class Service(TypedDict):
 class Scenario(TypedDict):
     """A network, the traffic through it, what to record, and for how long to run."""
 
-    access: NotRequired[list[Access]]
-    """Accesses: several links between the same two nodes, one of which at a time carries the packets of each
-    direction."""
     campaign: NotRequired[Campaign]
     """Values to vary over many runs. A resolved scenario, which is what runs, does not have this key."""
     change: NotRequired[list[Change]]
@@ -3674,9 +3672,12 @@ class Scenario(TypedDict):
     flow: NotRequired[list[Flow]]
     """Flows: the traffic between nodes, each an application over a transport."""
     handover: NotRequired[list[Handover]]
-    """Handovers between the links of accesses, at given times."""
+    """Handovers between the links of multilinks, at given times."""
     link: NotRequired[list[LinkPair]]
     """Links, each between two nodes and in both directions."""
+    multilink: NotRequired[list[Multilink]]
+    """Multilinks: several links between the same two nodes, one of which at a time carries the packets of
+    each direction."""
     name: str
     """Name of the scenario, in results and as the name of the run's folder."""
     network: NotRequired[dict[str, NetworkKind]]

@@ -175,7 +175,7 @@ to = "server"
 rate = "2 Mbit/s"
 delay = "25 ms"
 queue = { kind = "drop-tail", packets = 60 }
-[[access]]
+[[multilink]]
 name = "hybrid"
 links = ["satellite", "wired"]
 """
@@ -198,7 +198,7 @@ to = "server"
 rate = "512 kbit/s"
 delay = "25 ms"
 queue = { kind = "drop-tail", packets = 100 }
-[[access]]
+[[multilink]]
 name = "hybrid"
 links = ["first", "second"]
 [[handover]]

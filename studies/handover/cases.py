@@ -21,7 +21,7 @@ VERSIONS: Final = ("reno", "westwood", "cubic", "hybla", "compound")
 HANDOVERS_S: Final = (20.0, 40.0)
 DURATION_S: Final = 60.0
 
-#: How the links follow each other: one emulated link whose parameters change, or two links of an ``[[access]]``.
+#: How the links follow each other: one emulated link whose parameters change, or two links of a ``[[multilink]]``.
 Model = Literal["emulated-link", "access"]
 
 
@@ -239,7 +239,7 @@ def _of_access(experiment: Experiment, phases: tuple[Phase, ...], queue: str) ->
         links.append(f"{{ {ends}, {phase.keys().removeprefix('{ ')}")
     gap = experiment.gap_ms
     handover = f'{{ interruption = "{gap} ms", packets = "lose" }}' if gap else '{ overlap = "1 s" }'
-    return (f"link=[{', '.join(links)}]", f"access.path.handover={handover}")
+    return (f"link=[{', '.join(links)}]", f"multilink.path.handover={handover}")
 
 
 def _scenario(experiment: Experiment, setup: Setup) -> str:

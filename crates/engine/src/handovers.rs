@@ -52,7 +52,7 @@ pub fn told(
     config
 }
 
-/// Whether an access with planned handovers is on the path of `flow`.
+/// Whether a multilink with planned handovers is on the path of `flow`.
 pub fn any(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
     !Path::of(layout, scenario, flow, config).orders().is_empty()
 }
@@ -63,15 +63,15 @@ struct Path<'a> {
     packet: u64,
     scenario: &'a Scenario,
     hops: [Vec<Hop<'a>>; 2],
-    /// The accesses on it, and the index of the serving link in each direction.
+    /// The multilinks on it, and the index of the serving link in each direction.
     serving: Vec<(&'a multilink::Config, [usize; 2])>,
 }
 
 enum Hop<'a> {
     /// A link or a network, with its delay and, for a link, its rate.
     Fixed(Span, Option<Rate>),
-    /// The access of this index in `serving`, in one direction, from this node.
-    Access(usize, &'a str),
+    /// The multilink of this index in `serving`, in one direction, from this node.
+    Multilink(usize, &'a str),
 }
 
 impl<'a> Path<'a> {
@@ -95,17 +95,17 @@ impl<'a> Path<'a> {
 
     fn hop(&mut self, layout: &Builder<'_>, node: NodeId, part: &str) -> Hop<'a> {
         let from = layout.name(node);
-        if let Some(access) = self.scenario.access.iter().find(|access| access.name == part) {
-            let first = self.link(access, 0);
+        if let Some(multilink) = self.scenario.multilink.iter().find(|multilink| multilink.name == part) {
+            let first = self.link(multilink, 0);
             let from = if first.from == from { &first.from } else { &first.to };
-            let known = self.serving.iter().position(|(other, _)| other.name == access.name);
+            let known = self.serving.iter().position(|(other, _)| other.name == multilink.name);
             let place = known.unwrap_or_else(|| {
-                let place = |name: &String| access.links.iter().position(|link| link == name);
-                let back = access.back.as_ref().and_then(place).unwrap_or(0);
-                self.serving.push((access, [0, back]));
+                let place = |name: &String| multilink.links.iter().position(|link| link == name);
+                let back = multilink.back.as_ref().and_then(place).unwrap_or(0);
+                self.serving.push((multilink, [0, back]));
                 self.serving.len() - 1
             });
-            return Hop::Access(place, from);
+            return Hop::Multilink(place, from);
         }
         match self.scenario.link.iter().find(|link| link.name == part) {
             Some(link) => {
@@ -116,16 +116,16 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn link(&self, access: &multilink::Config, place: usize) -> &'a LinkPair {
-        let name = &access.links[place];
+    fn link(&self, multilink: &multilink::Config, place: usize) -> &'a LinkPair {
+        let name = &multilink.links[place];
         self.scenario.link.iter().find(|link| link.name == *name).expect("the names are checked")
     }
 
-    /// The planned handovers on the path, in order of time: the time, the index of the access, and the
+    /// The planned handovers on the path, in order of time: the time, the index of the multilink, and the
     /// handover.
     fn orders(&self) -> Vec<(Span, usize, Order)> {
-        let planned = self.serving.iter().enumerate().flat_map(|(place, (access, _))| {
-            let orders = self.scenario.schedule_of(access).into_iter();
+        let planned = self.serving.iter().enumerate().flat_map(|(place, (multilink, _))| {
+            let orders = self.scenario.schedule_of(multilink).into_iter();
             orders.map(move |(at, order)| (at.since(Time::ZERO), place, order))
         });
         let mut planned: Vec<_> = planned.collect();
@@ -148,10 +148,10 @@ impl<'a> Path<'a> {
     fn of_hop(&self, hop: &Hop<'a>) -> (Span, Option<Rate>) {
         match hop {
             Hop::Fixed(delay, rate) => (*delay, *rate),
-            Hop::Access(place, from) => {
-                let (access, serving) = &self.serving[*place];
-                let side = usize::from(self.link(access, 0).from != *from);
-                let config = direction(self.link(access, serving[side]), from);
+            Hop::Multilink(place, from) => {
+                let (multilink, serving) = &self.serving[*place];
+                let side = usize::from(self.link(multilink, 0).from != *from);
+                let config = direction(self.link(multilink, serving[side]), from);
                 (config.delay, Some(*config.rate))
             }
         }

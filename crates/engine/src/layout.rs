@@ -5,7 +5,7 @@ use crate::scenario::{LinkPair, Scenario};
 use bentpipe_core::{NodeId, Recorder, Streams};
 use bentpipe_link::arq::{self, Arq};
 use bentpipe_link::{self as link, Link};
-use bentpipe_networks::multilink::{self, Access};
+use bentpipe_networks::multilink::{self, Multilink};
 use bentpipe_networks::Construction;
 use bentpipe_stage::{Port, Supply};
 
@@ -25,11 +25,11 @@ pub(crate) fn lay_with(
     if let Some(first) = radios {
         builder.allow_radios(first);
     }
-    for link in scenario.link.iter().filter(|link| scenario.access_of(&link.name).is_none()) {
+    for link in scenario.link.iter().filter(|link| scenario.multilink_of(&link.name).is_none()) {
         add_link(&mut builder, link);
     }
-    for access in &scenario.access {
-        add_access(&mut builder, scenario, access);
+    for multilink in &scenario.multilink {
+        add_multilink(&mut builder, scenario, multilink);
     }
     builder.networks(scenario.network.iter().map(|(name, network)| (name.as_str(), &**network)));
     for flow in &scenario.flow {
@@ -106,8 +106,8 @@ fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
     })
 }
 
-/// Adds the links of an access as one stage; routing uses the delay of those that carry traffic at the start.
-fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a multilink::Config) {
+/// Adds the links of a multilink as one stage; routing uses the delay of those that carry traffic at the start.
+fn add_multilink<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a multilink::Config) {
     builder.begin(&config.name);
     let members = config.links.iter().filter_map(|name| scenario.link.iter().find(|link| link.name == *name));
     let members: Vec<&LinkPair> = members.collect();
@@ -125,7 +125,7 @@ fn add_access<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a mu
         parts.rates.push([*forward.config.rate, *back.config.rate]);
         parts.links.push([forward.link, back.link.leaving_by(Port(1))]);
     }
-    let stage = builder.stage(&config.name, Box::new(Access::new(config, parts)));
+    let stage = builder.stage(&config.name, Box::new(Multilink::new(config, parts)));
     for (port, from, to) in [(Port(0), a, b), (Port(1), b, a)] {
         builder.edge(from, to, (stage, port), delay);
         builder.towards_node((stage, port), to);

@@ -101,8 +101,8 @@ def _settings(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
 
 def _handovers(run: Run) -> Iterator[Event]:
     if run.has_trace("selection"):
-        links = {access["name"]: access.get("links", []) for access in run.scenario.get("access", [])}
-        for time, name, to in run.trace("selection").select("time", "access", "to").iter_rows():
+        links = {one["name"]: one.get("links", []) for one in run.scenario.get("multilink", [])}
+        for time, name, to in run.trace("selection").select("time", "multilink", "to").iter_rows():
             named = links.get(name, [])
             yield Event(time, f"handover to {named[to]}" if to < len(named) else "handover")
     else:

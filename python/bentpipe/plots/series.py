@@ -329,10 +329,10 @@ def _draw_drops(axes: Axes, run: Run, drawn: Sequence[tuple[str, list[Line]]]) -
                     **place,
                 )
                 label = None
-    # The queues of an access are those of its links; terminals have a panel of their own.
+    # The queues of a multilink are those of its links; terminals have a panel of their own.
     recorded = {
         *entities_of(run, "link.queue_packets"),
-        *(one["name"] for one in run.scenario.get("access", [])),
+        *(one["name"] for one in run.scenario.get("multilink", [])),
     }
     recorded |= {
         f"{net}.{one}" for net in run.scenario.get("network", {}) for one in entities_of(run, "dama.queue")

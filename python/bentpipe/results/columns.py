@@ -13,9 +13,6 @@ from typing import Final
 
 from bentpipe.errors import InputError
 
-#: Former names of columns, by table: runs that older versions have written are read as if they had today's.
-FORMER: Final[Mapping[str, Mapping[str, str]]] = {"scheduler": {"category": "scheme"}}
-
 #: Columns of tables that readers need. Those of a table that is not here may all be missing.
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "flows": ("flow", "from", "to", "start"),
@@ -38,7 +35,7 @@ TRACED: Final[Mapping[str, tuple[str, ...]]] = {
     "load": ("flow", "sequence", "arrived", "delay_low", "delay_high"),
     "icmp": ("flow", "round_trip"),
     "dama": ("terminal", "superframe", "request", "constant", "assigned", "capacity", "used"),
-    "access": (
+    "waits": (
         *("terminal", "of_flow", "packet", "packet_bytes", "class", "arrival", "asked"),
         *("sent_superframe", "sent_carrier", "sent_frame", "sent_slot"),
         *("wait_earlier", "wait_request", "wait_lost", "wait_propagation", "wait_controller"),

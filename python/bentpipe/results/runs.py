@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from bentpipe.errors import InputError, reading, text_of, trouble, unknown
 from bentpipe.quantities import listed
 
-from . import columns
+from . import columns, former
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +33,7 @@ class Run:
     >>> run.trace("cwnd").columns
     ['time', 'flow', 'cwnd']
     >>> sorted(run.traces), run.tables
-    (['access', 'dama', 'delivery', 'link', 'ncc', 'tcp'], ['link', 'ncc', 'tcp_connection', 'terminal'])
+    (['dama', 'delivery', 'link', 'ncc', 'tcp', 'waits'], ['link', 'ncc', 'tcp_connection', 'terminal'])
     """
 
     def __init__(self, folder: str | Path, resolved: Scenario | None = None) -> None:
@@ -83,7 +83,12 @@ class Run:
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
-        """The scenario as it was run, every default explicit; quantities are texts with units."""
+        """The scenario as it was run, every default explicit; quantities are texts with units. Keys have the names of
+        today, also in a run of an older version."""
+        return former.renamed(self._written)
+
+    @cached_property
+    def _written(self) -> dict[str, Any]:
         try:
             return tomllib.loads(text_of(self.path / "scenario.toml"))
         except tomllib.TOMLDecodeError as error:
@@ -95,7 +100,11 @@ class Run:
         older version that is no longer valid."""
         from bentpipe.scenario.scenarios import ScenarioText, load
 
-        return load(ScenarioText(text_of(self.path / "scenario.toml"), str(self.path)))
+        # As it was written, so that problems have their lines, unless a key has a former name.
+        text = text_of(self.path / "scenario.toml")
+        if self.scenario != self._written:
+            text = json.dumps(self.scenario)
+        return load(ScenarioText(text, str(self.path)))
 
     @cached_property
     def flow_tables(self) -> list[dict[str, Any]]:
@@ -185,13 +194,19 @@ class Run:
         """Names of the traces, each with its quantities, for :meth:`trace`."""
         import polars as pl
 
-        files = sorted((self.path / "traces").glob("*.parquet"))
         names = {}
-        for file in files:
+        for name, file in sorted(self._trace_files.items()):
             if _closed(file):
                 with reading(file):
-                    names[file.stem] = list(pl.scan_parquet(file, glob=False).collect_schema())[2:]
+                    names[name] = list(pl.scan_parquet(file, glob=False).collect_schema())[2:]
         return names
+
+    @cached_property
+    def _trace_files(self) -> dict[str, Path]:
+        """The files of the traces by the names of today."""
+        return {
+            former.TRACES.get(file.stem, file.stem): file for file in (self.path / "traces").glob("*.parquet")
+        }
 
     def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
         """How a quantity changed over the run.
@@ -216,16 +231,16 @@ class Run:
         """
         import polars as pl
 
-        file = self._file(quantity)
+        file, trace = self._file(quantity), self._find(quantity)[0]
         with reading(file):
-            lazy = pl.scan_parquet(file, glob=False)
+            lazy = pl.scan_parquet(file, glob=False).rename(former.COLUMNS.get(trace, {}), strict=False)
             names = lazy.collect_schema().names()
-            columns.check(file, ["time", *columns.TRACED.get(file.stem, ())], names, self._version)
+            columns.check(file, ["time", *columns.TRACED.get(trace, ())], names, self._version)
             who = names[1]
             return lazy.select(pl.col("time") / 1e9, pl.col(who).cast(pl.String), *self._find(quantity)[1])
 
     def _file(self, quantity: str) -> Path:
-        return self.path / "traces" / f"{self._find(quantity)[0]}.parquet"
+        return self._trace_files[self._find(quantity)[0]]
 
     @cached_property
     def last_row_s(self) -> float:
@@ -276,7 +291,7 @@ class Run:
         import polars as pl
 
         with reading(file, "" if self.complete else " (the run is incomplete)"):
-            found = pl.read_parquet(file, glob=False).rename(columns.FORMER.get(table, {}), strict=False)
+            found = pl.read_parquet(file, glob=False).rename(former.COLUMNS.get(table, {}), strict=False)
         columns.check(file, columns.NEEDED.get(table, ()), found.columns, self._version)
         return found
 

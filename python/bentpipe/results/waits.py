@@ -1,4 +1,4 @@
-"""Why packets waited at a terminal, from the trace ``access``.
+"""Why packets waited at a terminal, from the trace ``waits``.
 
 The wait of a packet lasts from its arrival at the terminal to the end of the slot with its last byte. Its parts add up
 to the nanosecond; ``crates/networks/src/dama/waits.rs`` defines each part.
@@ -111,13 +111,13 @@ class Wait:
 
 
 def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
-    """Returns the trace ``access`` of a terminal, which may be omitted if there is only one. Raises
+    """Returns the trace ``waits`` of a terminal, which may be omitted if there is only one. Raises
     :class:`bentpipe.InputError` if there is no such trace or terminal."""
-    if "access" not in run.traces:
+    if "waits" not in run.traces:
         raise InputError(
-            f"{run.path} has no trace access, which networks with terminals record unless record.traces omits it"
+            f"{run.path} has no trace waits, which networks with terminals record unless record.traces omits it"
         )
-    frame = run.trace("access")
+    frame = run.trace("waits")
     names = in_order(frame["terminal"].unique())
     if terminal is None:
         if len(names) != 1:

@@ -75,7 +75,7 @@ Ends = TypedDict("Ends", {"from": str, "to": str})
 
 
 class Hop(Ends):
-    """One hop of a path, from a node to the next over one link, access or network.
+    """One hop of a path, from a node to the next over one link, multilink or network.
 
     ``rate_bit_s`` is the rate left after framing and the queue's own limit for packets of this flow's size, ``loss``
     the expected fraction that the channel corrupts, ``shared`` the media that the hop uses and the rate at which each

@@ -392,8 +392,8 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
                 load.share += wanted / rate
                 load.flows.append(name)
     present = [*(link["name"] for link in scenario.links), *scenario.attached]
-    accesses = {name for access in scenario.data.get("access", []) for name in access["links"]}
-    idle = [name for name in present if name not in used and name not in accesses]
+    multilinks = {name for multilink in scenario.data.get("multilink", []) for name in multilink["links"]}
+    idle = [name for name in present if name not in used and name not in multilinks]
     if idle:
         yield f"{ranges(idle)}: no flow uses this part of the network"
     stuck: dict[str, list[str]] = {}

@@ -29,7 +29,7 @@ from .refused import Refused
 from .rules import NAME, Cost, check_cost, cost, read
 
 #: Parts of a scenario that are lists of named tables.
-LISTS: Final = ("link", "access", "flow", "proxy", "service", "handover", "change")
+LISTS: Final = ("link", "multilink", "flow", "proxy", "service", "handover", "change")
 #: Nodes of a scenario that is loaded in some milliseconds.
 FEW_NODES: Final = 100
 

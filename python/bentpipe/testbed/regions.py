@@ -1,4 +1,4 @@
-"""What holds in which part of a run: which satellite serves a site, which link an access uses, which value a key has
+"""What holds in which part of a run: which satellite serves a site, which link a multilink uses, which value a key has
 that was changed. From the scenario's own changes, those made by hand, and the traces `handover` and `selection`.
 """
 
@@ -37,9 +37,10 @@ class Region:
 
 def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]:
     """Returns the regions of a run that has ended."""
+    from bentpipe.results import former
     from bentpipe.results.runs import Run
 
-    data = tomllib.loads(scenario)
+    data = former.renamed(tomllib.loads(scenario))
     run = Run(folder)
     starts = _changes(data, made)
     for trace in ("handover", "selection"):
@@ -94,7 +95,7 @@ def _start(
         label = "no satellite" if to is None else _satellites(text, network)[int(to)]
         antenna = int(row["antenna"] or 0)
         return time, trace, entity if antenna == 0 else f"{entity} (antenna {antenna})", label
-    links: list[Any] = next((one["links"] for one in data.get("access", []) if one["name"] == entity), [])
+    links: list[Any] = next((one["links"] for one in data.get("multilink", []) if one["name"] == entity), [])
     label = str(links[int(to)]) if to is not None and int(to) < len(links) else f"link {to}"
     return time, trace, f"{entity} ({'back' if row['direction'] else 'there'})", label
 

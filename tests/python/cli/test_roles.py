@@ -65,7 +65,7 @@ def test_a_doctoral_student_reproduces_a_study_and_varies_it(call: Call, tmp_pat
     call("campaign", "plot", "campaign", "--metric", "goodput", "--out", "figures")
     assert list((tmp_path / "figures").glob("*.png"))
     # One of the variants in detail.
-    detail = ("--set", "duration=20 s", "--set", 'record.traces=["tcp","access"]')
+    detail = ("--set", "duration=20 s", "--set", 'record.traces=["tcp","waits"]')
     call("simulate", scenario, *detail, "--out", "one")
     assert "superframe" in call("explain", "one", "--at", "10 s")
     # And a variant of her own, which is compiled only if she says so.

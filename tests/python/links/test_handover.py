@@ -32,7 +32,7 @@ to = "server"
 rate = "10 Mbit/s"
 delay = "10 ms"
 queue = { kind = "drop-tail", packets = 30 }
-[[access]]
+[[multilink]]
 name = "hybrid"
 links = ["satellite", "wired"]
 """

@@ -72,6 +72,31 @@ app = "bulk"
 transport = "tcp"
 """
 
+MULTILINK = """
+[[link]]
+name = "one"
+from = "gw"
+to = "server"
+rate = "2 Mbit/s"
+delay = "1 ms"
+
+[[link]]
+name = "two"
+from = "gw"
+to = "server"
+rate = "2 Mbit/s"
+delay = "2 ms"
+
+[[multilink]]
+name = "both"
+links = ["one", "two"]
+
+[[handover]]
+multilink = "both"
+at = "2 s"
+to = "two"
+"""
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -139,7 +164,7 @@ def test_a_run_without_any_column_is_read_or_refused(
 
 @pytest.mark.parametrize(
     ("trace", "column", "command"),
-    [("dama", "superframe", "plot"), ("dama", "used", "plot"), ("access", "wait_lost", "explain")],
+    [("dama", "superframe", "plot"), ("dama", "used", "plot"), ("waits", "wait_lost", "explain")],
 )
 def test_a_figure_says_which_column_of_a_trace_is_missing(
     simulated: Path, tmp_path: Path, trace: str, column: str, command: str
@@ -151,6 +176,32 @@ def test_a_figure_says_which_column_of_a_trace_is_missing(
     assert f'traces/{trace}.parquet lacks the column "{column}"' in said
     # The report has the rest.
     commands.call("report", copy)
+
+
+def test_a_run_with_former_names_is_read_as_one_of_today(tmp_path: Path) -> None:
+    """The trace `waits`, the key `multilink` and the entity of the trace `selection` were called `access`."""
+    (tmp_path / "both.toml").write_text(SCENARIO + MULTILINK)
+    commands.call("simulate", "both.toml", "--out", "run", "--no-report", folder=tmp_path)
+    today, old = tmp_path / "run", tmp_path / "old"
+    shutil.copytree(today, old)
+    (old / "traces" / "waits.parquet").rename(old / "traces" / "access.parquet")
+    selection = old / "traces" / "selection.parquet"
+    pl.read_parquet(selection).rename({"multilink": "access"}).write_parquet(selection)
+    text = (old / "scenario.toml").read_text()
+    former = text.replace("multilink", "access").replace('"waits"', '"access"')
+    assert former.count("access") == text.count("multilink") + 1 == 3
+    (old / "scenario.toml").write_text(former)
+    assert Run(old).traces == Run(today).traces and "waits" in Run(old).traces
+    for trace in ("waits", "waits.wait_lost", "selection"):
+        assert Run(old).trace(trace).equals(Run(today).trace(trace)) and Run(old).trace(trace).height
+    assert Run(old).scenario == Run(today).scenario
+    assert Run(old).resolved.toml == Run(today).resolved.toml
+    read(old, today)
+    for command in (("explain", "--terminal", "st1"), ("plot",), ("report",)):
+        commands.call(command[0], old, *command[1:])
+    # To repeat it, the names have to be changed.
+    said = commands.call("simulate", old / "scenario.toml", "--out", tmp_path / "again", code=2).stderr
+    assert said.count("it is called multilink now") == 2 and said.count("it is called waits now") == 1
 
 
 def test_the_commands_say_what_is_missing(path: Path, tmp_path: Path) -> None:

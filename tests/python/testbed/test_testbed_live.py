@@ -177,7 +177,7 @@ def test_the_file_of_rows_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_regions_are_those_of_the_traces(tmp_path: Path) -> None:
-    """Of a constellation's handovers, of an access's selections, and of the scenario's own changes, and the same from
+    """Of a constellation's handovers, of a multilink's selections, and of the scenario's own changes, and the same from
     what was seen while the run was in progress."""
     for example, kinds in (
         ("leo-handovers", {"handover"}),

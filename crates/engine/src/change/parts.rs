@@ -18,8 +18,8 @@ use std::sync::Arc;
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
     networks: BTreeMap<String, Network>,
-    /// The links of each access; a link with retransmissions is one by itself, as both of its directions are one stage.
-    accesses: Arc<BTreeMap<String, Vec<String>>>,
+    /// The links of each multilink; a link with retransmissions is one by itself, as both of its directions are one stage.
+    multilinks: Arc<BTreeMap<String, Vec<String>>>,
     /// The changeable keys of a link.
     link_keys: Arc<Vec<String>>,
 }
@@ -48,7 +48,7 @@ impl Check for Checked {
 #[derive(Clone)]
 pub(crate) enum Told {
     Link(Arc<(link::Config, link::Config)>),
-    Access(Arc<(multilink::Links, multilink::Links)>),
+    Multilink(Arc<(multilink::Links, multilink::Links)>),
     Network(Changing, Changing),
 }
 
@@ -56,7 +56,7 @@ impl Told {
     pub(crate) fn change(&self) -> Change<'_> {
         match self {
             Told::Link(both) => Change::new(&both.0, &both.1),
-            Told::Access(both) => Change::new(&both.0, &both.1),
+            Told::Multilink(both) => Change::new(&both.0, &both.1),
             Told::Network(before, after) => Change::of_any(&*before.config, &*after.config),
         }
     }
@@ -78,12 +78,14 @@ impl Parts {
         Parts {
             links: scenario.link.iter().map(|link| (link.name.clone(), link.clone())).collect(),
             networks: scenario.network.iter().map(network).collect(),
-            accesses: {
-                let accesses =
-                    scenario.access.iter().map(|access| (access.name.clone(), access.links.clone()));
+            multilinks: {
+                let multilinks = scenario
+                    .multilink
+                    .iter()
+                    .map(|multilink| (multilink.name.clone(), multilink.links.clone()));
                 let repeating = scenario.link.iter().filter(|link| link.arq.is_some());
                 let alone = repeating.map(|link| (link.name.clone(), vec![link.name.clone()]));
-                Arc::new(accesses.chain(alone).collect())
+                Arc::new(multilinks.chain(alone).collect())
             },
             link_keys: Arc::new(keys::of::<LinkPair>()),
         }
@@ -109,14 +111,14 @@ impl Parts {
         if problems.count() > 0 {
             return Err(problems.into_vec());
         }
-        for (access, links) in self.accesses.iter() {
+        for (multilink, links) in self.multilinks.iter() {
             let mut told = |name: &String| {
                 // Both are removed.
                 orders.remove(name).is_some() | orders.remove(&LinkPair::back_name(name)).is_some()
             };
             if links.iter().fold(false, |any, name| told(name) | any) {
                 let both = (self.directions(links), after.directions(links));
-                orders.insert(access.clone(), Told::Access(Arc::new(both)));
+                orders.insert(multilink.clone(), Told::Multilink(Arc::new(both)));
             }
         }
         *self = after;

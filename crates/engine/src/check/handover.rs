@@ -1,4 +1,4 @@
-//! What must hold between accesses, their links, and the handovers between these.
+//! What must hold between multilinks, their links, and the handovers between these.
 
 use crate::handovers;
 use crate::layout::lay;
@@ -8,13 +8,13 @@ use bentpipe_networks::multilink::{self, policy};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
-    pub(super) fn check_accesses(&self, problems: &mut Problems) {
+    pub(super) fn check_multilinks(&self, problems: &mut Problems) {
         let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
-        for access in &self.access {
-            problems.within("access", |problems| {
-                problems.within(&access.name, |problems| {
-                    self.check_links(access, problems);
-                    for link in &access.links {
+        for multilink in &self.multilink {
+            problems.within("multilink", |problems| {
+                problems.within(&multilink.name, |problems| {
+                    self.check_links(multilink, problems);
+                    for link in &multilink.links {
                         let closes = |pair: &&LinkPair| pair.name == *link && pair.contacts.is_some();
                         if self.link.iter().any(|pair| closes(&pair)) {
                             let message =
@@ -25,19 +25,19 @@ impl Scenario {
                         if self.link.iter().any(|pair| repeats(&pair)) {
                             problems.add("links", format!("\"{link}\" has arq; allowed: links without"));
                         }
-                        if let Some(other) = taken.insert(link, &access.name) {
+                        if let Some(other) = taken.insert(link, &multilink.name) {
                             let message =
                                 format!("\"{link}\" already belongs to \"{other}\"; allowed: another link");
                             problems.add("links", message);
                         }
                     }
-                    if access.back.as_ref().is_some_and(|back| !access.links.contains(back)) {
-                        let back = access.back.as_deref().unwrap_or_default();
-                        let links = access.links.join(", ");
+                    if multilink.back.as_ref().is_some_and(|back| !multilink.links.contains(back)) {
+                        let back = multilink.back.as_deref().unwrap_or_default();
+                        let links = multilink.links.join(", ");
                         problems
                             .add("return", format!("\"{back}\" is not one of its links; allowed: {links}"));
                     }
-                    problems.within("policy", |problems| access.policy.check(&access.links, problems));
+                    problems.within("policy", |problems| multilink.policy.check(&multilink.links, problems));
                 });
             });
         }
@@ -45,8 +45,8 @@ impl Scenario {
             for (place, handover) in self.handover.iter().enumerate() {
                 problems.within(place.to_string(), |problems| self.check_reference(handover, problems));
             }
-            for access in &self.access {
-                self.check_plan(access, problems);
+            for multilink in &self.multilink {
+                self.check_plan(multilink, problems);
             }
         });
     }
@@ -62,22 +62,22 @@ impl Scenario {
             if !handovers::any(&mut layout, self, flow, config) {
                 problems.within(&flow.name, |problems| {
                     let message = "no [[handover]] on the flow's path whose time the ends could know; allowed: with a flow over \
-                                   an [[access]] that has some";
+                                   a [[multilink]] that has some";
                     problems.within("transport", |problems| problems.add("on_handover", message));
                 });
             }
         }
     }
 
-    fn check_links(&self, access: &multilink::Config, problems: &mut Problems) {
+    fn check_links(&self, multilink: &multilink::Config, problems: &mut Problems) {
         let ends = |name: &String| {
             let link = self.link.iter().find(|link| link.name == *name)?;
             Some((&link.from, &link.to))
         };
-        let Some(first) = access.links.first() else {
+        let Some(first) = multilink.links.first() else {
             return problems.add("links", "has no links; allowed: at least one");
         };
-        for link in &access.links {
+        for link in &multilink.links {
             match (ends(link), ends(first)) {
                 (None, _) => {
                     let names: Vec<_> = self.link.iter().map(|link| link.name.as_str()).collect();
@@ -98,31 +98,32 @@ impl Scenario {
     }
 
     fn check_reference(&self, handover: &Handover, problems: &mut Problems) {
-        let names = || self.access.iter().map(|access| access.name.as_str()).collect::<Vec<_>>().join(", ");
-        let access = match &handover.access {
-            _ if self.access.is_empty() => {
+        let names =
+            || self.multilink.iter().map(|multilink| multilink.name.as_str()).collect::<Vec<_>>().join(", ");
+        let multilink = match &handover.multilink {
+            _ if self.multilink.is_empty() => {
                 return problems
-                    .add("", "the scenario has no access; allowed: with an [[access]] of its links");
+                    .add("", "the scenario has no multilink; allowed: with a [[multilink]] of its links");
             }
-            Some(name) => self.access.iter().find(|access| access.name == *name),
-            None if self.access.len() == 1 => self.access.first(),
+            Some(name) => self.multilink.iter().find(|multilink| multilink.name == *name),
+            None if self.multilink.len() == 1 => self.multilink.first(),
             None => {
                 return problems
-                    .add("access", format!("must be given, as there are several; allowed: {}", names()))
+                    .add("multilink", format!("must be given, as there are several; allowed: {}", names()))
             }
         };
-        let Some(access) = access else {
-            return problems.add("access", format!("unknown access; allowed: {}", names()));
+        let Some(multilink) = multilink else {
+            return problems.add("multilink", format!("unknown multilink; allowed: {}", names()));
         };
-        if !access.links.contains(&handover.to) {
-            let links = access.links.join(", ");
+        if !multilink.links.contains(&handover.to) {
+            let links = multilink.links.join(", ");
             problems.add(
                 "to",
-                format!("\"{}\" is not a link of \"{}\"; allowed: {links}", handover.to, access.name),
+                format!("\"{}\" is not a link of \"{}\"; allowed: {links}", handover.to, multilink.name),
             );
         }
-        if !matches!(access.policy, policy::Config::Schedule(_)) {
-            let (name, kind) = (&access.name, access.policy.kind());
+        if !matches!(multilink.policy, policy::Config::Schedule(_)) {
+            let (name, kind) = (&multilink.name, multilink.policy.kind());
             let message =
                 format!("\"{name}\" decides by its policy \"{kind}\"; allowed: policy = \"schedule\"");
             problems.add("", message);
@@ -130,18 +131,18 @@ impl Scenario {
     }
 
     /// Handovers do not overlap: each is over before the next starts, and before the run ends.
-    fn check_plan(&self, access: &multilink::Config, problems: &mut Problems) {
-        let first = access.links.first();
+    fn check_plan(&self, multilink: &multilink::Config, problems: &mut Problems) {
+        let first = multilink.links.first();
         // A problem of a handover of both directions is reported once.
         let mut wrong = BTreeSet::new();
         for side in [0, 1] {
-            let mut serving = if side == 1 { access.back.as_ref().or(first) } else { first };
+            let mut serving = if side == 1 { multilink.back.as_ref().or(first) } else { first };
             let mut over = (Span::ZERO, 0);
-            for (place, handover) in self.planned(access) {
+            for (place, handover) in self.planned(multilink) {
                 if !handover.direction.includes(side) {
                     continue;
                 }
-                let how = handover.how(access);
+                let how = handover.how(multilink);
                 let end = handover.at + how.interruption.max(how.overlap);
                 let mut found = Problems::default();
                 found.within(place.to_string(), |problems| {

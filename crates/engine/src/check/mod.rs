@@ -11,7 +11,7 @@ use bentpipe_core::{Problems, Span};
 use bentpipe_link::arq::Frames;
 use bentpipe_networks::node::proxy as proxies;
 use bentpipe_networks::Part;
-use bentpipe_scenario::Members;
+use bentpipe_scenario::{Members, Renamed};
 use bentpipe_transport::{names, tcp};
 use std::collections::BTreeMap;
 
@@ -19,6 +19,9 @@ use std::collections::BTreeMap;
 const NODES: usize = 65_535;
 
 impl bentpipe_scenario::Check for Scenario {
+    const RENAMED: &'static [Renamed] =
+        &[("access", "multilink"), ("handover.*.access", "multilink"), ("record.traces.access", "waits")];
+
     fn expanded(&self, problems: &mut Problems) -> Option<(Scenario, Members)> {
         groups::expanded(self, problems)
     }
@@ -54,9 +57,9 @@ impl bentpipe_scenario::Check for Scenario {
         unique("proxy", self.proxy.iter().map(|proxy| &proxy.name), problems);
         unique("service", self.service.iter().map(|service| &service.name), problems);
         unique("flow", self.flow.iter().map(|flow| &flow.name), problems);
-        unique("access", self.access.iter().map(|access| &access.name), problems);
+        unique("multilink", self.multilink.iter().map(|multilink| &multilink.name), problems);
         self.check_parts(problems);
-        self.check_accesses(problems);
+        self.check_multilinks(problems);
         let islands = Islands::of(self);
         if islands.names.len() > NODES {
             problems.add("", format!("{} nodes; allowed: at most {NODES}", islands.names.len()));
@@ -140,9 +143,9 @@ impl Scenario {
                 part(("link", name), format!("link \"{name}\""), part_name, problems);
             }
         }
-        for access in &self.access {
-            let name = &access.name;
-            part(("access", name), format!("access \"{name}\""), name.clone(), problems);
+        for multilink in &self.multilink {
+            let name = &multilink.name;
+            part(("multilink", name), format!("multilink \"{name}\""), name.clone(), problems);
         }
         for (name, network) in &self.network {
             for Part { name: part_name, what } in network.parts(name) {

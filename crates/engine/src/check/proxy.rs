@@ -38,12 +38,13 @@ impl Scenario {
         });
     }
 
-    /// The links, accesses and networks of a node; links of an access are not its own.
+    /// The links, multilinks and networks of a node; links of a multilink are not its own.
     fn ways_at(&self, node: &str) -> Vec<&str> {
         let links = self.link.iter().filter(|link| link.from == node || link.to == node);
         let parts: BTreeSet<&str> = links
             .map(|link| {
-                self.access_of(&link.name).map_or(link.name.as_str(), |(access, _)| access.name.as_str())
+                self.multilink_of(&link.name)
+                    .map_or(link.name.as_str(), |(multilink, _)| multilink.name.as_str())
             })
             .collect();
         let networks =

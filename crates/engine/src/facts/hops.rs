@@ -87,18 +87,18 @@ fn unknown() -> Medium {
     }
 }
 
-/// What the crossings of a link, access or network are, and what changes about them.
+/// What the crossings of a link, multilink or network are, and what changes about them.
 fn describe(
     scenario: &Scenario,
     links: &Links<'_>,
     name: &str,
     crossings: &[(String, String, Traffic)],
 ) -> Vec<Described> {
-    if let Some(access) = scenario.access.iter().find(|access| access.name == name) {
-        let first = links[access.links[0].as_str()];
+    if let Some(multilink) = scenario.multilink.iter().find(|multilink| multilink.name == name) {
+        let first = links[multilink.links[0].as_str()];
         return crossings
             .iter()
-            .map(|(from, _, traffic)| over(scenario, links, access, first.from == *from, *traffic))
+            .map(|(from, _, traffic)| over(scenario, links, multilink, first.from == *from, *traffic))
             .collect();
     }
     if let Some(pair) = links.get(name) {
@@ -144,15 +144,15 @@ pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Mediu
     medium
 }
 
-/// A direction of an access: the link that carries at the start, and what follows.
+/// A direction of a multilink: the link that carries at the start, and what follows.
 fn over(
     scenario: &Scenario,
     links_by_name: &Links<'_>,
-    access: &multilink::Config,
+    multilink: &multilink::Config,
     forward: bool,
     traffic: Traffic,
 ) -> Described {
-    let multilink::Config { name: _, links, back, handover: _, policy } = access;
+    let multilink::Config { name: _, links, back, handover: _, policy } = multilink;
     let first = if forward { &links[0] } else { back.as_ref().unwrap_or(&links[0]) };
     let mut medium = of_link(links_by_name[first.as_str()], forward, traffic);
     if policy.kind() != "schedule" {
@@ -164,7 +164,8 @@ fn over(
         .flat_map(|name| changes(scenario, "link", name, Some(links_by_name[name.as_str()]), !forward));
     let mut all: Vec<Change> = of_links.collect();
     let side = usize::from(!forward);
-    let orders = scenario.schedule_of(access).into_iter().filter(|(_, order)| order.direction.includes(side));
+    let orders =
+        scenario.schedule_of(multilink).into_iter().filter(|(_, order)| order.direction.includes(side));
     all.extend(orders.map(|(at, order)| Change {
         at_s: at.as_secs_f64(),
         what: format!("handover to {}", links[order.to]),

@@ -77,7 +77,7 @@ pub struct Hop {
     pub from: String,
     /// The node that it leads to.
     pub to: String,
-    /// The link, access or network that it goes over.
+    /// The link, multilink or network that it goes over.
     pub network: String,
     /// The medium of the hop in numbers.
     #[serde(flatten)]

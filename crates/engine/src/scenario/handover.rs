@@ -1,4 +1,4 @@
-//! Accesses, whose links carry traffic one at a time, and the handovers between them.
+//! Multilinks, whose links carry traffic one at a time, and the handovers between them.
 
 use super::Scenario;
 use bentpipe_core::{Span, Time};
@@ -8,7 +8,7 @@ use bentpipe_networks::multilink::{self, Direction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A handover: from a given time on, packets take another link of an `[[access]]`, or, with an interruption,
+/// A handover: from a given time on, packets take another link of a `[[multilink]]`, or, with an interruption,
 /// the same link after it.
 ///
 /// ```toml
@@ -21,10 +21,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {
-    /// Name of the access. May be left out if there is only one.
+    /// Name of the multilink. May be left out if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access: Option<String>,
-    /// Time at which the handover starts. It precedes everything else that happens to the access at that
+    pub multilink: Option<String>,
+    /// Time at which the handover starts. It precedes everything else that happens to the multilink at that
     /// time, except arrivals.
     pub at: Span,
     /// Name of the link that takes over.
@@ -32,21 +32,21 @@ pub struct Handover {
     /// The directions that the handover affects; both by default.
     #[serde(default)]
     pub direction: Direction,
-    /// Time for which there is no link to send over. If unset, as configured for the access.
+    /// Time for which there is no link to send over. If unset, as configured for the multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interruption: Option<Span>,
     /// Time for which the old link continues to send what waits in it. If unset, as configured for the
-    /// access.
+    /// multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Span>,
-    /// What happens to the affected packets. If unset, as configured for the access.
+    /// What happens to the affected packets. If unset, as configured for the multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<Fate>,
 }
 
 impl Handover {
-    pub(crate) fn how(&self, access: &multilink::Config) -> multilink::Handover {
-        let default = access.handover;
+    pub(crate) fn how(&self, multilink: &multilink::Config) -> multilink::Handover {
+        let default = multilink.handover;
         multilink::Handover {
             interruption: self.interruption.unwrap_or(default.interruption),
             overlap: self.overlap.unwrap_or(default.overlap),
@@ -56,22 +56,22 @@ impl Handover {
 }
 
 impl Scenario {
-    /// The handovers planned for an access, in order of time.
-    pub(crate) fn schedule_of(&self, access: &multilink::Config) -> Vec<(Time, Order)> {
-        let planned = self.planned(access).into_iter();
+    /// The handovers planned for a multilink, in order of time.
+    pub(crate) fn schedule_of(&self, multilink: &multilink::Config) -> Vec<(Time, Order)> {
+        let planned = self.planned(multilink).into_iter();
         let orders = planned.filter_map(|(_, handover)| {
-            let to = access.links.iter().position(|link| *link == handover.to)?;
-            let order = Order { to, direction: handover.direction, handover: handover.how(access) };
+            let to = multilink.links.iter().position(|link| *link == handover.to)?;
+            let order = Order { to, direction: handover.direction, handover: handover.how(multilink) };
             Some((Time::ZERO + handover.at, order))
         });
         orders.collect()
     }
 
-    /// The handovers of an access in order of time, with their indices in the file.
-    pub(crate) fn planned(&self, access: &multilink::Config) -> Vec<(usize, &Handover)> {
-        let only = self.access.len() == 1;
-        let mine = |handover: &Handover| match &handover.access {
-            Some(name) => *name == access.name,
+    /// The handovers of a multilink in order of time, with their indices in the file.
+    pub(crate) fn planned(&self, multilink: &multilink::Config) -> Vec<(usize, &Handover)> {
+        let only = self.multilink.len() == 1;
+        let mine = |handover: &Handover| match &handover.multilink {
+            Some(name) => *name == multilink.name,
             None => only,
         };
         let mut planned: Vec<_> =
@@ -80,10 +80,10 @@ impl Scenario {
         planned
     }
 
-    /// The access to which a link belongs, and the link's index there.
-    pub(crate) fn access_of(&self, link: &str) -> Option<(&multilink::Config, usize)> {
-        self.access
-            .iter()
-            .find_map(|access| access.links.iter().position(|name| name == link).map(|place| (access, place)))
+    /// The multilink to which a link belongs, and the link's index there.
+    pub(crate) fn multilink_of(&self, link: &str) -> Option<(&multilink::Config, usize)> {
+        self.multilink.iter().find_map(|multilink| {
+            multilink.links.iter().position(|name| name == link).map(|place| (multilink, place))
+        })
     }
 }

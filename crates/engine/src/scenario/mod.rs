@@ -55,11 +55,11 @@ pub struct Scenario {
     /// Links, each between two nodes and in both directions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkPair>,
-    /// Accesses: several links between the same two nodes, one of which at a time carries the packets of each
+    /// Multilinks: several links between the same two nodes, one of which at a time carries the packets of each
     /// direction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub access: Vec<multilink::Config>,
-    /// Handovers between the links of accesses, at given times.
+    pub multilink: Vec<multilink::Config>,
+    /// Handovers between the links of multilinks, at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handover: Vec<Handover>,
     /// Access networks, which join several nodes, by name.

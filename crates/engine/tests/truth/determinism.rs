@@ -208,7 +208,7 @@ fn without_the_island(mut results: Results) -> Results {
     }
     for (table, rows) in &mut results.traces {
         rows.retain(|row| !island(&row.entity));
-        if *table == "access" {
+        if *table == "waits" {
             // The place of the flow in the scenario, which does change.
             rows.iter_mut().for_each(|row| row.values[0] = 0.0);
         }

@@ -26,7 +26,7 @@ from = "a"
 to = "b"
 rate = "4 Mbit/s"
 delay = "20 ms"
-[[access]]
+[[multilink]]
 name = "both"
 links = ["slow", "quick"]
 {more}"#
@@ -150,7 +150,7 @@ fn an_outage_is_a_handover_to_the_same_link() {
 }
 
 #[test]
-fn changes_reach_links_of_an_access() {
+fn changes_reach_links_of_a_multilink() {
     let flows = datagrams("there", "a", "b") + &datagrams("back", "b", "a");
     let more = "[[change]]\nat = \"1001 ms\"\nset.link.slow.delay = \"100 ms\"\nset.link.quick.return.rate = \"1 Mbit/s\"\n\
                 [[handover]]\nat = \"2001 ms\"\nto = \"quick\"\n";
@@ -253,15 +253,15 @@ return = { rate = "8 Mbit/s", delay = "10 ms" }
 }
 
 const BAD: &[(&str, &str)] = &[
-    ("no access", "[[handover]]\nat = \"2 s\"\nto = \"first\""),
-    ("a link that does not exist", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"third\"]"),
-    ("links between other nodes", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"second\"]"),
-    ("no links", "[[access]]\nname = \"x\"\nlinks = []"),
-    ("a link of two", "[[access]]\nname = \"x\"\nlinks = [\"first\"]\n[[access]]\nname = \"y\"\nlinks = [\"first\"]"),
-    ("a link twice", "[[access]]\nname = \"x\"\nlinks = [\"first\", \"first\"]"),
-    ("a start that is none", "[[access]]\nname = \"x\"\nlinks = [\"first\"]\nreturn = \"second\""),
-    ("a name that is taken", "[[access]]\nname = \"first\"\nlinks = [\"first\"]"),
-    ("an access that does not exist", "X[[handover]]\naccess = \"y\"\nat = \"2 s\"\nto = \"first\""),
+    ("no multilink", "[[handover]]\nat = \"2 s\"\nto = \"first\""),
+    ("a link that does not exist", "[[multilink]]\nname = \"x\"\nlinks = [\"first\", \"third\"]"),
+    ("links between other nodes", "[[multilink]]\nname = \"x\"\nlinks = [\"first\", \"second\"]"),
+    ("no links", "[[multilink]]\nname = \"x\"\nlinks = []"),
+    ("a link of two", "[[multilink]]\nname = \"x\"\nlinks = [\"first\"]\n[[multilink]]\nname = \"y\"\nlinks = [\"first\"]"),
+    ("a link twice", "[[multilink]]\nname = \"x\"\nlinks = [\"first\", \"first\"]"),
+    ("a start that is none", "[[multilink]]\nname = \"x\"\nlinks = [\"first\"]\nreturn = \"second\""),
+    ("a name that is taken", "[[multilink]]\nname = \"first\"\nlinks = [\"first\"]"),
+    ("a multilink that does not exist", "X[[handover]]\nmultilink = \"y\"\nat = \"2 s\"\nto = \"first\""),
     ("no link of it", "X[[handover]]\nat = \"2 s\"\nto = \"second\""),
     ("to itself", "X[[handover]]\nat = \"2 s\"\nto = \"first\""),
     ("to itself with an overlap", "X[[handover]]\nat = \"2 s\"\nto = \"first\"\noverlap = \"1 s\"\ninterruption = \"1 s\""),
@@ -293,14 +293,15 @@ const BAD: &[(&str, &str)] = &[
 
 #[test]
 fn what_cannot_be_is_refused_with_the_reason() {
-    let mut text = "What a handover, an access and a trace are refused for, and in which words\n".to_owned();
+    let mut text =
+        "What a handover, a multilink and a trace are refused for, and in which words\n".to_owned();
     let other =
         "[[link]]\nname = \"other\"\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"1 ms\"\n";
-    let access = format!("{other}[[access]]\nname = \"x\"\nlinks = [\"first\", \"other\"]\n");
+    let multilink = format!("{other}[[multilink]]\nname = \"x\"\nlinks = [\"first\", \"other\"]\n");
     for (what, added) in BAD {
         let added = match added.split_at(1) {
-            ("X", rest) => format!("{access}{rest}"),
-            ("P", rest) => format!("{access}policy = {rest}"),
+            ("X", rest) => format!("{multilink}{rest}"),
+            ("P", rest) => format!("{multilink}policy = {rest}"),
             ("T", rest) => format!("{}trace = {{ samples = {rest} }}", other),
             _ => (*added).to_owned(),
         };
@@ -382,7 +383,7 @@ rate = "256 kbit/s"
 delay = "1 ms"
 queue = {{ kind = "drop-tail", packets = 4 }}
 framing = "ule"
-[[access]]
+[[multilink]]
 name = "hybrid"
 links = ["satellite", "wired", "thin"]
 {plan}

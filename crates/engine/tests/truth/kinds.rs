@@ -109,7 +109,7 @@ fn lists() -> Vec<List> {
         ];
         "adaptation": adaptation::Config, [|adaptation| wifi(adaptation)];
         "meter": meter::Config, [|meter| edge(meter)];
-        "policy": policy::Config, [|policy| access(policy)];
+        "policy": policy::Config, [|policy| multilink(policy)];
         "mechanism": Mechanism, [|mechanism| proxy(mechanism)];
         "role": Role, [
             |role| service(role, "app = { kind = \"cbr\", rate = \"64 kbit/s\", datagram = \"160 B\" }\ntransport = \"udp\""),
@@ -197,7 +197,7 @@ fn edge(meter: &str) -> String {
 }
 
 /// Two links of which one at a time carries, and one handover that is planned.
-fn access(policy: &str) -> String {
+fn multilink(policy: &str) -> String {
     let planned = match policy.contains("\"schedule\"") {
         true => "[[handover]]\nat = \"4 s\"\nto = \"two\"\n",
         false => "",
@@ -206,7 +206,7 @@ fn access(policy: &str) -> String {
         format!("{{ name = \"{name}\", from = \"a\", to = \"b\", rate = \"{rate}\", delay = \"{delay}\", queue = {{ kind = \"drop-tail\", packets = 40 }} }}")
     };
     format!(
-        "{HEAD}link = [{}, {}]\naccess = [{{ name = \"both\", links = [\"one\", \"two\"], policy = {policy} }}]\n{}{planned}",
+        "{HEAD}link = [{}, {}]\nmultilink = [{{ name = \"both\", links = [\"one\", \"two\"], policy = {policy} }}]\n{}{planned}",
         link("one", "1 Mbit/s", "100 ms"),
         link("two", "3 Mbit/s", "20 ms"),
         flows("a", "b")

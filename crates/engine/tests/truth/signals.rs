@@ -26,7 +26,7 @@ to = "terminal"
 rate = "8 Mbit/s"
 delay = "20 ms"
 queue = {{ kind = "drop-tail", packets = 100 }}
-[[access]]
+[[multilink]]
 name = "access"
 links = ["satellite", "wired"]
 handover = {{ interruption = "1 s", packets = "lose" }}

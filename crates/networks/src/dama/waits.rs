@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 
 /// Trace of packets through terminals.
 pub static TRACE: Table = Table {
-    name: "access",
+    name: "waits",
     entity: "terminal",
     about: "for each packet when it reaches the gateway; it left the terminal at arrival plus all waits",
     columns: &[

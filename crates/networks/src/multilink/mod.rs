@@ -1,4 +1,4 @@
-//! Access selection: several links between the same two nodes, one of which at a time carries the packets of each
+//! Multilinks: several links between the same two nodes, one of which at a time carries the packets of each
 //! direction, and handovers from one to another under running connections.
 //!
 //! A handover at a moment t, from an old link to a new one:
@@ -24,7 +24,7 @@
 pub mod policy;
 mod stage;
 
-pub use stage::{Access, Links, Parts, SELECTION};
+pub use stage::{Links, Multilink, Parts, SELECTION};
 
 use super::fate::Fate;
 use bentpipe_core::Span;
@@ -34,16 +34,16 @@ use serde::{Deserialize, Serialize};
 /// Several links between the same two nodes, one of which at a time carries the packets of each direction.
 ///
 /// ```toml
-/// [[access]]
+/// [[multilink]]
 /// name = "hybrid"
 /// links = ["satellite", "wired"]
 /// handover = { interruption = "500 ms", packets = "lose" }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Access")]
+#[schemars(rename = "Multilink")]
 pub struct Config {
-    /// Name of the access, in results and messages.
+    /// Name of the multilink, in results and messages.
     pub name: String,
     /// Names of the links, all from the same node to the same other node. The first one carries traffic at
     /// the start.
@@ -78,7 +78,7 @@ pub struct Handover {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "HandoverDirection")]
 pub enum Direction {
-    /// Both directions of the access.
+    /// Both directions of the multilink.
     #[default]
     Both,
     /// The direction from the links' `from` to their `to`.

@@ -1,4 +1,4 @@
-//! The stage that holds the links of an access. Input port 0 takes packets from the links' `from`, input port
+//! The stage that holds the links of a multilink. Input port 0 takes packets from the links' `from`, input port
 //! 1 those from their `to`; output port 0 leads to `to`, output port 1 to `from`.
 
 use super::policy::{Order, Policy, View};
@@ -13,10 +13,10 @@ pub const NO_LINK: DropReason = DropReason::new("no link during a handover");
 /// The link was cut in a handover.
 pub const HANDED_OVER: DropReason = DropReason::new("link cut in a handover");
 
-/// Trace of the handovers of an access.
+/// Trace of the handovers of a multilink.
 pub static SELECTION: Table = Table {
     name: "selection",
-    entity: "access",
+    entity: "multilink",
     about: "when a handover starts, for each direction that it affects",
     columns: &[
         Column::whole("direction", "1", "direction: 0 from the links' `from` to their `to`, 1 back"),
@@ -30,10 +30,10 @@ pub static SELECTION: Table = Table {
     ],
 };
 
-/// Configurations of an access's links, in their order: from `from` to `to`, and back.
+/// Configurations of a multilink's links, in their order: from `from` to `to`, and back.
 pub type Links = Vec<[link::Config; 2]>;
 
-/// The parts of an access.
+/// The parts of a multilink.
 pub struct Parts {
     /// The links in their order, from `from` to `to` and back. They deliver to output ports 0 and 1.
     pub links: Vec<[Link; 2]>,
@@ -47,8 +47,8 @@ pub struct Parts {
     pub probe: Option<Probe>,
 }
 
-/// An access: several links between two nodes, one of which at a time serves each direction.
-pub struct Access {
+/// A multilink: several links between two nodes, one of which at a time serves each direction.
+pub struct Multilink {
     links: Vec<[Link; 2]>,
     rates: Vec<[Rate; 2]>,
     policy: Box<dyn Policy>,
@@ -58,7 +58,7 @@ pub struct Access {
     probe: Option<Probe>,
 }
 
-/// One direction of an access.
+/// One direction of a multilink.
 struct Side {
     number: usize,
     /// The serving link; during an interruption, the link that will serve from `opens` on.
@@ -78,9 +78,9 @@ struct Ending {
     packets: Fate,
 }
 
-impl Access {
+impl Multilink {
     /// Creates the stage at the start of a run.
-    pub fn new(config: &Config, parts: Parts) -> Access {
+    pub fn new(config: &Config, parts: Parts) -> Multilink {
         let Parts { links, rates, schedule, stream, probe } = parts;
         let policy = config.policy.build(&config.links, config.handover, schedule, stream);
         let place = |name: &String| config.links.iter().position(|link| link == name);
@@ -93,7 +93,7 @@ impl Access {
             held: VecDeque::new(),
             ending: Vec::new(),
         });
-        Access { links, rates, policy, sides, offered: [0; 2], probe }
+        Multilink { links, rates, policy, sides, offered: [0; 2], probe }
     }
 
     fn hand_over(&mut self, now: Time, order: Order, out: &mut Outbox) {
@@ -161,7 +161,7 @@ impl Side {
     }
 }
 
-impl Stage for Access {
+impl Stage for Multilink {
     #[inline]
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
         let number = port.0 as usize;

@@ -51,8 +51,8 @@ class Changed(BaseModel):
 
 
 class Region(BaseModel):
-    """A part of a run in which something holds: the satellite that serves a site, the link of an access, the value of a
-    changed key. Times are seconds of the run; an open end is null."""
+    """A part of a run in which something holds: the satellite that serves a site, the link of a multilink, the value
+    of a changed key. Times are seconds of the run; an open end is null."""
 
     kind: str
     of: str

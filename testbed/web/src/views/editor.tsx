@@ -249,7 +249,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
 const NONE: View["problems"] = [];
 
 /** The parts of a scenario that have a panel, by the beginning of a key's path. */
-const PANELS = /^(link|access|proxy|service|flow|network|edge)\.[^.]+/;
+const PANELS = /^(link|multilink|proxy|service|flow|network|edge)\.[^.]+/;
 
 function Problems({ view, id }: { view: View | null; id: string }) {
   if (!view || view.valid) return null;

@@ -90,7 +90,7 @@ ELSEWHERE: Final[dict[str, str]] = {
     "network.bundles.skip_impossible": "contacts that do not end after their start, which carry nothing",
     "flow.app.bundles.series.file": "the same series in a file",
     "flow.transport.tcp.congestion.file": "source that may do anything (test_prototypes.py)",
-    "access.policy.signal.samples.file": "the same samples in a file",
+    "multilink.policy.signal.samples.file": "the same samples in a file",
     "network.constellation.routing.forwarding": "the paths of a file, which facts follow as a run does (View)",
     "network.constellation.routing.forwarding.file": "the paths of a file, which facts follow as a run does (View)",
     "network.constellation.shell.elements": "satellites of a file, which move as those of the other shells",

@@ -1,4 +1,4 @@
-"""Accesses of several links, and handovers between them."""
+"""Multilinks of several links, and handovers between them."""
 
 from __future__ import annotations
 
@@ -7,70 +7,70 @@ from typing import Any, Final
 from .base import LINK, Row
 
 #: Two links, one of which is active.
-ACCESS: Final[dict[str, Any]] = {
+MULTILINK: Final[dict[str, Any]] = {
     **LINK,
     "link": [
         {"name": "v", "from": "a", "to": "b", "rate": "2 Mbit/s", "delay": "30 ms"},
         {"name": "w", "from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "50 ms"},
     ],
-    "access": [{"name": "both", "links": ["w", "v"]}],
+    "multilink": [{"name": "both", "links": ["w", "v"]}],
 }
 
 ROWS: Final[tuple[Row, ...]] = (
     Row(
-        "access access.name access.links access.policy access.policy.schedule",
-        ACCESS,
-        ("access.both.policy=schedule",),
+        "multilink multilink.name multilink.links multilink.policy multilink.policy.schedule",
+        MULTILINK,
+        ("multilink.both.policy=schedule",),
     ),
-    Row("access.return", ACCESS, ('access.both.return="v"',)),
+    Row("multilink.return", MULTILINK, ('multilink.both.return="v"',)),
     Row(
-        "handover handover.at handover.to handover.access handover.direction handover.direction.both",
-        ACCESS,
-        ('handover=[{access="both",at="2 s",to="v"}]',),
+        "handover handover.at handover.to handover.multilink handover.direction handover.direction.both",
+        MULTILINK,
+        ('handover=[{multilink="both",at="2 s",to="v"}]',),
         "handover to v",
     ),
     Row(
-        "access.handover access.handover.interruption handover.interruption handover.packets "
-        "access.handover.packets access.handover.packets.lose",
-        ACCESS,
+        "multilink.handover multilink.handover.interruption handover.interruption handover.packets "
+        "multilink.handover.packets handover.packets.lose",
+        MULTILINK,
         (
             'handover=[{at="2 s",to="v",interruption="8 s",packets="lose"}]',
-            'access.both.handover.packets="lose"',
+            'multilink.both.handover.packets="lose"',
         ),
         "handover to v",
     ),
     Row(
-        "access.handover.overlap access.handover.packets.forward handover.overlap handover.direction.forward",
-        ACCESS,
+        "multilink.handover.overlap handover.packets.forward handover.overlap handover.direction.forward",
+        MULTILINK,
         ('handover=[{at="2 s",to="v",direction="forward",overlap="1 s"}]',),
         "handover to v",
     ),
     Row(
         "handover.direction.return",
-        ACCESS,
+        MULTILINK,
         ('handover=[{at="2 s",to="v",direction="return"}]', "link.v.rate=40 kbit/s"),
         "handover to v",
     ),
     Row(
-        "access.policy.random access.policy.random.stay",
-        ACCESS,
-        ('access.both.policy={kind="random",stay=["5 s","5 s"]}',),
+        "multilink.policy.random multilink.policy.random.stay",
+        MULTILINK,
+        ('multilink.both.policy={kind="random",stay=["5 s","5 s"]}',),
         "random may hand over",
     ),
     Row(
-        "access.policy.signal access.policy.signal.samples access.policy.signal.hysteresis "
-        "access.policy.signal.time_to_trigger",
-        ACCESS,
+        "multilink.policy.signal multilink.policy.signal.samples multilink.policy.signal.hysteresis "
+        "multilink.policy.signal.time_to_trigger",
+        MULTILINK,
         (
-            'access.both.policy={kind="signal",samples="time,w,v\\n0,-50,-90\\n5,-90,-50",hysteresis=2.0,'
+            'multilink.both.policy={kind="signal",samples="time,w,v\\n0,-50,-90\\n5,-90,-50",hysteresis=2.0,'
             'time_to_trigger="1 s"}',
         ),
         "signal may hand over",
     ),
     Row(
-        "access.policy.load access.policy.load.high access.policy.load.low access.policy.load.period",
-        ACCESS,
-        ('access.both.policy={kind="load",high=0.5,low=0.1,period="1 s"}',),
+        "multilink.policy.load multilink.policy.load.high multilink.policy.load.low multilink.policy.load.period",
+        MULTILINK,
+        ('multilink.both.policy={kind="load",high=0.5,low=0.1,period="1 s"}',),
         "load may hand over",
     ),
 )

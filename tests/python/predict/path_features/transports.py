@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .base import LINK, Row
-from .handovers import ACCESS
+from .handovers import MULTILINK
 
 
 def _tcp(keys: str, values: str, word: str | None = None, base: dict[str, Any] = LINK) -> Row:
@@ -45,7 +45,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         "flow.transport.tcp.on_handover flow.transport.tcp.on_handover.freeze flow.transport.tcp.on_handover.adapt",
-        ACCESS,
+        MULTILINK,
         (
             'handover=[{at="2 s",to="v",interruption="1 s"}]',
             'flow.f.transport.on_handover=["freeze","adapt"]',

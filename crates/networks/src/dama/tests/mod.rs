@@ -22,14 +22,14 @@ const GATEWAY: NodeId = NodeId(0);
 /// Rows of the trace `dama`: terminal and values.
 type Rows = Arc<Mutex<Vec<(String, Vec<f64>)>>>;
 
-/// Rows of the traces `dama` and `access`.
+/// Rows of the traces `dama` and `waits`.
 struct Collect(Rows, Rows);
 
 impl Sink for Collect {
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>) {
         let mut kept = match table.name {
             "dama" => self.0.lock().unwrap(),
-            "access" => self.1.lock().unwrap(),
+            "waits" => self.1.lock().unwrap(),
             _ => return,
         };
         for (row, values) in rows.iter().zip(values.chunks(table.columns.len())) {

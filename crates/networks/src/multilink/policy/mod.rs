@@ -9,7 +9,7 @@ use super::{Direction, Handover};
 use bentpipe_core::{kinds, Problems, Rate, Stream, Time};
 
 kinds! {
-    /// The policy of an access: when it hands over, and to which link.
+    /// The policy of a multilink: when it hands over, and to which link.
     #[schemars(rename = "Policy")]
     pub enum Config: Choice {
         "schedule" => Schedule(schedule::Config),

@@ -290,7 +290,7 @@ interface PartOf {
 function parts(data: Table | undefined): PartOf[] {
   if (!data) return [];
   const found: PartOf[] = [];
-  for (const kind of ["link", "access", "proxy", "service", "flow"]) {
+  for (const kind of ["link", "multilink", "proxy", "service", "flow"]) {
     for (const one of (data[kind] ?? []) as Table[]) {
       const ends = [one.from, one.to, one.node].filter((end): end is string => typeof end === "string");
       found.push({
