@@ -160,7 +160,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.update:
         record(table)
     elif code:
-        print("!: more than 1 % above the table. If it must be so: benchmarks/instructions.py --update REASON")
+        print(
+            "!: more than 1 % above the table. If it must be so: benchmarks/instructions.py --update REASON"
+        )
     return code
 
 
