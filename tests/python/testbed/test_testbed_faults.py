@@ -29,6 +29,7 @@ from bentpipe.testbed.serving import Address, bind, serve
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
 from bentpipe.testbed.tables import FINAL, Event, Run, User
+from helpers import ROOT
 from httpx2 import Client, HTTPError, HTTPTransport
 from rigs.testbeds import BENTPIPE, PR_SET_PDEATHSIG, SMALL, free_port, serving, until
 from sqlalchemy import func, select, update
@@ -418,7 +419,7 @@ def test_23_a_web_process_that_is_killed_at_many_moments(tmp_path: Path) -> None
 KILLED = """
 import sys
 from pathlib import Path
-from testbeds import serving
+from rigs.testbeds import serving
 
 with serving(Path(sys.argv[1])) as served:
     print(served.process.pid, flush=True)
@@ -427,10 +428,9 @@ with serving(Path(sys.argv[1])) as served:
 
 
 def test_a_test_bed_ends_with_the_process_of_its_test(tmp_path: Path) -> None:
-    here = str(Path(__file__).parent)
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(tmp_path / "data")],
-        env=os.environ | {"PYTHONPATH": here},
+        env=os.environ | {"PYTHONPATH": str(ROOT / "scripts")},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
