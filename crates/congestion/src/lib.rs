@@ -7,12 +7,12 @@
 //! use std::collections::BTreeMap;
 //! use bentpipe_congestion::interface::State;
 //!
-//! let mut vegas = crate::create("vegas", &BTreeMap::from([("alpha".to_owned(), 1)])).unwrap();
+//! let mut vegas = bentpipe_congestion::create("vegas", &BTreeMap::from([("alpha".to_owned(), 1)])).unwrap();
 //! let mut state = State { snd_cwnd: 10, snd_cwnd_clamp: 1000, ..State::default() };
 //! vegas.init(&mut state);
 //! assert_eq!(vegas.ssthresh(&mut state), 5);
 //!
-//! let error = crate::create("vega", &BTreeMap::new()).err().unwrap();
+//! let error = bentpipe_congestion::create("vega", &BTreeMap::new()).err().unwrap();
 //! assert!(error.to_string().starts_with("there is no congestion control \"vega\" (is \"vegas\" meant?); there are bbr"));
 //! ```
 
