@@ -14,10 +14,10 @@ pub trait Sample {
 /// # use bentpipe_core::{kinds, Rate, Sample};
 /// # mod bulk { #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 /// #            pub struct Config {}
-/// #            impl crate::Sample for Config { const SAMPLE: &'static str = ""; } }
+/// #            impl bentpipe_core::Sample for Config { const SAMPLE: &'static str = ""; } }
 /// # mod cbr { #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-/// #           pub struct Config { pub rate: crate::Rate }
-/// #           impl crate::Sample for Config { const SAMPLE: &'static str = "rate = \"64 kbit/s\""; } }
+/// #           pub struct Config { pub rate: bentpipe_core::Rate }
+/// #           impl bentpipe_core::Sample for Config { const SAMPLE: &'static str = "rate = \"64 kbit/s\""; } }
 /// kinds! {
 ///     /// The application of a flow.
 ///     pub enum App {

@@ -70,7 +70,7 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
 ///
 /// ```
 /// let mut names = ["st10", "gw", "st2", "st1"];
-/// names.sort_by(|a, b| crate::natural_order(a, b));
+/// names.sort_by(|a, b| bentpipe_core::natural_order(a, b));
 /// assert_eq!(names, ["gw", "st1", "st2", "st10"]);
 /// ```
 pub fn natural_order(a: &str, b: &str) -> Ordering {
