@@ -8,7 +8,7 @@
 //!
 //! Errors act on units. A lost unit loses every packet that has bytes in it ([`Verdicts`]).
 //!
-//! [`crate`] sends units one after the other; a terminal of [`bentpipe_networks::dama`] puts them into its slots.
+//! A [link](crate::Link) sends units one after the other; a DAMA terminal puts them into its slots.
 
 pub mod atm;
 pub mod fragments;

@@ -1,6 +1,6 @@
 //! Bundles from a source to a destination that reports each of them, as DTNperf sends them: at a rate, within a window, or at given times.
 //!
-//! Each bundle is one datagram, which a network of bundle agents ([`bentpipe_networks::bundles`]) carries as the payload of one bundle; over other
+//! Each bundle is one datagram, which a network of bundle agents (crate `networks`) carries as the payload of one bundle; over other
 //! networks it is a plain datagram. The destination answers each bundle with a report of `report` bytes, which names the bundle. Within a `window`
 //! of W bundles, the source keeps W bundles without a report on their way and sends the next one when a report arrives, or when
 //! `timeout` has passed for the oldest one, which then counts as overdue. At a `rate`, bundles leave at constant intervals whatever has been
