@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Times are in seconds from 0, rates in bit/s, delays in seconds one way, losses as probabilities per
-//! packet. Each sample is a change as [`crate`] describes it. Missing columns, and all columns before
+//! packet. Each sample is a change as [links](crate) describe it. Missing columns, and all columns before
 //! the first sample, keep the values of the link's own keys. A rate of 0 is treated as 1 bit/s, at which
 //! nothing gets through either: waiting packets resume when the rate comes back.
 //!

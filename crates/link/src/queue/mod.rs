@@ -1,7 +1,7 @@
 //! Queue disciplines: which packets a link's queue admits, and which leaves next.
 //!
 //! Most disciplines decide when a packet arrives, from the backlog that it finds ([`Admission`]). The link
-//! then computes the departure at once, so that a hop costs one wake (see [`crate`]). Disciplines that
+//! then computes the departure at once, so that a hop costs one wake (see [links](crate)). Disciplines that
 //! decide when a packet leaves keep the packets themselves ([`Buffer`]), and the link asks for the next one
 //! whenever it has sent the one before.
 
