@@ -6,23 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import mean, variance
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import bentpipe as bp
 from bentpipe import _native
+from disturbance import ATTEMPTS, LATE_S
 from parity import IN_MEMORY, Case
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bentpipe.emulation import Clock
-
-
-#: Lateness of a packet in seconds from which a fidelity report calls an emulation disturbed.
-LATE_S: Final = 0.02
-
-#: Number of comparisons of which one must agree or be undisturbed.
-ATTEMPTS: Final = 3
 
 
 class DisturbedError(Exception):

@@ -26,6 +26,13 @@ def emulated(folder, verdict, reason):
     document = {"verdict": verdict, "reasons": [reason], "lateness": {}}
     (folder / "fidelity.json").write_text(json.dumps(document))
 
+def stand_still():
+    process = disturbance._sleeper().pid
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(1.2)
+    os.kill(process, signal.SIGCONT)
+    time.sleep(0.3)
+
 @pytest.mark.quiet
 def test_disturbed_once(tmp_path):
     emulated(tmp_path, "degraded", "a packet was late by 30.000 ms, tolerated: 20 ms")
@@ -52,6 +59,12 @@ def test_of_another_kind(tmp_path):
     assert attempt("kind") > 0
     raise TypeError("a mistake")
 
+@pytest.mark.quiet
+def test_on_a_machine_that_always_stands_still():
+    attempt("stopped")
+    stand_still()
+    assert attempt("stopped") == 0, "stopped"
+
 def test_on_no_clock(tmp_path):
     emulated(tmp_path, "degraded", "a packet was late by 30.000 ms, tolerated: 20 ms")
     assert attempt("clock") == 0
@@ -59,11 +72,7 @@ def test_on_no_clock(tmp_path):
 @pytest.mark.quiet
 def test_on_a_machine_that_stands_still():
     attempt("still")
-    process = disturbance._sleeper().pid
-    os.kill(process, signal.SIGSTOP)
-    time.sleep(1.2)
-    os.kill(process, signal.SIGCONT)
-    time.sleep(0.3)
+    stand_still()
     assert attempt("still") == 4
 """
 
@@ -76,7 +85,7 @@ def test_only_what_the_machine_disturbed_is_repeated(tmp_path: Path, at_a_time: 
         "    for mark in disturbance.MARKS:\n        config.addinivalue_line('markers', mark)\n"
     )
     (tmp_path / "test_all.py").write_text(TESTS)
-    words = ["-m", "pytest", "-p", "no:cacheprovider", "-rs", "-q", "-n", at_a_time, "--rootdir", tmp_path]
+    words = ["-m", "pytest", "-p", "no:cacheprovider", "-rfs", "-q", "-n", at_a_time, "--rootdir", tmp_path]
     done = subprocess.run(
         [sys.executable, *map(str, words), "test_all.py"],
         cwd=tmp_path,
@@ -97,13 +106,16 @@ def test_only_what_the_machine_disturbed_is_repeated(tmp_path: Path, at_a_time: 
         "kind": 1,
         "clock": 1,
         "still": 4,
+        "stopped": 2 * disturbance.ATTEMPTS,
     }, said
-    assert "4 failed, 2 passed, 1 skipped" in said
+    assert "5 failed, 2 passed, 1 skipped" in said
     assert "REPEATED test_all.py::test_disturbed_once: a packet was late by 30.000 ms" in said
     assert (
         "REPEATED test_all.py::test_on_a_machine_that_stands_still: a process that sleeps was woken" in said
     )
-    assert "the machine disturbed all 3 attempts (a packet was late by 0.300 s, tolerated: 20 ms)" in said
+    assert "the machine disturbed all 3 attempts (a process that sleeps was woken" in said
+    # Verdicts alone do not excuse a failure.
+    assert "test_disturbed_always - AssertionError: always" in said
 
 
 @networks
