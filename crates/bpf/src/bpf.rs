@@ -20,7 +20,7 @@ pub const IS_BUILT: bool = true;
 /// The section of constants that the objects let a loader write.
 const SETTINGS: &str = ".rodata.settings";
 
-/// Where an object counts what the kernel skipped (crates/congestion/include/home/guard.h).
+/// The map in which an object counts skipped calls of the kernel (crates/congestion/include/home/guard.h).
 const SKIPPED: &str = ".bss.skipped";
 
 /// Bytes of a congestion control's name, which is the last member of its structure.

@@ -14,7 +14,7 @@ pub struct Port(pub u16);
 
 /// One thing that a packet passes through: queue, MAC, link, channel, router, endpoint.
 ///
-/// A stage never reads a clock. It is told the time, responds through the [`Outbox`], and states when it next
+/// A stage never reads a clock. It gets the time as an argument, responds through the [`Outbox`], and states when it next
 /// wants to be woken; the event loop calls [`Stage::next_wake`] after every call. Each stage has one pending
 /// wake.
 pub trait Stage: Send {

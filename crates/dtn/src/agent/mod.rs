@@ -1,4 +1,4 @@
-//! What a bundle agent decides about the bundles that it stores (RFC 9171, section 5), in simulations and on real hosts alike.
+//! Decisions of a bundle agent about the bundles that it stores (RFC 9171, section 5), in simulations and on real hosts alike.
 //!
 //! - **Lifetime.** A bundle that comes after its lifetime is not stored; one whose lifetime is over is dropped (section 5.5).
 //! - **Duplicates.** A bundle that is stored is not stored again. Agents that hand out copies also remember what they have stored before.
@@ -6,8 +6,8 @@
 //! - **Hop limit.** A bundle whose hop count would exceed its limit is not sent on (section 4.4.3).
 //! - **Fragments.** A bundle is delivered when its [fragments](fragments) have come, and its fragments replace it only if both have room.
 //!
-//! The bundles themselves are in a [`Store`]: on disk, or nowhere in simulations, where they have no content. The agent is told the time, which
-//! counts from any moment. Where bundles go is not its business.
+//! The bundles themselves are in a [`Store`]: on disk, or nowhere in simulations, where they have no content. Callers pass the time, which
+//! counts from any moment. Routing is elsewhere ([`crate::network::routing`]).
 
 pub mod fragments;
 
@@ -15,7 +15,7 @@ use bentpipe_core::Time;
 use fragments::{Part, Partials};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the bundles of an agent are.
+/// Storage of the bundles of an agent.
 pub trait Store {
     /// What is stored of a bundle.
     type Bundle: ?Sized;
@@ -41,7 +41,7 @@ impl Store for Numbers {
     fn remove(&mut self, _number: u64) {}
 }
 
-/// A name by which bundles are told apart.
+/// A name that identifies a bundle.
 pub trait Name: Ord + Clone {
     /// The number under which a bundle of this name is stored, if the name says it.
     fn number(&self) -> Option<u64>;
@@ -61,7 +61,7 @@ impl Name for String {
     }
 }
 
-/// What an agent without room does.
+/// The action of an agent without room for a new bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Discard {
     /// It refuses the new bundle.
@@ -86,16 +86,16 @@ pub struct Rules {
     pub watches: bool,
 }
 
-/// What an agent knows of a bundle. `N` is the name by which bundles are told apart.
+/// The properties of a bundle that decisions need. `N` is the name that identifies a bundle.
 #[derive(Clone, Debug)]
 pub struct About<N> {
     /// The name of the bundle.
     pub name: N,
-    /// Bytes that it takes.
+    /// Size of the bundle in the store, in bytes.
     pub size: u64,
-    /// Its priority.
+    /// Priority of the bundle; higher numbers are more urgent.
     pub priority: usize,
-    /// When its lifetime is over.
+    /// Time at which the lifetime of the bundle is over.
     pub expires: Time,
     /// The hops that it has passed.
     pub hops: u32,
@@ -105,12 +105,12 @@ pub struct About<N> {
     pub part: Option<Box<Part<N>>>,
 }
 
-/// What an agent has done with a bundle that came.
+/// The decision of an agent about a bundle that arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is stored, and others were dropped for it.
     Stored {
-        /// Its number.
+        /// Number of the bundle in the store.
         number: u64,
         /// The numbers of the dropped ones.
         dropped: Vec<u64>,
@@ -338,12 +338,12 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.held.is_empty()
     }
 
-    /// The store.
+    /// Returns the store of the bundles.
     pub fn store(&self) -> &S {
         &self.store
     }
 
-    /// The store, to make what it holds permanent.
+    /// Returns the store, so that a caller can make its bundles permanent.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }

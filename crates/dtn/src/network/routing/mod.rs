@@ -1,4 +1,4 @@
-//! Where bundles go next. Each routing is a file of this folder and a line of the list below.
+//! Routings of bundles: the choice of the next node. Each routing is a file of this folder and a line of the list below.
 //!
 //! A routing is one of two kinds. One that [plans](Planning) decides for each bundle that a node stores over which contact of the known
 //! plan it leaves. One that [copies](Copying) decides at each meeting of two nodes which bundles the neighbour gets as well; a bundle
@@ -64,7 +64,7 @@ fn made<R: Routing>(make: fn(&Keys) -> R, keys: &Keys) -> R {
 /// The keys of a scenario that routings read.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
-    /// Copies of a bundle.
+    /// Number of copies of a bundle that spray and wait hands out.
     pub copies: u32,
 }
 
@@ -85,7 +85,7 @@ pub enum Router {
 /// A bundle that a node wants to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting<'a> {
-    /// The present time.
+    /// Time of the decision.
     pub now: Time,
     /// The node that has the bundle.
     pub node: Node,
@@ -95,7 +95,7 @@ pub struct Waiting<'a> {
     pub bundle: &'a Bundle,
     /// Bytes that sending it takes.
     pub bytes: u64,
-    /// When it expires.
+    /// Time at which the bundle expires.
     pub expires: Time,
 }
 
