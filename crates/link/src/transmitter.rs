@@ -243,6 +243,12 @@ impl Transmitter {
         self.closed_until = opens;
     }
 
+    /// Starts no transmission from the buffer until `opens`.
+    pub fn pause(&mut self, opens: Time) {
+        self.free_at = self.free_at.max(opens);
+        self.closed_until = opens;
+    }
+
     /// Sends a packet past the queue and returns when it will have been sent. What arrives later leaves later
     /// by that time.
     pub fn send_at_once(&mut self, now: Time, packet: &Packet) -> Time {

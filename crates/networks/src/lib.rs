@@ -22,8 +22,8 @@ mod construction;
 pub mod dama;
 pub mod fate;
 pub mod multilink;
-
 pub mod node;
+pub mod propagation;
 pub mod skyplex;
 mod text_or_table;
 pub mod wifi;

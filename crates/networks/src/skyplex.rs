@@ -40,10 +40,11 @@
 //! gateway = "gw"
 //! ```
 
-use super::dama::config::{Carrier, Forward, Planning, Propagation, Return};
+use super::dama::config::{Carrier, Forward, Planning, Return};
 use super::dama::scheme::{self, cra, rbdc};
 use super::dama::terminals::Terminals;
 use super::dama::{self, config::Dama};
+use crate::propagation::Propagation;
 use crate::{AccessNetwork, Changing, Construction, Part, RatedLink};
 use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Sample, Span};
 use bentpipe_link::framing;
@@ -97,8 +98,8 @@ pub struct Config {
     /// Queue and errors of the link from the terminals.
     #[serde(default, rename = "return")]
     pub return_link: Back,
-    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which
-    /// it is computed.
+    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which delays are
+    /// computed, of a geostationary satellite or of moving ones.
     #[serde(default)]
     pub propagation: Propagation,
     /// The terminals: node names, or tables with values that differ from the network's.

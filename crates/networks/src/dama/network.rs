@@ -9,10 +9,13 @@ use super::plan::Plan;
 use super::scheme::Terms;
 use super::terminal::{self, Logon, Terminal};
 use super::terminals::Member;
-use super::timing::Schedule;
+use super::timing::{Schedule, Timeline};
 use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
-use bentpipe_core::{NodeId, Time};
+use crate::constellation::HANDOVER;
+use crate::propagation::orbit::Handovers;
+use crate::propagation::Moving;
+use bentpipe_core::{NodeId, Span, Time};
 use bentpipe_link::acm;
 use bentpipe_link::queue::classes;
 use bentpipe_stage::packet::quick_start::Grants;
@@ -64,12 +67,22 @@ pub fn build(
             None => Logon::Done(plan.add_constant(member.constant).expect(CHECKED)),
             Some(at) => Logon::Begins(Time::ZERO + at),
         };
-        macs.push(shape.terminal(index as u16, member, (address, gateway), logon, label, supply));
+        let timeline = shape.timeline(member);
+        macs.push(shape.terminal(
+            index as u16,
+            member,
+            timeline.clone(),
+            (address, gateway),
+            logon,
+            label,
+            supply,
+        ));
         accounts.push(shape.account(member, address, logon));
-        listeners.push(shape.listener(member, address, label, supply));
+        listeners.push(shape.listener(member, timeline, address, label, supply));
     }
     let ncc = shape.ncc(gateway, accounts, plan, supply);
-    Star { terminals: macs, ncc, forward: shape.forward(listeners, supply) }
+    let last = members.iter().map(|member| shape.latest(member)).max().unwrap_or(Span::ZERO);
+    Star { terminals: macs, ncc, forward: shape.forward(listeners, last, supply) }
 }
 
 const CHECKED: &str = "the configuration has been checked";
@@ -99,6 +112,8 @@ struct Shape<'a> {
     response: u64,
     controller: Controller,
     board: Shared,
+    /// The satellites, if they move.
+    moving: Option<Moving>,
 }
 
 impl<'a> Shape<'a> {
@@ -108,7 +123,31 @@ impl<'a> Shape<'a> {
         let (schedule, lead, response) = config.response(&frame, members);
         let imposed = dama.response.map(|response| response.value());
         let controller = Controller { phase: schedule.plan, lead, processing: dama.processing, imposed };
-        Shape { name, config, frame, schedule, response, controller, board: Shared::default() }
+        let sites = || members.iter().filter_map(|member| config.site(member)).collect::<Vec<_>>();
+        let orbit = config.propagation.orbit();
+        let moving = orbit.map(|(positions, orbit)| Moving::new(positions, orbit, &sites()));
+        Shape { name, config, frame, schedule, response, controller, board: Shared::default(), moving }
+    }
+
+    /// How much later than the control centre a terminal may start its superframes.
+    fn latest(&self, member: &Member) -> Span {
+        // Over moving satellites the offset is less than the longest delay.
+        if self.moving.is_some() {
+            member.timing.up
+        } else {
+            member.timing.offset
+        }
+    }
+
+    /// The superframes of a terminal.
+    fn timeline(&self, member: &Member) -> Timeline {
+        match &self.moving {
+            None => Timeline::constant(member.timing),
+            Some(moving) => {
+                let site = self.config.site(member).expect(CHECKED);
+                Timeline::moving(&self.frame, member.timing, moving.track(&site))
+            }
+        }
     }
 
     /// The frame with slots of the capacity of a terminal's.
@@ -124,6 +163,7 @@ impl<'a> Shape<'a> {
         &self,
         terminal: u16,
         member: &Member,
+        timeline: Timeline,
         addresses: (NodeId, NodeId),
         logon: Logon,
         label: &str,
@@ -131,12 +171,11 @@ impl<'a> Shape<'a> {
     ) -> Terminal {
         let (config, link) = (self.config, &self.config.return_link);
         let dama = &link.dama;
-        Terminal::new(terminal::Parts {
+        let parts = terminal::Parts {
             name: label.to_owned(),
             terminal,
             addresses,
             frame: self.frame_of(member),
-            timing: member.timing,
             ask: self.schedule.ask,
             logon,
             logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
@@ -161,7 +200,8 @@ impl<'a> Shape<'a> {
             stream: supply.stream(&terminal_name(self.name, &member.name)),
             probe: supply.probe(&terminal::TRACE, label),
             waits: supply.probe(&waits::TRACE, label),
-        })
+        };
+        Terminal::new(parts, timeline)
     }
 
     fn account(&self, member: &Member, address: NodeId, logon: Logon) -> ncc::Member {
@@ -200,13 +240,20 @@ impl<'a> Shape<'a> {
         Some((name, acm.adaptation(own, &names, &self.config.gateway, probe)))
     }
 
-    fn listener(&self, member: &Member, address: NodeId, label: &str, supply: &mut dyn Supply) -> Listener {
+    fn listener(
+        &self,
+        member: &Member,
+        timeline: Timeline,
+        address: NodeId,
+        label: &str,
+        supply: &mut dyn Supply,
+    ) -> Listener {
         let acm = self.config.forward.acm.as_ref();
         Listener {
             acm: self.adaptation(acm, member.esn0_db.0, (member, label, "forward"), supply),
             esn0_db: member.esn0_db.0,
             address,
-            timing: member.timing,
+            timeline,
             reads: self.reads_board(member),
             passes: self.reads_board(member) && self.config.return_link.acm.is_none(),
             errors: self.config.forward.error.errors(),
@@ -229,13 +276,20 @@ impl<'a> Shape<'a> {
         })
     }
 
-    fn forward(&self, terminals: Vec<Listener>, supply: &mut dyn Supply) -> Forward {
+    fn forward(&self, terminals: Vec<Listener>, last: Span, supply: &mut dyn Supply) -> Forward {
         let (name, link) = (forward_name(self.name), &self.config.forward);
+        let handovers = self.moving.as_ref().map(|moving| {
+            let gateway = self.config.gateway.clone();
+            let probe = supply.probe(&HANDOVER, &gateway);
+            Handovers::new(moving.clone(), gateway, probe)
+        });
         Forward::new(forward::Parts {
             config: link.clone(),
             grants: self.config.quick_start,
             terminals,
             frame: self.frame,
+            last,
+            handovers,
             board: self.board.clone(),
             stream: supply.stream(&name),
             probe: supply.probe(&bentpipe_link::TRACE, &name),

@@ -89,8 +89,10 @@ pub struct Member {
     pub esn0_db: (Option<Decibel>, Option<Decibel>),
     /// Names by which a fade may have its column: its own, and that of its group.
     pub names: Vec<String>,
-    /// Propagation and processing delays of the terminal.
+    /// Propagation delays of the terminal; the longest ones over moving satellites.
     pub timing: Timing,
+    /// Its own position.
+    pub site: Option<Site>,
 }
 
 impl Terminals {
