@@ -286,6 +286,10 @@ impl AccessNetwork for Config {
         self.star().rated(name)
     }
 
+    fn remark(&self, duration: Span, remarks: &mut Problems) {
+        self.star().remark(duration, remarks);
+    }
+
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
         dama::star::build(name, &self.star(), site);
     }

@@ -232,6 +232,33 @@ impl Config {
         self.propagation.check(&sites, problems);
     }
 
+    /// Adds warnings about moving satellites in a run of `duration`.
+    pub(super) fn remark_orbit(&self, duration: Span, remarks: &mut Problems) {
+        let (Some((_, orbit)), Some(moving)) = (self.propagation.orbit(), self.moving(&self.members()))
+        else {
+            return;
+        };
+        remarks.within("propagation", |remarks| {
+            remarks.within("orbit", |remarks| {
+                let dark: f64 = moving.facts(duration).outages.iter().map(|[begin, end]| end - begin).sum();
+                if dark >= duration.as_secs_f64() {
+                    let message = format!(
+                        "no satellite is above {} for the gateway and all terminals at once in the whole run",
+                        orbit.mask
+                    );
+                    remarks.add("", message);
+                }
+                for (index, shell) in orbit.shell.iter().enumerate() {
+                    for remark in shell.remarks(orbit.epoch, duration) {
+                        remarks.within("shell", |remarks| {
+                            remarks.within(index.to_string(), |remarks| remarks.add("", remark));
+                        });
+                    }
+                }
+            });
+        });
+    }
+
     /// Superframes must stay in order when a handover moves their starts.
     fn check_handovers(&self, problems: &mut Problems) {
         let (Some((positions, orbit)), Some(frame)) = (self.propagation.orbit(), self.frame()) else {

@@ -123,9 +123,7 @@ impl<'a> Shape<'a> {
         let (schedule, lead, response) = config.response(&frame, members);
         let imposed = dama.response.map(|response| response.value());
         let controller = Controller { phase: schedule.plan, lead, processing: dama.processing, imposed };
-        let sites = || members.iter().filter_map(|member| config.site(member)).collect::<Vec<_>>();
-        let orbit = config.propagation.orbit();
-        let moving = orbit.map(|(positions, orbit)| Moving::new(positions, orbit, &sites()));
+        let moving = config.moving(members);
         Shape { name, config, frame, schedule, response, controller, board: Shared::default(), moving }
     }
 

@@ -36,7 +36,7 @@ use bentpipe_orbit::look::{Observer, Turning};
 use bentpipe_orbit::shell;
 use bentpipe_orbit::site::Site;
 use bentpipe_orbit::vector::{dot, length, Vector};
-use bentpipe_stage::Outbox;
+use bentpipe_stage::{facts, Outbox};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -212,6 +212,25 @@ impl Moving {
     /// Returns true if a satellite serves from `begin` to `end` without an interruption.
     pub fn serves(&self, begin: Time, end: Time) -> bool {
         self.open().serves(begin, end)
+    }
+
+    /// Returns the periods up to `end`: when each ends, in seconds, and which satellite serves in it.
+    fn service(&self, end: Time) -> Vec<(f64, Option<u32>)> {
+        let mut sky = self.open();
+        sky.extend(end);
+        let ends = sky.periods.iter().skip(1).map(|period| period.begin).chain([end]);
+        let periods = sky.periods.iter().zip(ends).filter(|(period, _)| period.begin < end);
+        periods.map(|(period, until)| (seconds(until.min(end)), period.satellite)).collect()
+    }
+
+    /// The handovers and outages of a run.
+    pub fn facts(&self, run: Span) -> facts::Orbit {
+        let service = self.service(Time::ZERO + run);
+        let changes = service.windows(2).filter(|pair| pair[0].1.is_some() && pair[1].1.is_some());
+        let begins = [0.0].into_iter().chain(service.iter().map(|(end, _)| *end));
+        let dark = begins.zip(&service).filter(|(_, (_, satellite))| satellite.is_none());
+        let outages = dark.map(|(begin, (end, _))| [begin, *end]).collect();
+        facts::Orbit { handovers: changes.count() as u64, outages }
     }
 
     /// The serving satellite at `at`, by number.

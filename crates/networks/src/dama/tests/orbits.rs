@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::propagation::{Legs, Moving};
-use bentpipe_orbit::site::Site;
 
 /// Sites on the equator below which an O3b satellite passes at the start of the run: Greenwich sidereal time is 280.4606 deg then.
 const BELOW: &str = r#"{"latitude": "0 deg", "longitude": "79.5394 deg"}"#;
@@ -20,9 +19,7 @@ fn over(satellites: u32, more: &str, terminals: &str) -> Config {
 }
 
 fn moving(config: &Config) -> Moving {
-    let (positions, orbit) = config.propagation.orbit().unwrap();
-    let sites: Vec<Site> = config.members().iter().map(|member| config.site(member).unwrap()).collect();
-    Moving::new(positions, orbit, &sites)
+    config.moving(&config.members()).unwrap()
 }
 
 fn legs(config: &Config, seconds: u64) -> Legs {
