@@ -25,7 +25,6 @@ pub mod multilink;
 pub mod node;
 pub mod propagation;
 pub mod skyplex;
-mod text_or_table;
 pub mod wifi;
 
 pub use construction::{Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};

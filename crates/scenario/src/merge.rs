@@ -106,7 +106,7 @@ pub(crate) fn merge(lower: Value, upper: Value) -> Value {
 }
 
 /// Returns true unless the text begins as no name of a variant does, such as the quantity "250 ms".
-fn may_be_kind(text: &str) -> bool {
+pub(crate) fn may_be_kind(text: &str) -> bool {
     text.starts_with(|first: char| first.is_alphabetic())
 }
 

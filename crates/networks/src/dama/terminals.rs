@@ -1,7 +1,7 @@
 //! The terminals of a network: how a scenario lists them, and each with all its values.
 
 use super::timing::Timing;
-use crate::text_or_table::text_or_table;
+use bentpipe_core::text_or_table;
 use bentpipe_core::{numbered, Count, RateOrZero, Span};
 use bentpipe_link::acm::Decibel;
 use bentpipe_orbit::geo::Site;

@@ -13,7 +13,7 @@ pub mod orbit;
 
 pub use orbit::{Moving, Orbit, Track};
 
-use crate::text_or_table::text_or_table;
+use bentpipe_core::text_or_table;
 use bentpipe_core::{Angle, Problems, Span};
 use bentpipe_orbit::geo::{Satellite, Site};
 use schemars::JsonSchema;
