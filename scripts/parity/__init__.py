@@ -143,7 +143,9 @@ CASES: tuple[Case, ...] = (
     Case("dvb-rbdc", _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
     Case("dvb-vbdc", _dvb('"vbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
     Case("dvb-forward", _dvb('"rbdc"') + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
-    Case("dvb2-geo", _DVB2 + 'satellite = "-47 deg"\n' + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
+    Case(
+        "dvb2-geo", _DVB2 + 'satellite = "-47 deg"\n' + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"
+    ),
     Case("dvb2-meo", _DVB2 + _MEO + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
     Case("dvb2-meo-forward", _DVB2 + _MEO + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
     Case(

@@ -66,8 +66,7 @@ class Acm(TypedDict):
 
 
 class Orbit(TypedDict):
-    """Moving satellites on a hop: the number of handovers of a run, and the start and end in seconds of each time without
-    a satellite."""
+    """Moving satellites on a hop: the number of handovers of a run, and the start and end in seconds of each outage."""
 
     kind: Literal["orbit"]
     handovers: int
@@ -93,10 +92,10 @@ class Hop(Ends):
     """One hop of a path, from a node to the next over one link, multilink or network.
 
     ``rate_bit_s`` is the rate left after framing and the queue's own limit for packets of this flow's size, ``loss``
-    the expected fraction that the channel corrupts, ``shared`` the media that the hop uses and the rate at which each
-    carries such packets, ``access`` the mechanisms of its medium (see :func:`dama_of`), ``flows`` the number of flows that share them, including this one, and ``pages_bit_s`` the
-    mean rate of the pages, files and mails of the others, at most. ``notes`` describe what happens to packets and is in
-    none of the numbers.
+    the expected fraction that the channel corrupts, ``access`` the mechanisms of the medium (see :func:`dama_of`),
+    ``shared`` the media that the hop uses and the rate at which each carries such packets, ``flows`` the number of
+    flows that share them, including this one, and ``pages_bit_s`` the mean rate of the pages, files and mails of the
+    others, at most. ``notes`` describe what happens to packets and is in none of the numbers.
     """
 
     network: str

@@ -67,18 +67,9 @@ pub fn build(
             None => Logon::Done(plan.add_constant(member.constant).expect(CHECKED)),
             Some(at) => Logon::Begins(Time::ZERO + at),
         };
-        let timeline = shape.timeline(member);
-        macs.push(shape.terminal(
-            index as u16,
-            member,
-            timeline.clone(),
-            (address, gateway),
-            logon,
-            label,
-            supply,
-        ));
+        macs.push(shape.terminal(index as u16, member, (address, gateway), logon, label, supply));
         accounts.push(shape.account(member, address, logon));
-        listeners.push(shape.listener(member, timeline, address, label, supply));
+        listeners.push(shape.listener(member, address, label, supply));
     }
     let ncc = shape.ncc(gateway, accounts, plan, supply);
     let last = members.iter().map(|member| shape.latest(member)).max().unwrap_or(Span::ZERO);
@@ -161,7 +152,6 @@ impl<'a> Shape<'a> {
         &self,
         terminal: u16,
         member: &Member,
-        timeline: Timeline,
         addresses: (NodeId, NodeId),
         logon: Logon,
         label: &str,
@@ -199,7 +189,7 @@ impl<'a> Shape<'a> {
             probe: supply.probe(&terminal::TRACE, label),
             waits: supply.probe(&waits::TRACE, label),
         };
-        Terminal::new(parts, timeline)
+        Terminal::new(parts, self.timeline(member))
     }
 
     fn account(&self, member: &Member, address: NodeId, logon: Logon) -> ncc::Member {
@@ -238,20 +228,13 @@ impl<'a> Shape<'a> {
         Some((name, acm.adaptation(own, &names, &self.config.gateway, probe)))
     }
 
-    fn listener(
-        &self,
-        member: &Member,
-        timeline: Timeline,
-        address: NodeId,
-        label: &str,
-        supply: &mut dyn Supply,
-    ) -> Listener {
+    fn listener(&self, member: &Member, address: NodeId, label: &str, supply: &mut dyn Supply) -> Listener {
         let acm = self.config.forward.acm.as_ref();
         Listener {
             acm: self.adaptation(acm, member.esn0_db.0, (member, label, "forward"), supply),
             esn0_db: member.esn0_db.0,
             address,
-            timeline,
+            timeline: self.timeline(member),
             reads: self.reads_board(member),
             passes: self.reads_board(member) && self.config.return_link.acm.is_none(),
             errors: self.config.forward.error.errors(),

@@ -269,7 +269,8 @@ impl<'a> Cursor<'a> {
             Node::Array(elements) => self.list(elements, visitor),
             // Values for another scenario or for later, such as those of a campaign, may unset a key there.
             Node::Table(table) => visitor.visit_map(self.chosen(table, |key, entry| {
-                !self.is_out(Some(key), &entry.value) && !(self.is_config && entry.value.is_unset())
+                let is_missing = self.is_config && entry.value.is_unset();
+                !is_missing && !self.is_out(Some(key), &entry.value)
             })),
         };
         result.map_err(|fault| fault.at(|| self.place()))
