@@ -198,7 +198,8 @@ def studies() -> str:
         "# Reproduced studies",
         GENERATED,
         "Does bentpipe reproduce published experiments? `bentpipe reproduce STUDY` repeats one and judges each "
-        "statement of the paper. This page counts the verdicts of the last recorded runs.",
+        "statement of the paper. This page counts the verdicts of the last recorded runs. Complete runs stay in "
+        "`runs/STUDY` and are reused while scenario and engine are the same; delete the folder to free the space.",
         _VERDICTS,
         _FIGURE,
         table(summary.header, summary.rows),
