@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from bentpipe import _native
 from bentpipe.emulation import Clock, emulate
 from bentpipe.results.runs import Run
 from bentpipe.scenario.scenarios import (
@@ -25,22 +22,8 @@ from bentpipe.scenario.scenarios import (
 from bentpipe.scenario.variation import Variation, folder_names
 from bentpipe.simulation import simulate
 
+from .keys import run_key
 from .parallel import Progress, Tell, in_threads
-
-
-def run_key(resolved: str, *more: str | int) -> str:
-    """Returns a key that differs if results could: the hash of the resolved scenario as TOML (which contains the seed),
-    of everything else that the run depends on, and of the engine."""
-    said = [resolved, *map(str, more), engine()]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
-
-
-@cache
-def engine() -> str:
-    """Identifies the engine exactly: its version and the hash of its code."""
-    file = _native.__file__
-    assert file is not None, "the engine is a file"
-    return f"{_native.version()} {hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +41,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The key by which an identical run is found again (:func:`run_key`)."""
+        """The key by which an identical run is found again."""
         return run_key(self.resolved.toml, *([] if self.clock == "virtual" else [self.clock]))
 
     @cached_property

@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bentpipe.campaign.jobs import engine
 from bentpipe.scenario.scenarios import slug
 from bentpipe.simulation import RUNS
 
 from .enough import Enough
+from .keys import engine
 from .plan import Plan, PlannedRun
 from .results import Campaign
 from .store import Store

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bentpipe.errors import trouble
 from bentpipe.scenario.scenarios import ScenarioText
 
+from .keys import engine
 from .metrics import identified
 
 if TYPE_CHECKING:
@@ -62,8 +63,6 @@ def perform(
     The run is written to ``folder``, or to a temporary one in ``scratch``, which a killed process leaves. ``tell`` is
     called with the fraction done and interrupts the run by returning False.
     """
-    from bentpipe.campaign.jobs import engine
-
     started = time.monotonic()
     place = f"{socket.gethostname()} {os.getpid()}"
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bentpipe.campaign.jobs import engine
 from bentpipe.errors import InputError
 
+from .keys import engine
 from .work import Outcome, Task, perform
 
 if TYPE_CHECKING:
