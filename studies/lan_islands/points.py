@@ -13,10 +13,10 @@ from typing import Final
 
 import bentpipe as bp
 from bentpipe.campaign.jobs import Job, run_all
-from bentpipe.campaign.parallel import Progress
 from bentpipe.errors import InputError
 from bentpipe.results.netpipe import Block, blocks, pending, read_screen
 from bentpipe.results.runs import Run
+from bentpipe.simulation import Progress
 
 HERE: Final = Path(__file__).parent
 
