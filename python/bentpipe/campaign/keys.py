@@ -8,12 +8,14 @@ from functools import cache
 from pathlib import Path
 
 from bentpipe import _native
+from bentpipe.scenario.prototypes import registered
 
 
 def run_key(resolved: str, *more: str | int) -> str:
     """Returns a key that differs if results could: the hash of the resolved scenario as TOML (which contains the seed),
-    of everything else that the run depends on, and of the engine."""
-    said = [resolved, *map(str, more), engine()]
+    of everything else that the run depends on, and of the engine. Programs that an emulation runs do not count."""
+    classes = [token for name, token in registered.items() if f'"{name}"' in resolved]
+    said = [resolved, *map(str, more), engine(), *classes]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
 

@@ -62,6 +62,22 @@ def test_only_what_is_new_or_changed_is_run(
     assert runs(1, 2, 3)[1] == 2
 
 
+def test_a_run_with_a_class_that_was_registered_again_is_not_reused(
+    runs: Callable[..., tuple[list[str], int]],
+) -> None:
+    def register(segments: int) -> None:
+        @bp.congestion("constant")
+        class Constant:
+            def cong_avoid(self, tcp: Any, _ack: int, _acked: int) -> None:
+                tcp.snd_cwnd = segments
+
+    of = (*SHORT, "flow.down.transport.congestion=constant")
+    register(10)
+    assert (runs(1, overrides=of)[1], runs(1, overrides=of)[1]) == (1, 0)
+    register(20)
+    assert runs(1, overrides=of)[1] == 1
+
+
 def test_a_folder_that_was_changed_since_is_not_reused(
     runs: Callable[..., tuple[list[str], int]], scenario: Path, tmp_path: Path
 ) -> None:
