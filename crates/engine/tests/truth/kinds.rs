@@ -300,6 +300,16 @@ fn in_steps(scenario: &Scenario) -> Results {
 }
 
 #[test]
+fn a_refused_queue_names_the_kinds_that_are_accepted_in_its_place() {
+    let with = |queue: &str| loaded(&star(&format!("return.queue = {queue}")));
+    let named = queue::Config::KINDS.iter().zip(queue::Config::samples());
+    let accepted: Vec<&str> =
+        named.filter(|(_, sample)| with(sample).is_ok()).map(|(kind, _)| *kind).collect();
+    let refusal = with("\"codel\"").expect_err("codel decides at departure").to_string();
+    assert!(refusal.trim_end().ends_with(&format!("allowed: {}", accepted.join(", "))), "{refusal}");
+}
+
+#[test]
 fn every_variant_loses_nothing_without_a_name_and_comes_out_the_same_twice() {
     let mut table = "\
 Each variant by its sample, in the scenarios of crates/engine/tests/truth/kinds.rs that accept it

@@ -103,19 +103,30 @@ impl Config {
     pub fn check_arrival(&self, problems: &mut Problems) {
         let before = problems.count();
         self.check(problems);
-        let arrival = |config: &Config| {
-            matches!(config.build(Rate::from_bits_per_second(1_000_000)), Queue::Arrival(_))
-        };
-        if problems.count() == before && !arrival(self) {
+        if problems.count() == before && !self.decides_at_arrival() {
             let kind = self.kind();
+            let allowed: Vec<_> =
+                Config::plain().filter(Config::decides_at_arrival).map(|it| it.kind()).collect();
             problems.add(
                 "kind",
                 format!(
                     "{kind} decides when a packet leaves, but here packets are assigned slots when they arrive; \
-                     allowed: drop-tail, red, gentle-red, ared, wred, unlimited"
+                     allowed: {}",
+                    allowed.join(", ")
                 ),
             );
         }
+    }
+
+    /// Whether the discipline decides when a packet arrives.
+    fn decides_at_arrival(&self) -> bool {
+        matches!(self.build(Rate::from_bits_per_second(1_000_000)), Queue::Arrival(_))
+    }
+
+    /// The kinds of which a scenario need only say the name, with their defaults, in the order of the list.
+    fn plain() -> impl Iterator<Item = Config> {
+        let named = |kind: &&str| serde_json::from_value(serde_json::json!({ *kind: {} })).ok();
+        Config::KINDS.iter().filter_map(named)
     }
 }
 
