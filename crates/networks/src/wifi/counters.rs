@@ -7,27 +7,7 @@ pub static REPORT: Table = Table {
     name: "wifi",
     entity: "station",
     about: "at the end of the run, for each station of a Wi-Fi network",
-    columns: &[
-        Column::whole(
-            "transmissions",
-            "frames",
-            "transmissions of data, retransmissions included; an aggregate counts once",
-        ),
-        Column::whole("frames", "frames", "data frames in these transmissions"),
-        Column::whole("collisions", "frames", "transmissions that overlapped with another at their receiver"),
-        Column::whole("corrupted", "frames", "data frames that the channel corrupted"),
-        Column::whole(
-            "acknowledgments_lost",
-            "frames",
-            "acknowledgments for this station that did not reach it",
-        ),
-        Column::whole("rts_failures", "frames", "RTS frames of this station without an answer"),
-        Column::whole("duplicates", "frames", "frames that this station received a second time and ignored"),
-        Column::whole("given_up", "packets", "packets given up after the last retransmission"),
-        Column::whole("queue_drops", "packets", "packets dropped by the queues"),
-        Column::real("airtime", "1", "fraction of the run in which the station was transmitting"),
-        Column::real("access_mean", "s", "mean time from the arrival of a packet until it is received"),
-    ],
+    columns: COLUMNS,
 };
 
 /// Trace of a station: its transmissions of data.
@@ -68,23 +48,50 @@ pub struct Counters {
     pub airtime: Span,
 }
 
-impl Counters {
+/// Writes the columns of [`REPORT`] and the function that computes its row from one list.
+macro_rules! report {
+    ($(#[$meta:meta])* pub fn $row:ident($($parameter:tt)+); $($column:expr => $value:expr,)+) => {
+        const COLUMNS: &[Column] = &[$($column),+];
+
+        impl Counters {
+            $(#[$meta])*
+            pub fn $row($($parameter)+) -> [f64; COLUMNS.len()] {
+                [$($value),+]
+            }
+        }
+    };
+}
+
+report! {
     /// Returns the station's row of [`REPORT`] for a run of `length`: its queues have dropped `queue_drops` packets, and
     /// packets took `access_mean` seconds from their arrival until they were received, NaN if that is not known.
-    pub fn row(&self, length: Span, queue_drops: u64, access_mean: f64) -> [f64; 11] {
-        let count = |count: u64| count as f64;
-        [
-            count(self.transmissions),
-            count(self.frames),
-            count(self.collisions),
-            count(self.corrupted),
-            count(self.acknowledgments_lost),
-            count(self.rts_failures),
-            count(self.duplicates),
-            count(self.given_up),
-            count(queue_drops),
-            self.airtime.as_secs_f64() / length.as_secs_f64(),
-            access_mean,
-        ]
-    }
+    pub fn row(&self, length: Span, queue_drops: u64, access_mean: f64);
+
+    Column::whole(
+        "transmissions", "frames", "transmissions of data, retransmissions included; an aggregate counts once"
+    ) => self.transmissions as f64,
+    Column::whole("frames", "frames", "data frames in these transmissions") => self.frames as f64,
+    Column::whole(
+        "collisions", "frames", "transmissions that overlapped with another at their receiver"
+    ) => self.collisions as f64,
+    Column::whole("corrupted", "frames", "data frames that the channel corrupted") => self.corrupted as f64,
+    Column::whole(
+        "acknowledgments_lost", "frames", "acknowledgments for this station that did not reach it"
+    ) => self.acknowledgments_lost as f64,
+    Column::whole(
+        "rts_failures", "frames", "RTS frames of this station without an answer"
+    ) => self.rts_failures as f64,
+    Column::whole(
+        "duplicates", "frames", "frames that this station received a second time and ignored"
+    ) => self.duplicates as f64,
+    Column::whole(
+        "given_up", "packets", "packets given up after the last retransmission"
+    ) => self.given_up as f64,
+    Column::whole("queue_drops", "packets", "packets dropped by the queues") => queue_drops as f64,
+    Column::real(
+        "airtime", "1", "fraction of the run in which the station was transmitting"
+    ) => self.airtime.as_secs_f64() / length.as_secs_f64(),
+    Column::real(
+        "access_mean", "s", "mean time from the arrival of a packet until it is received"
+    ) => access_mean,
 }
