@@ -3635,8 +3635,8 @@ class Record(TypedDict):
                 "ncc",
                 "handover",
                 "path",
-                "selection",
                 "wifi",
+                "selection",
             ]
         ]
     ]

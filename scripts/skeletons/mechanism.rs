@@ -8,7 +8,7 @@
 
 use super::Enhancement;
 use crate::node::service::{Served, Supply};
-use bentpipe_core::{Sample, Time};
+use bentpipe_core::{Sample, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub struct Config {}
 impl Sample for Config {
     const SAMPLE: &'static str = "";
 }
+
+impl Tables for Config {}
 
 impl Enhancement for Config {
     fn build(&self, _name: &str, _flows: Vec<Served>, _supply: &mut dyn Supply) -> Box<dyn Stage> {

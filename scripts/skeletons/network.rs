@@ -12,7 +12,7 @@
 //! ```
 
 use crate::{AccessNetwork, Beyond, Construction, Part};
-use bentpipe_core::{NodeId, Problems, Rate, Sample, Span, Time};
+use bentpipe_core::{NodeId, Problems, Rate, Sample, Span, Tables, Time};
 use bentpipe_link::queue;
 use bentpipe_stage::facts::{self, Course, Crossing, Hop};
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage, Supply};
@@ -38,6 +38,8 @@ pub struct Config {
 impl Sample for Config {
     const SAMPLE: &'static str = r#"rate = "1 Mbit/s", delay = "1 ms", stations = ["a", "b", "c"]"#;
 }
+
+impl Tables for Config {}
 
 impl AccessNetwork for Config {
     fn nodes(&self) -> Vec<String> {

@@ -10,7 +10,7 @@
 //! ```
 
 use super::{Served, Service, Supply, Takes};
-use bentpipe_core::{Sample, Time};
+use bentpipe_core::{Sample, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use bentpipe_transport::Config as Transport;
 use schemars::JsonSchema;
@@ -24,6 +24,8 @@ pub struct Config {}
 impl Sample for Config {
     const SAMPLE: &'static str = "";
 }
+
+impl Tables for Config {}
 
 impl Service for Config {
     fn takes(&self) -> Takes {

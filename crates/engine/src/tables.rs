@@ -1,66 +1,48 @@
 //! All tables that runs write, from which reference pages and the names allowed in `record.traces` are
-//! generated.
+//! generated. Each is listed beside what writes it ([`Tables`]).
 
-use bentpipe_core::Table;
+use bentpipe_core::{Table, Tables};
 use bentpipe_link as link;
-use bentpipe_link::channel::effect;
-use bentpipe_networks::dama::{ncc, terminal, waits};
-use bentpipe_networks::node::service::{bridge, relay};
-use bentpipe_networks::node::{edge, proxy};
-use bentpipe_networks::wifi;
-use bentpipe_networks::{atm, bundles, constellation, multilink};
+use bentpipe_networks::node::edge;
+use bentpipe_networks::node::proxy::Mechanism;
+use bentpipe_networks::node::service::Role;
+use bentpipe_networks::{multilink, NetworkKind};
+use bentpipe_transport::hosting::Site;
 use bentpipe_transport::{self as transport, app};
-use bentpipe_transport::{details, flow, hosting};
-use bentpipe_voice::recognised;
+use bentpipe_voice::recognised::Recogniser;
 use std::sync::LazyLock;
 
 /// Traces, written during a run.
 pub static TRACES: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
-    let others = [
-        &hosting::TRACE,
-        &link::TRACE,
-        &link::acm::TRACE,
-        &terminal::TRACE,
-        &waits::TRACE,
-        &ncc::TRACE,
-        &constellation::HANDOVER,
-        &constellation::PATH,
-        &multilink::SELECTION,
-        &wifi::counters::TRACE,
-    ];
-    distinct(transport::Config::traces().chain(app::Config::traces()).chain(others))
+    let of_flows = transport::Config::traces().chain(app::Config::traces()).chain(of(Site::TRACES));
+    let of_nodes = of(edge::Rule::TRACES).chain(Mechanism::traces()).chain(Role::traces());
+    distinct(
+        of_flows
+            .chain(of(link::Config::TRACES))
+            .chain(NetworkKind::traces())
+            .chain(of(multilink::Config::TRACES))
+            .chain(of_nodes)
+            .chain(of(Recogniser::TRACES)),
+    )
 });
 
 /// Reports, written at the end of a run.
 pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
-    let of_flows =
-        [&flow::SOURCE, &flow::DESTINATION, &details::FLOW, &details::CLASS, &hosting::TRANSACTIONS];
-    let others = [
-        &link::REPORT,
-        &link::acm::REPORT,
-        &link::arq::REPORT,
-        &effect::REPORT,
-        &terminal::REPORT,
-        &ncc::REPORT,
-        &constellation::FLOW,
-        &constellation::SITE,
-        &atm::connection::CONNECTION,
-        &atm::leg::LEG,
-        &wifi::counters::REPORT,
-        &bundles::REPORT,
-        &bundles::HOPS,
-        &bundles::FLOW,
-        &edge::REPORT,
-        &proxy::split::REPORT,
-        &proxy::acknowledgments::REPORT,
-        &proxy::snoop::REPORT,
-        &relay::REPORT,
-        &bridge::REPORT,
-        &recognised::STREAMS,
-    ];
-    let chosen = transport::Config::reports().chain(app::Config::reports());
-    distinct(of_flows.into_iter().chain(chosen).chain(others))
+    let of_flows = of(Site::REPORTS).chain(transport::Config::reports()).chain(app::Config::reports());
+    let of_nodes = of(edge::Rule::REPORTS).chain(Mechanism::reports()).chain(Role::reports());
+    distinct(
+        of_flows
+            .chain(of(link::Config::REPORTS))
+            .chain(NetworkKind::reports())
+            .chain(of(multilink::Config::REPORTS))
+            .chain(of_nodes)
+            .chain(of(Recogniser::REPORTS)),
+    )
 });
+
+fn of(tables: &'static [&'static Table]) -> impl Iterator<Item = &'static Table> {
+    tables.iter().copied()
+}
 
 /// Each table once: several transports or applications may write rows of the same.
 fn distinct(tables: impl Iterator<Item = &'static Table>) -> Vec<&'static Table> {

@@ -44,12 +44,18 @@ use self::framing::{Added, Unit, Verdicts, TOO_LONG};
 use self::series::Playback;
 use self::transmitter::Transmitter;
 use crate::channel::{Errors, Fate, SPOILED};
-use bentpipe_core::{Column, Probe, Rate, Report, Span, Stream, Table, Time, Whole};
+use bentpipe_core::{Column, Probe, Rate, Report, Span, Stream, Table, Tables, Time, Whole};
 use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
 /// The link holds as many packets as it can.
 pub const HOLDS_TOO_MANY: DropReason = DropReason::new("link holds as many packets as it can");
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&TRACE, &acm::TRACE];
+    const REPORTS: &'static [&'static Table] =
+        &[&REPORT, &acm::REPORT, &arq::REPORT, &channel::effect::REPORT];
+}
 
 /// Trace of a link: the state of its queue at each arrival.
 pub static TRACE: Table = Table {

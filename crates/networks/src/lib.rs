@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 kinds! {
     /// An access network, which joins several nodes.
-    pub enum NetworkKind: AccessNetwork {
+    pub enum NetworkKind: AccessNetwork, tables {
         "dvb-rcs" => DvbRcs(dama::Config),
         "skyplex" => Skyplex(skyplex::Config),
         "constellation" => Constellation(constellation::Config),

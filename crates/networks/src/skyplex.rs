@@ -46,7 +46,7 @@ use super::dama::terminals::Terminals;
 use super::dama::{self, config::Dama};
 use crate::propagation::Propagation;
 use crate::{AccessNetwork, Changing, Construction, Part, RatedLink};
-use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Sample, Span};
+use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Sample, Span, Tables};
 use bentpipe_link::framing;
 use bentpipe_link::{channel, queue};
 use bentpipe_stage::facts::{Crossing, Hop};
@@ -256,6 +256,8 @@ impl Config {
 impl Sample for Config {
     const SAMPLE: &'static str = r#"forward = { rate = "4 Mbit/s" }, terminals = ["a"], gateway = "b""#;
 }
+
+impl Tables for Config {}
 
 impl AccessNetwork for Config {
     fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {

@@ -3,8 +3,9 @@
 use super::flow::{DestinationCounters, SourceCounters};
 use super::names;
 use super::statistics::SpanStatistics;
+use super::{details, flow};
 use crate::app::{Actions, App, Arrival, End, Event, Transaction};
-use bentpipe_core::{Column, FlowId, NodeId, Report, Span, Stream, Table, Time};
+use bentpipe_core::{Column, FlowId, NodeId, Report, Span, Stream, Table, Tables, Time};
 use bentpipe_stage::packet::datagram::Written;
 use bentpipe_stage::packet::Leg;
 
@@ -74,6 +75,13 @@ impl Site {
             }
         }
     }
+}
+
+/// The tables of flows over any transport.
+impl Tables for Site {
+    const TRACES: &'static [&'static Table] = &[&TRACE];
+    const REPORTS: &'static [&'static Table] =
+        &[&flow::SOURCE, &flow::DESTINATION, &details::FLOW, &details::CLASS, &TRANSACTIONS];
 }
 
 /// Trace of the transactions that the user of an application waits for.

@@ -14,7 +14,7 @@ use super::codec::{Codec, CODECS};
 use super::emodel::{mos, Parameters};
 use super::jitter::Jitter;
 use super::rtp::{unwrapped_sequence, Rtp};
-use bentpipe_core::{Column, Report, Span, Table, Time};
+use bentpipe_core::{Column, Report, Span, Table, Tables, Time};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -88,6 +88,10 @@ struct Stream {
 #[derive(Default)]
 pub struct Recogniser {
     streams: BTreeMap<Key, Stream>,
+}
+
+impl Tables for Recogniser {
+    const REPORTS: &'static [&'static Table] = &[&STREAMS];
 }
 
 /// Whether the first two bytes of a datagram may be those of an RTP header.

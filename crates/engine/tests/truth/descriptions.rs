@@ -4,6 +4,8 @@
 use bentpipe_engine::{schema, tables};
 use serde_json::Value;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Openers that refer to something that the reader of a table does not see.
 const OPENERS: [&str; 9] = ["see", "it", "its", "they", "their", "them", "that", "those", "these"];
@@ -126,6 +128,41 @@ fn every_table_and_column_has_a_description_that_says_something() {
         }
     }
     assert!(offenders.0.is_empty(), "\n{}", offenders.0);
+}
+
+#[test]
+fn every_table_of_the_sources_is_listed() {
+    fn files(place: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(place).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(crates).unwrap() {
+        files(&entry.unwrap().path().join("src"), &mut found);
+    }
+    let mut defined = Vec::new();
+    for text in found.iter().map(|file| fs::read_to_string(file).unwrap()) {
+        let mut lines = text.lines().map(str::trim);
+        while lines
+            .by_ref()
+            .any(|line| line.starts_with("pub static ") && line.ends_with(": Table = Table {"))
+        {
+            let name = lines.next().and_then(|line| line.strip_prefix("name: \"")?.strip_suffix("\","));
+            defined.push(name.expect("a table begins with its name").to_owned());
+        }
+    }
+    let mut listed: Vec<_> =
+        tables::TRACES.iter().chain(tables::REPORTS.iter()).map(|table| table.name).collect();
+    defined.sort();
+    listed.sort();
+    assert_eq!(defined, listed, "a table is listed in `impl Tables` of what writes it");
 }
 
 #[test]

@@ -66,3 +66,9 @@ pub mod stage;
 mod tests;
 
 pub use config::Config;
+
+use bentpipe_core::{Table, Tables};
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&connection::CONNECTION, &leg::LEG];
+}

@@ -13,3 +13,9 @@ mod stage;
 
 pub use config::Config;
 pub use stage::{Agents, CUT_OFF, EXPIRED, FLOW, FULL, HOPS, REPORT, UNREACHABLE};
+
+use bentpipe_core::{Table, Tables};
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&REPORT, &HOPS, &FLOW];
+}

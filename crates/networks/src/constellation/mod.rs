@@ -35,3 +35,10 @@ pub use path::{FlowPath, FLOW, PATH};
 pub use routes::NO_PATH;
 pub use serving::{HANDOVER, SITE};
 pub use stage::{Constellation, Parts, HANDED_OVER, NO_SATELLITE, VANISHED};
+
+use bentpipe_core::{Table, Tables};
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&HANDOVER, &PATH];
+    const REPORTS: &'static [&'static Table] = &[&FLOW, &SITE];
+}

@@ -42,3 +42,10 @@ mod tests;
 
 pub use config::Config;
 pub use network::{build, Star};
+
+use bentpipe_core::{Table, Tables};
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&terminal::TRACE, &waits::TRACE, &ncc::TRACE];
+    const REPORTS: &'static [&'static Table] = &[&terminal::REPORT, &ncc::REPORT];
+}

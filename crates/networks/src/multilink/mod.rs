@@ -27,9 +27,13 @@ mod stage;
 pub use stage::{Links, Multilink, Parts, SELECTION};
 
 use super::fate::Fate;
-use bentpipe_core::Span;
+use bentpipe_core::{Span, Table, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&SELECTION];
+}
 
 /// Several links between the same two nodes, one of which at a time carries the packets of each direction.
 ///

@@ -47,6 +47,13 @@ mod tests;
 
 pub use config::Config;
 
+use bentpipe_core::{Table, Tables};
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&counters::TRACE];
+    const REPORTS: &'static [&'static Table] = &[&counters::REPORT];
+}
+
 /// Size of an acknowledgment in bytes.
 pub const ACK: u32 = 14;
 /// Size of a clear to send in bytes.

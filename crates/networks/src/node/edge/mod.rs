@@ -22,7 +22,7 @@ pub mod meter;
 
 use self::classify::{Connection, Pattern, Protocol};
 use self::meter::{Colour, Meter};
-use bentpipe_core::{Column, Dscp, FlowId, NodeId, Problems, Report, Stream, Table, Time};
+use bentpipe_core::{Column, Dscp, FlowId, NodeId, Problems, Report, Stream, Table, Tables, Time};
 use bentpipe_stage::{DropReason, Packet};
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
@@ -176,6 +176,10 @@ impl Rule {
 /// The name of the random stream of the edge at a node.
 pub fn stream_name(node: &str) -> String {
     format!("{node}.edge")
+}
+
+impl Tables for Rule {
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
 }
 
 /// Counters of a rule of an edge.

@@ -9,11 +9,11 @@
 //! The queue is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond, or slightly less.
 
 use super::ack_filter::hundred;
-use super::acknowledgments::{acknowledges, alike};
+use super::acknowledgments::{self, acknowledges, alike};
 use super::thinning::{Thinned, Thinning};
 use super::Enhancement;
 use crate::node::service::{Served, Supply};
-use bentpipe_core::{Count, Rate, Sample};
+use bentpipe_core::{Count, Rate, Sample, Table, Tables};
 use bentpipe_stage::{DropReason, Packet, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,10 @@ impl Thinning for Decimation {
 
 impl Sample for Config {
     const SAMPLE: &'static str = r#"over = "two", rate = "20 kbit/s", keep = 3"#;
+}
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&acknowledgments::REPORT];
 }
 
 impl Enhancement for Config {

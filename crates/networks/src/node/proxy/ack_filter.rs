@@ -13,11 +13,11 @@
 //! counts acknowledgments grows more slowly (section 5.2.1). [`super::ack_reconstruction`] behind the link
 //! fixes both.
 
-use super::acknowledgments::{ahead, alike, pure};
+use super::acknowledgments::{self, ahead, alike, pure};
 use super::thinning::{Thinned, Thinning};
 use super::Enhancement;
 use crate::node::service::{Served, Supply};
-use bentpipe_core::{Count, Rate, Sample};
+use bentpipe_core::{Count, Rate, Sample, Table, Tables};
 use bentpipe_stage::{DropReason, Packet, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,10 @@ impl Thinning for Filter {
 
 impl Sample for Config {
     const SAMPLE: &'static str = r#"over = "two", rate = "20 kbit/s""#;
+}
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&acknowledgments::REPORT];
 }
 
 impl Enhancement for Config {

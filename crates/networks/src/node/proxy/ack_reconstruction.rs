@@ -11,10 +11,10 @@
 //! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at once
 //! before them.
 
-use super::acknowledgments::{ahead, pure, Counters};
+use super::acknowledgments::{self, ahead, pure, Counters};
 use super::Enhancement;
 use crate::node::service::{Served, Supply};
-use bentpipe_core::{FlowId, Problems, Report, Sample, Size, Span, Time};
+use bentpipe_core::{FlowId, Problems, Report, Sample, Size, Span, Table, Tables, Time};
 use bentpipe_stage::{Body, Held, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -196,6 +196,10 @@ impl Stage for Reconstruction {
 
 impl Sample for Config {
     const SAMPLE: &'static str = r#"over = "two""#;
+}
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&acknowledgments::REPORT];
 }
 
 impl Enhancement for Config {

@@ -60,7 +60,7 @@ fn is_on(enabled: &bool) -> bool {
 
 kinds! {
     /// The mechanism by which a proxy enhances performance.
-    pub enum Mechanism: Enhancement {
+    pub enum Mechanism: Enhancement, tables {
         "ack-decimation" => AckDecimation(ack_decimation::Config),
         "ack-filter" => AckFilter(ack_filter::Config),
         "ack-reconstruction" => AckReconstruction(ack_reconstruction::Config),

@@ -30,7 +30,7 @@
 use super::acknowledgments::{acknowledges, ahead};
 use super::{at, Enhancement};
 use crate::node::service::{Served, Supply};
-use bentpipe_core::{Column, Count, FlowId, Report, Sample, Span, Table, Time};
+use bentpipe_core::{Column, Count, FlowId, Report, Sample, Span, Table, Tables, Time};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
@@ -330,6 +330,10 @@ impl Stage for Snoop {
 
 impl Sample for Config {
     const SAMPLE: &'static str = r#"over = "two", cache = 300"#;
+}
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
 }
 
 impl Enhancement for Config {

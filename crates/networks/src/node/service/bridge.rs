@@ -21,7 +21,7 @@
 //! ```
 
 use super::{Served, Service, Supply, Takes};
-use bentpipe_core::{Column, Problems, Report, Sample, Span, Table, Time};
+use bentpipe_core::{Column, Problems, Report, Sample, Span, Table, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use bentpipe_transport::app::End;
 use bentpipe_transport::hosting::Site;
@@ -52,6 +52,10 @@ pub static REPORT: Table = Table {
 
 impl Sample for Config {
     const SAMPLE: &'static str = "";
+}
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
 }
 
 impl Service for Config {

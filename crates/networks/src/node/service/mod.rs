@@ -46,7 +46,7 @@ pub struct Config {
 
 kinds! {
     /// What a service does with the packets of its flows.
-    pub enum Role: Service {
+    pub enum Role: Service, tables {
         "bridge" => Bridge(bridge::Config),
         "relay" => Relay(relay::Config),
     }

@@ -20,7 +20,7 @@
 //! ```
 
 use super::{Served, Service, Supply, Takes};
-use bentpipe_core::{Column, NodeId, Problems, Report, Sample, Table, Time};
+use bentpipe_core::{Column, NodeId, Problems, Report, Sample, Table, Tables, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
@@ -50,6 +50,10 @@ pub static REPORT: Table = Table {
 
 impl Sample for Config {
     const SAMPLE: &'static str = "";
+}
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
 }
 
 impl Service for Config {

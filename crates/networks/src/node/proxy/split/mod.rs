@@ -30,7 +30,7 @@ pub use config::{Accept, Config};
 
 use super::{at, directions_at};
 use crate::node::service::{Served, Supply};
-use bentpipe_core::{Column, FlowId, Report, Streams, Table, Time};
+use bentpipe_core::{Column, FlowId, Report, Streams, Table, Tables, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet;
 use bentpipe_stage::packet::segment::Segment;
@@ -45,6 +45,10 @@ use leg::Leg;
 use pair::{Pair, DESTINATION, SOURCE};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+impl Tables for Config {
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
+}
 
 /// Counters of a splitting proxy.
 pub static REPORT: Table = Table {
