@@ -1,0 +1,110 @@
+//! The stages on a bench and what connects them.
+
+use super::Left;
+use bentpipe_core::{Span, Time};
+use bentpipe_stage::{Held, Outbox, Packet, Port, Sent, Stage};
+use std::collections::BTreeMap;
+
+/// Stages on a bench, numbered from 0, and their wires. A single stage is a network: every packet
+/// that it sends leaves the bench.
+pub trait Network {
+    /// The number of stages.
+    fn stages(&self) -> usize;
+
+    /// The stage at `place`.
+    fn stage(&mut self, place: usize) -> &mut dyn Stage;
+
+    /// Looks at a packet before the stage at `place` receives it.
+    fn arriving(&mut self, _now: Time, _place: usize, _packet: &Packet) {}
+
+    /// Carries the packets that the stage at `from` sent in one call. It is called after every
+    /// call, also without packets.
+    fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>);
+}
+
+impl<S: Stage> Network for S {
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn stage(&mut self, _place: usize) -> &mut dyn Stage {
+        self
+    }
+
+    fn carry(&mut self, _from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
+        sent.into_iter().for_each(|sent| wires.leave(sent));
+    }
+}
+
+/// The destinations of a packet that a network carries.
+pub struct Wires<'a> {
+    /// The present moment.
+    pub now: Time,
+    pub(super) out: &'a mut Outbox,
+    pub(super) left: &'a mut Vec<Left>,
+    pub(super) flights: &'a mut Flights,
+}
+
+impl Wires<'_> {
+    /// Hands a packet to a stage at this moment, behind those that were handed over before.
+    pub fn to(&mut self, place: usize, port: Port, packet: Packet) {
+        self.after(Span::ZERO, place, port, packet);
+    }
+
+    /// Hands a packet to a stage after a delay, behind those that arrive at the same moment and
+    /// were sent before.
+    pub fn after(&mut self, delay: Span, place: usize, port: Port, packet: Packet) {
+        self.flights.launch(self.now + delay, (place, port, packet));
+    }
+
+    /// Lets a packet leave the bench.
+    pub fn leave(&mut self, sent: Sent) {
+        let packet = self.out.consume(sent.packet);
+        self.left.push(Left { at: self.now, port: sent.port, packet });
+    }
+
+    /// Takes a packet from the bench without recording it, as a wire that loses it. It counts as
+    /// consumed.
+    pub fn discard(&mut self, packet: Packet) {
+        self.out.consume(packet);
+    }
+
+    /// Duplicates a packet.
+    pub fn copy(&mut self, packet: &Packet) -> Packet {
+        self.out.create_held(packet);
+        packet.clone()
+    }
+}
+
+/// A packet on a wire: the stage and port that it reaches.
+type Flight = (usize, Port, Packet);
+
+/// The packets on all wires, by time of arrival and order of sending.
+#[derive(Default)]
+pub(super) struct Flights {
+    flying: BTreeMap<(Time, u64), Flight>,
+    launched: u64,
+}
+
+impl Flights {
+    fn launch(&mut self, arrival: Time, flight: Flight) {
+        self.launched += 1;
+        self.flying.insert((arrival, self.launched), flight);
+    }
+
+    /// When the next packet arrives.
+    pub(super) fn next(&self) -> Option<Time> {
+        self.flying.first_key_value().map(|((time, _), _)| *time)
+    }
+
+    /// Takes the next packet.
+    pub(super) fn arrive(&mut self) -> Option<Flight> {
+        self.flying.pop_first().map(|(_, flight)| flight)
+    }
+
+    pub(super) fn held(&self) -> Held {
+        let mut held = Held::default();
+        self.flying.values().for_each(|(_, _, packet)| held.add(packet));
+        held
+    }
+}

@@ -1,0 +1,46 @@
+//! Two ends of a transport and a link each way.
+
+use super::{Network, Wires};
+use bentpipe_stage::{Port, Sent, Stage};
+
+/// Two ends with a link from each to the other. The ends are the stages 0 and 2, their outgoing
+/// links 1 and 3.
+pub struct Path<End, Link> {
+    /// Source and destination.
+    pub ends: [End; 2],
+    /// The links from the source and from the destination.
+    pub links: [Link; 2],
+    /// If set, every so many packets of the source are lost before its link.
+    pub loses_every: Option<u64>,
+    sent: u64,
+}
+
+impl<End: Stage, Link: Stage> Path<End, Link> {
+    /// Joins ends and links.
+    pub fn new(ends: [End; 2], links: [Link; 2]) -> Path<End, Link> {
+        Path { ends, links, loses_every: None, sent: 0 }
+    }
+}
+
+impl<End: Stage, Link: Stage> Network for Path<End, Link> {
+    fn stages(&self) -> usize {
+        4
+    }
+
+    fn stage(&mut self, place: usize) -> &mut dyn Stage {
+        match place % 2 {
+            0 => &mut self.ends[place / 2],
+            _ => &mut self.links[place / 2],
+        }
+    }
+
+    fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
+        for Sent { packet, .. } in sent {
+            self.sent += u64::from(from == 0);
+            match self.loses_every {
+                Some(every) if from == 0 && self.sent.is_multiple_of(every) => wires.discard(packet),
+                _ => wires.to((from + 1) % 4, Port(0), packet),
+            }
+        }
+    }
+}
