@@ -3,26 +3,9 @@
 use super::*;
 use crate::queue::drop_tail;
 use crate::{channel, queue};
-use bentpipe_core::{Count, FlowId, Fraction, NodeId, Streams};
-use bentpipe_stage::packet::Leg;
-use bentpipe_stage::{Body, Ecn};
+use bentpipe_core::{Count, Fraction};
+use bentpipe_testing::bench::{packet, stream, Bench};
 use proptest::prelude::*;
-
-fn packet(number: u32, size: u32) -> Packet {
-    Packet {
-        birth: Time::ZERO,
-        number,
-        size,
-        flow: FlowId(0),
-        source: NodeId(0),
-        destination: NodeId(1),
-        connection: 0,
-        leg: Leg::THERE,
-        dscp: 0,
-        ecn: Ecn::NotEct,
-        body: Body::Datagram,
-    }
-}
 
 fn config() -> Config {
     Config {
@@ -40,34 +23,31 @@ fn config() -> Config {
     }
 }
 
+fn bench(config: &Config) -> Bench<Link> {
+    Bench::new(Link::new("l", config, stream("l"), None))
+}
+
+/// Hands the link a packet of 1500 bytes.
+fn offer(bench: &mut Bench<Link>, at: Time, number: u32) {
+    bench.offer(at, 0, Port(0), packet(number, 1500));
+}
+
 #[test]
 fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
-    let config = config();
-    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-    let mut out = Outbox::default();
-    for number in 0..5 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
-    }
+    let mut bench = bench(&config());
+    (0..5).for_each(|number| offer(&mut bench, Time::ZERO, number));
     // One in transmission and two waiting; 1500 bytes take 1 ms.
-    assert_eq!(out.totals().dropped.values().map(|held| held.packets).sum::<u64>(), 2);
-    let mut deliveries = Vec::new();
-    while let Some(wake) = link.next_wake() {
-        link.wake(wake, &mut out);
-        while let Some(sent) = out.next_sent() {
-            deliveries.push((sent.packet.number, wake.as_nanos() / 1_000_000));
-        }
-    }
-    assert_eq!(deliveries, [(0, 251), (1, 252), (2, 253)]);
+    assert_eq!(bench.dropped.len(), 2);
+    assert_eq!(deliveries(&mut bench), [(0, 251_000_000), (1, 252_000_000), (2, 253_000_000)]);
 }
+
 #[test]
 fn what_waits_is_not_reported_as_transmitted() {
-    let mut link = Link::new("l", &config(), Streams::new(1, 0).stream("l"), None);
-    for number in 0..3 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
-    }
+    let mut bench = bench(&config());
+    (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let reported = |millis| {
         let mut report = Report::default();
-        link.report(Time::ZERO + Span::from_millis(millis), &mut report);
+        bench.network.report(Time::ZERO + Span::from_millis(millis), &mut report);
         ["packets", "bytes", "utilisation"].map(|column| report.value("link", "l", column).unwrap())
     };
     assert_eq!(reported(1), [1.0, 1500.0, 1.0]);
@@ -76,28 +56,22 @@ fn what_waits_is_not_reported_as_transmitted() {
 }
 
 /// Moves the link to `after` at `now`.
-fn change(link: &mut Link, now: Time, before: &mut Config, after: Config) {
-    link.change(now, Change::new(before, &after), &mut Outbox::default());
+fn change(bench: &mut Bench<Link>, now: Time, before: &mut Config, after: Config) {
+    bench.change(now, 0, before, &after);
     *before = after;
 }
 
 /// Number and moment of each delivery until nothing is left, in nanoseconds.
-fn deliveries(link: &mut Link) -> Vec<(u32, u64)> {
-    let (mut out, mut found) = (Outbox::default(), Vec::new());
-    while let Some(wake) = link.next_wake() {
-        link.wake(wake, &mut out);
-        while let Some(sent) = out.next_sent() {
-            found.push((sent.packet.number, wake.as_nanos()));
-        }
-    }
-    found
+fn deliveries(bench: &mut Bench<Link>) -> Vec<(u32, u64)> {
+    bench.run(Time::MAX);
+    bench.arrivals()
 }
 
-fn long_queue(rate: u64, delay: Span) -> (Config, Link) {
+fn long_queue(rate: u64, delay: Span) -> (Config, Bench<Link>) {
     let rate = Rate::from_bits_per_second(rate);
     let config = Config { rate: rate.into(), delay, queue: queue::Config::default(), ..config() };
-    let link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-    (config, link)
+    let bench = bench(&config);
+    (config, bench)
 }
 
 fn at(micros: u64) -> Time {
@@ -107,40 +81,34 @@ fn at(micros: u64) -> Time {
 #[test]
 fn a_rate_cut_in_the_middle_of_a_packet() {
     // At 12 Mbit/s a packet of 1500 bytes takes 1 ms, at 7 Mbit/s 12000 / 7 us = 1 714 285 ns.
-    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(250));
-    for number in 0..4 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
-    }
+    let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(250));
+    (0..4).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { rate: Rate::from_bits_per_second(7_000_000).into(), ..before.clone() };
-    change(&mut link, at(1_400), &mut before, after);
-    link.receive(at(1_500), Port(0), packet(4, 750), &mut Outbox::default());
+    change(&mut bench, at(1_400), &mut before, after);
+    bench.offer(at(1_500), 0, Port(0), packet(4, 750));
     // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then come 1500, 1500 and
     // 750 bytes (857 142 ns).
     let sent: [u64; 5] = [1_000_000, 2_428_571, 4_142_856, 5_857_141, 6_714_283];
-    assert_eq!(deliveries(&mut link), [0, 1, 2, 3, 4].map(|n| (n, sent[n as usize] + 250_000_000)));
+    assert_eq!(deliveries(&mut bench), [0, 1, 2, 3, 4].map(|n| (n, sent[n as usize] + 250_000_000)));
     // At 1 Mbit/s from 3 ms on, 1 142 856 ns x 7 Mbit/s of packet 2 are left: 7 999 992 ns.
-    let (mut before, mut link) = long_queue(7_000_000, Span::ZERO);
-    for number in 0..2 {
-        link.receive(at(0), Port(0), packet(number, 1500), &mut Outbox::default());
-    }
+    let (mut before, mut bench) = long_queue(7_000_000, Span::ZERO);
+    (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { rate: Rate::from_bits_per_second(1_000_000).into(), ..before.clone() };
-    change(&mut link, Time::from_nanos(571_429), &mut before, after);
+    change(&mut bench, Time::from_nanos(571_429), &mut before, after);
     let first = 571_429 + 7 * 1_142_856;
-    assert_eq!(deliveries(&mut link), [(0, first), (1, first + 12_000_000)]);
+    assert_eq!(deliveries(&mut bench), [(0, first), (1, first + 12_000_000)]);
 }
 
 #[test]
 fn the_report_counts_the_time_at_each_rate() {
-    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(250));
-    for number in 0..3 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
-    }
+    let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(250));
+    (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { rate: Rate::from_bits_per_second(1_200_000).into(), ..before.clone() };
     // Sent at 1 ms, at 1.5 + 5 = 6.5 ms and at 16.5 ms; they waited 0, 1 and 6.5 ms.
-    change(&mut link, at(1_500), &mut before, after);
+    change(&mut bench, at(1_500), &mut before, after);
     let reported = |micros| {
         let mut report = Report::default();
-        link.report(at(micros), &mut report);
+        bench.network.report(at(micros), &mut report);
         ["packets", "utilisation", "wait_mean"].map(|column| report.value("link", "l", column).unwrap())
     };
     let wait = 0.0075 / 3.0;
@@ -153,101 +121,90 @@ fn the_report_counts_the_time_at_each_rate() {
 
 #[test]
 fn a_shorter_delay_lets_nothing_overtake() {
-    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(250));
-    for number in 0..3 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
-    }
+    let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(250));
+    (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
     // Packet 0 is under way and arrives at 251 ms, packet 1 is half sent.
     let after = Config { delay: Span::from_millis(10), ..before.clone() };
-    change(&mut link, at(1_500), &mut before, after);
-    link.receive(at(100_000), Port(0), packet(3, 1500), &mut Outbox::default());
-    link.receive(at(239_900), Port(0), packet(4, 1500), &mut Outbox::default());
-    link.receive(at(240_000), Port(0), packet(5, 1500), &mut Outbox::default());
+    change(&mut bench, at(1_500), &mut before, after);
+    offer(&mut bench, at(100_000), 3);
+    offer(&mut bench, at(239_900), 4);
+    offer(&mut bench, at(240_000), 5);
     let arrivals = [251_000_000, 251_000_000, 251_000_000, 251_000_000, 251_000_000, 251_900_000];
-    assert_eq!(deliveries(&mut link), [0, 1, 2, 3, 4, 5].map(|n| (n, arrivals[n as usize])));
+    assert_eq!(deliveries(&mut bench), [0, 1, 2, 3, 4, 5].map(|n| (n, arrivals[n as usize])));
 }
 
 #[test]
 fn a_longer_delay_holds_for_what_is_not_yet_sent() {
-    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(10));
-    for number in 0..2 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
-    }
+    let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(10));
+    (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { delay: Span::from_millis(20), ..before.clone() };
-    change(&mut link, at(1_000), &mut before, after);
-    assert_eq!(deliveries(&mut link), [(0, 11_000_000), (1, 22_000_000)]);
+    change(&mut bench, at(1_000), &mut before, after);
+    assert_eq!(deliveries(&mut bench), [(0, 11_000_000), (1, 22_000_000)]);
 }
 
 #[test]
 fn limits_and_errors_hold_for_what_comes() {
     let mut before = config();
-    let mut link = Link::new("l", &before, Streams::new(1, 0).stream("l"), None);
-    let mut out = Outbox::default();
-    let mut offer =
-        |link: &mut Link, number| link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
-    (0..3).for_each(|number| offer(&mut link, number));
+    let mut bench = bench(&before);
+    (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let one = queue::Config::DropTail(drop_tail::Config { packets: Some(Count::new(1)), bytes: None });
     let after = Config { queue: one, ..before.clone() };
-    change(&mut link, Time::ZERO, &mut before, after);
-    offer(&mut link, 3);
-    assert_eq!(link.held().packets, 3, "what waits stays, what comes is refused");
+    change(&mut bench, Time::ZERO, &mut before, after);
+    offer(&mut bench, Time::ZERO, 3);
+    assert_eq!(bench.held().packets, 3, "what waits stays, what comes is refused");
     let after = Config { queue: queue::Config::default(), ..before.clone() };
-    change(&mut link, Time::ZERO, &mut before, after);
-    offer(&mut link, 4);
-    link.wake(link.next_wake().unwrap(), &mut out);
+    change(&mut bench, Time::ZERO, &mut before, after);
+    offer(&mut bench, Time::ZERO, 4);
+    bench.run(at(251_000));
     let all =
         channel::packet::Config { probability: Fraction::new(1.0).unwrap(), effect: channel::Effect::Drop };
     let after = Config { error: channel::Config::Packet(all), ..before.clone() };
-    change(&mut link, at(251_500), &mut before, after);
-    assert_eq!(deliveries(&mut link), [], "what is under way arrives over the new channel");
-    assert_eq!((link.error_drops, link.held().packets), (3, 0));
+    change(&mut bench, at(251_500), &mut before, after);
+    let delivered = deliveries(&mut bench);
+    assert_eq!(delivered, [(0, 251_000_000)], "what is under way arrives over the new channel");
+    assert_eq!((bench.error_drops, bench.held().packets), (3, 0));
 }
 
 #[test]
 fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
-    let config = config();
-    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-    let mut out = Outbox::default();
+    let mut bench = bench(&config());
     let millis = |millis| Time::ZERO + Span::from_millis(millis);
-    for number in 0..2 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
-    }
-    assert_eq!(link.hasten(millis(2), Span::from_millis(30)), Span::from_millis(30));
-    assert_eq!(link.next_wake(), Some(millis(221)));
-    link.wake(millis(221), &mut out);
-    assert_eq!(link.next_wake(), Some(millis(222)));
+    (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
+    assert_eq!(bench.hasten(millis(2), Span::from_millis(30)), Span::from_millis(30));
+    assert_eq!(bench.next_wake(), Some(millis(221)));
+    bench.run(millis(221));
+    assert_eq!(bench.next_wake(), Some(millis(222)));
     // Less, then more than there is: never before it was asked, and never before the packet has been sent.
-    link.hasten(millis(222), Span::from_millis(20));
-    assert_eq!(link.next_wake(), Some(millis(232)));
-    assert_eq!(link.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
-    assert_eq!(link.next_wake(), Some(millis(230)));
-    link.wake(millis(230), &mut out);
-    link.receive(millis(231), Port(0), packet(2, 1500), &mut out);
-    assert_eq!(link.next_wake(), Some(millis(232)));
+    bench.hasten(millis(222), Span::from_millis(20));
+    assert_eq!(bench.next_wake(), Some(millis(232)));
+    assert_eq!(bench.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
+    assert_eq!(bench.next_wake(), Some(millis(230)));
+    bench.run(millis(230));
+    offer(&mut bench, millis(231), 2);
+    assert_eq!(bench.next_wake(), Some(millis(232)));
 }
 
 #[test]
 fn a_delay_that_grows_over_what_passes_elsewhere_hands_nothing_on_in_the_past() {
-    let (mut before, mut link) = long_queue(12_000_000, Span::from_millis(10));
-    for number in 0..2 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
-    }
+    let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(10));
+    (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
     // All of the delay passes elsewhere: packet 0 would be handed on when it has been sent.
-    link.hasten(Time::ZERO, Span::from_millis(300));
-    assert_eq!(link.next_wake(), Some(at(1_000)));
-    link.hasten(at(500), Span::from_millis(5));
+    bench.hasten(Time::ZERO, Span::from_millis(300));
+    assert_eq!(bench.next_wake(), Some(at(1_000)));
+    bench.hasten(at(500), Span::from_millis(5));
     // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as before.
     let after = Config { delay: Span::from_millis(250), ..before.clone() };
-    change(&mut link, at(1_500), &mut before, after);
-    assert_eq!(link.next_wake(), Some(at(6_000)));
-    link.hasten(at(1_600), Span::from_millis(300));
-    assert_eq!(link.next_wake(), Some(at(1_600)), "not before it was asked");
+    change(&mut bench, at(1_500), &mut before, after);
+    assert_eq!(bench.next_wake(), Some(at(6_000)));
+    bench.hasten(at(1_600), Span::from_millis(300));
+    assert_eq!(bench.next_wake(), Some(at(1_600)), "not before it was asked");
     let after = Config { delay: Span::from_millis(400), ..before.clone() };
-    change(&mut link, at(1_700), &mut before, after);
-    assert_eq!(link.next_wake(), Some(at(1_700)), "nor before the change");
-    link.wake(at(1_700), &mut Outbox::default());
+    // Without the packet that is due before the change.
+    bench.network.change(at(1_700), Change::new(&before, &after), &mut bench.out);
+    assert_eq!(bench.next_wake(), Some(at(1_700)), "nor before the change");
+    bench.run(at(1_700));
     // Packet 1 is sent at 2 ms and under way for 400 ms, 300 of them elsewhere.
-    assert_eq!(link.next_wake(), Some(at(102_000)));
+    assert_eq!(bench.next_wake(), Some(at(102_000)));
 }
 
 #[derive(Clone, Debug)]
@@ -310,45 +267,38 @@ proptest! {
     fn nothing_is_lost_or_overtakes_and_every_bit_takes_its_time(
         steps in steps(), rate in 20_000u64..20_000_000, delay in 0u64..300_000,
     ) {
-        let (mut config, mut link) = long_queue(rate, Span::from_micros(delay));
-        let (mut out, mut found, mut now, mut number) = (Outbox::default(), Vec::new(), Time::ZERO, 0);
+        let (mut config, mut bench) = long_queue(rate, Span::from_micros(delay));
+        let (mut now, mut number) = (Time::ZERO, 0);
         // When each packet can be delivered at the earliest by what the link said when it came, or when the delay changed last.
         let mut earliest: Vec<Time> = Vec::new();
-        let run = |link: &mut Link, until: Time, out: &mut Outbox, found: &mut Vec<(u32, Time)>| {
-            while let Some(wake) = link.next_wake().filter(|wake| *wake < until) {
-                link.wake(wake, out);
-                while let Some(sent) = out.next_sent() {
-                    found.push((sent.packet.number, wake));
-                }
-            }
-        };
         for (pause, step) in &steps {
             now += Span::from_micros(*pause);
-            run(&mut link, now, &mut out, &mut found);
+            bench.advance(now);
             match step {
                 Step::Packet(size) => {
-                    earliest.push(now + link.least_delay());
-                    link.receive(now, Port(0), packet(number, *size), &mut out);
+                    earliest.push(now + bench.least_delay());
+                    bench.offer(now, 0, Port(0), packet(number, *size));
                     number += 1;
                 }
                 Step::Rate(rate) => {
                     let after = Config { rate: Rate::from_bits_per_second(*rate).into(), ..config.clone() };
-                    change(&mut link, now, &mut config, after);
+                    change(&mut bench, now, &mut config, after);
                 }
                 Step::Delay(delay) => {
                     let after = Config { delay: Span::from_micros(*delay), ..config.clone() };
-                    change(&mut link, now, &mut config, after);
-                    earliest.iter_mut().for_each(|time| *time = (*time).min(now + link.least_delay()));
+                    change(&mut bench, now, &mut config, after);
+                    earliest.iter_mut().for_each(|time| *time = (*time).min(now + bench.least_delay()));
                 }
             }
-            prop_assert_eq!(found.len() as u64 + link.held().packets, u64::from(number));
-            prop_assert!(link.next_wake().is_none_or(|wake| wake >= now));
+            prop_assert_eq!(bench.left.len() as u64 + bench.held().packets, u64::from(number));
+            prop_assert!(bench.next_wake().is_none_or(|wake| wake >= now));
         }
         let mut report = Report::default();
-        link.report(now + Span::from_nanos(1), &mut report);
+        bench.network.report(now + Span::from_nanos(1), &mut report);
         let utilisation = report.value("link", "l", "utilisation").unwrap();
         prop_assert!((0.0..=1.0).contains(&utilisation), "{}", utilisation);
-        run(&mut link, Time::MAX, &mut out, &mut found);
+        bench.run(Time::MAX);
+        let found: Vec<_> = bench.left.iter().map(|left| (left.packet.number, left.at)).collect();
         prop_assert!(found.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
         prop_assert!(found.iter().all(|(number, time)| *time >= earliest[*number as usize]));
         // A nanosecond is lost for each packet and each change, and stretched by what rates differ: up to 1000.
@@ -367,19 +317,12 @@ fn framed(framing: &str, packets: &[(u64, u32)]) -> Vec<u64> {
     let mut config = config();
     config.queue = queue::Config::default();
     config.framing = serde_json::from_str(framing).unwrap();
-    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-    let (mut out, mut deliveries) = (Outbox::default(), Vec::new());
-    for (number, (at, size)) in (0..).zip(packets) {
-        let now = Time::from_nanos(at * 1000);
-        link.receive(now, Port(0), packet(number, *size), &mut out);
+    let mut bench = bench(&config);
+    for (number, (micros, size)) in (0..).zip(packets) {
+        bench.offer(at(*micros), 0, Port(0), packet(number, *size));
     }
-    while let Some(wake) = link.next_wake() {
-        link.wake(wake, &mut out);
-        while out.next_sent().is_some() {
-            deliveries.push(wake.since(Time::ZERO + config.delay).as_micros());
-        }
-    }
-    deliveries
+    bench.run(Time::MAX);
+    bench.left.iter().map(|left| left.at.since(Time::ZERO + config.delay).as_micros()).collect()
 }
 
 #[test]
@@ -415,20 +358,19 @@ fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
         r#"{"when": {"windows": {"windows": [["10 ms", "12500 us"], ["20 ms", "1 s"]]}}}"#,
     )
     .unwrap();
-    let openings = contacts.openings("a", "b", Streams::new(1, 0).stream("c"));
-    let stream = || Streams::new(1, 0).stream("l");
-    let (mut link, mut out) = (Link::new("l", &config, stream(), None).open_in(openings), Outbox::default());
-    run_contacts(&mut link, &mut out, 12);
-    link.receive(at(12_200), Port(0), packet(0, 100), &mut out);
+    let openings = contacts.openings("a", "b", stream("c"));
+    let mut contact = Bench::new(Link::new("l", &config, stream("l"), None).open_in(openings));
+    contact.offer(at(12_200), 0, Port(0), packet(0, 100));
     // The frame would begin at 13 ms: it begins with the next contact.
-    assert_eq!(run_contacts(&mut link, &mut out, 500), [(0, 271_000)]);
-    assert_eq!(out.totals().dropped.len(), 0);
-    let mut link = Link::new("l", &config, stream(), None);
-    link.receive(at(2300), Port(0), packet(1, 100), &mut out);
+    contact.run(at(500_000));
+    assert_eq!((contact.arrivals(), contact.drops()), (vec![(0, 271_000_000)], vec![]));
+    let mut bench = bench(&config);
+    bench.offer(at(2300), 0, Port(0), packet(1, 100));
     let slower = Config { rate: Rate::from_bits_per_second(6_000_000).into(), ..config.clone() };
-    change(&mut link, at(2500), &mut config, slower);
+    change(&mut bench, at(2500), &mut config, slower);
     // The idle frame ends at 3 ms, and the next one takes 2 ms.
-    assert_eq!(run_contacts(&mut link, &mut out, 500), [(1, 255_000)]);
+    bench.run(at(500_000));
+    assert_eq!(bench.arrivals(), [(1, 255_000_000)]);
 }
 
 #[test]
@@ -443,44 +385,29 @@ fn errors_act_on_the_units_that_are_sent() {
     // What facts expect is what the simulation below shows.
     let framed = config.framing.framed(None, 1500);
     assert!((framed.loss(&config.error, 1500, 20_000) - (1.0 - 0.7177)).abs() < 1e-4);
-    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-    let (mut out, mut delivered) = (Outbox::default(), 0);
-    for number in 0..20_000 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
-    }
-    while let Some(wake) = link.next_wake() {
-        link.wake(wake, &mut out);
-        while out.next_sent().is_some() {
-            delivered += 1;
-        }
-    }
+    let mut bench = bench(&config);
+    (0..20_000).for_each(|number| offer(&mut bench, Time::ZERO, number));
+    let delivered = deliveries(&mut bench).len();
     // The standard error is 0.0032.
-    assert!((f64::from(delivered) / 20_000.0 - 0.7177).abs() < 0.013, "{delivered}");
+    assert!((delivered as f64 / 20_000.0 - 0.7177).abs() < 0.013, "{delivered}");
 }
 
 #[test]
 fn what_the_framing_cannot_carry_is_dropped_by_name() {
     let mut config = config();
     config.framing = serde_json::from_str(r#"{"mpe": {}}"#).unwrap();
-    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-    let mut out = Outbox::default();
-    link.receive(Time::ZERO, Port(0), packet(0, 4080), &mut out);
-    link.receive(Time::ZERO, Port(0), packet(1, 4081), &mut out);
-    let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| reason.words()).collect();
-    assert_eq!(dropped, ["longer than the framing can carry"]);
-    assert_eq!(link.held().packets, 1);
+    let mut bench = bench(&config);
+    bench.offer(Time::ZERO, 0, Port(0), packet(0, 4080));
+    bench.offer(Time::ZERO, 0, Port(0), packet(1, 4081));
+    assert_eq!(
+        bench.drops().iter().map(|(reason, _)| reason.words()).collect::<Vec<_>>(),
+        ["longer than the framing can carry"]
+    );
+    assert_eq!(bench.held().packets, 1);
 }
 
-/// Packets delivered and the numbers of those that were dropped, with their reasons, until a time in milliseconds.
-fn run_contacts(link: &mut Link, out: &mut Outbox, until: u64) -> Vec<(u32, u64)> {
-    let mut found = Vec::new();
-    while let Some(wake) = link.next_wake().filter(|wake| wake.as_nanos() <= until * 1_000_000) {
-        link.wake(wake, out);
-        while let Some(sent) = out.next_sent() {
-            found.push((sent.packet.number, wake.as_nanos() / 1_000));
-        }
-    }
-    found
+fn in_nanoseconds((number, millis): (u32, u64)) -> (u32, u64) {
+    (number, millis * 1_000_000)
 }
 
 #[test]
@@ -491,19 +418,14 @@ fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
     .unwrap();
     let mut config = config();
     config.queue = serde_json::from_str(r#"{"drop-tail": {"packets": 10}}"#).unwrap();
-    let openings = contacts.openings("a", "b", Streams::new(1, 0).stream("c"));
-    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None).open_in(openings);
-    let mut out = Outbox::default();
-    for number in 0..6 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
-    }
+    let openings = contacts.openings("a", "b", stream("c"));
+    let mut bench = Bench::new(Link::new("l", &config, stream("l"), None).open_in(openings));
+    (0..6).for_each(|number| offer(&mut bench, Time::ZERO, number));
     // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits into the second, exactly.
-    let delivered = run_contacts(&mut link, &mut out, 500);
-    assert_eq!(delivered, [(0, 261_000), (1, 262_000), (3, 271_000), (4, 361_000), (5, 362_000)]);
-    let dropped: Vec<_> =
-        out.totals().dropped.iter().map(|((_, reason), held)| (*reason, held.packets)).collect();
-    assert_eq!(dropped, [(contacts::CUT_OFF, 1)]);
-    assert_eq!(link.held(), Held::default());
+    bench.run(at(500_000));
+    assert_eq!(bench.arrivals(), [(0, 261), (1, 262), (3, 271), (4, 361), (5, 362)].map(in_nanoseconds));
+    assert_eq!(bench.drops(), [(contacts::CUT_OFF, 1)]);
+    assert_eq!(bench.held(), Held::default());
 }
 
 #[test]
@@ -519,16 +441,13 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
     assert_eq!(known, [(0.0, 1.0), (5.0, 5.004), (5.005, 6.0)]);
     let mut config = config();
     config.queue = serde_json::from_str(r#"{"drop-tail": {"packets": 10}}"#).unwrap();
-    let openings = contacts.openings("a", "b", Streams::new(1, 0).stream("c"));
-    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None).open_in(openings);
-    let mut out = Outbox::default();
-    link.wake(Time::ZERO, &mut out);
-    for number in 0..4 {
-        link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
-    }
+    let openings = contacts.openings("a", "b", stream("c"));
+    let mut bench = Bench::new(Link::new("l", &config, stream("l"), None).open_in(openings));
+    bench.run(Time::ZERO);
+    (0..4).for_each(|number| offer(&mut bench, Time::ZERO, number));
     // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001 to 5.003 s, the third is cut off.
-    let delivered = run_contacts(&mut link, &mut out, 20_000);
-    assert_eq!(delivered, [(0, 2_001_000), (1, 8_003_000), (3, 8_007_000)]);
+    bench.run(at(20_000_000));
+    assert_eq!(bench.arrivals(), [(0, 2_001), (1, 8_003), (3, 8_007)].map(in_nanoseconds));
     assert!(contacts.known("x", "b", Time::MAX).unwrap().is_empty());
 }
 
@@ -537,19 +456,17 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
 fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way() {
     let mut config = config();
     config.holds = Some(bentpipe_core::Count::new(5));
-    let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
-    let (mut out, mut delivered) = (Outbox::default(), Vec::new());
+    let mut bench = bench(&config);
     for number in 0..30 {
-        let now = Time::from_nanos(u64::from(number) * 10_000_000);
-        delivered
-            .extend(run_contacts(&mut link, &mut out, u64::from(number) * 10).into_iter().map(|(n, _)| n));
-        link.receive(now, Port(0), packet(number, 1500), &mut out);
+        let now = Time::ZERO + Span::from_millis(10) * u64::from(number);
+        bench.run(now);
+        offer(&mut bench, now, number);
     }
-    delivered.extend(run_contacts(&mut link, &mut out, 1000).into_iter().map(|(number, _)| number));
+    bench.run(at(1_000_000));
+    let delivered: Vec<u32> = bench.left.iter().map(|left| left.packet.number).collect();
     // The first leaves at 251 ms, in time for the one of 260 ms.
     assert_eq!(delivered, [0, 1, 2, 3, 4, 26, 27, 28, 29]);
-    let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| *reason).collect();
-    assert_eq!(dropped, [HOLDS_TOO_MANY]);
+    assert_eq!(bench.drops(), [(HOLDS_TOO_MANY, 21)]);
 }
 
 proptest! {
@@ -564,7 +481,7 @@ proptest! {
             bytes: bytes.map(bentpipe_core::Size::from_bytes),
         });
         let rate = Rate::from_bits_per_second(12_000_000);
-        let stream = || Streams::new(1, 0).stream("l");
+        let stream = || stream("l");
         let [mut by_size, mut by_packet] = [(); 2].map(|()| Transmitter::new(rate, queue.build(rate), None, stream(), None));
         let (mut now, mut out) = (Time::ZERO, Outbox::default());
         let report = |transmitter: &Transmitter, now| {
