@@ -5,7 +5,8 @@ use bentpipe_dtn::coding::{Channel, Code};
 use bentpipe_link::arq::{below, Arq, Config, Frames};
 use bentpipe_link::queue;
 use bentpipe_link::{self as link, contacts, framing, Link};
-use bentpipe_stage::{Held, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Held, Packet, Port, Sent, Stage};
+use bentpipe_testing::bench::{Bench, Network, Wires};
 use proptest::prelude::*;
 
 const PACKET: u32 = 113;
@@ -26,37 +27,44 @@ fn stage(config: &Config, links: [link::Config; 2], seed: u64) -> Arq {
     Arq::new(config, made, [&links[0], &links[1]], names, queues)
 }
 
-/// Sends packets in both directions, then runs the stage until it rests or `end` comes. Returns the number and the time of each packet that leaves, by
-/// direction.
-fn run(arq: &mut Arq, packets: [u32; 2], end: Time, out: &mut Outbox) -> [Vec<(u32, Time)>; 2] {
-    let mut arrived = [Vec::new(), Vec::new()];
+/// A link with retransmissions. Packets leave by ports 0 and 1; by the others, the links below lead
+/// back to it.
+struct Joined(Arq);
+
+impl Network for Joined {
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn stage(&mut self, _place: usize) -> &mut dyn Stage {
+        &mut self.0
+    }
+
+    fn carry(&mut self, _from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
+        for sent in sent {
+            match sent.port {
+                Port(0 | 1) => wires.leave(sent),
+                port => wires.to(0, port, sent.packet),
+            }
+        }
+    }
+}
+
+/// Sends packets in both directions, then runs the stage until it rests or `end` comes. Returns the
+/// stage, and number and time of each packet that leaves, by direction.
+fn run(arq: Arq, packets: [u32; 2], end: Time) -> (Arq, [Vec<(u32, Time)>; 2]) {
+    let mut bench = Bench::new(Joined(arq));
+    bench.audited = true;
     for side in [0, 1] {
         for number in 0..packets[side as usize] {
             let packet = Packet { number, size: PACKET, destination: NodeId(side), ..Packet::default() };
-            out.create_held(&packet);
-            arq.receive(Time::ZERO, Port(side), packet, out);
+            bench.offer(Time::ZERO, 0, Port(side), packet);
         }
     }
-    let mut now = Time::ZERO;
-    loop {
-        while let Some(sent) = out.next_sent() {
-            match sent.port.0 {
-                side @ (0 | 1) => {
-                    let packet = out.consume(sent.packet);
-                    arrived[usize::from(side)].push((packet.number, now));
-                }
-                _ => arq.receive(now, sent.port, sent.packet, out),
-            }
-        }
-        let totals = out.totals();
-        let gone: u64 = totals.dropped.values().map(|held| held.packets).sum();
-        assert_eq!(totals.created.packets, totals.consumed.packets + gone + arq.held().packets);
-        match arq.next_wake() {
-            Some(at) if at <= end => now = at.max(now),
-            _ => return arrived,
-        }
-        arq.wake(now, out);
-    }
+    bench.run(end);
+    let leaving = |side| bench.left.iter().filter(move |left| left.port == Port(side));
+    let arrived = [0, 1].map(|side| leaving(side).map(|left| (left.packet.number, left.at)).collect());
+    (bench.network.0, arrived)
 }
 
 proptest! {
@@ -78,9 +86,7 @@ proptest! {
         };
         let links = [0, 1].map(|side: usize| config(64_000, Span::from_millis(delay), &loss(losses[side])));
         let config = Config { window: Count::new(window), timer: None };
-        let mut arq = stage(&config, links, seed);
-        let mut out = Outbox::default();
-        let arrived = run(&mut arq, packets, Time::MAX, &mut out);
+        let (arq, arrived) = run(stage(&config, links, seed), packets, Time::MAX);
         for side in [0, 1] {
             let numbers: Vec<u32> = arrived[side].iter().map(|(number, _)| *number).collect();
             prop_assert_eq!(numbers, (0..packets[side]).collect::<Vec<_>>());
@@ -93,8 +99,8 @@ proptest! {
 #[test]
 fn a_frame_is_twelve_bytes_longer_than_its_packet() {
     let links = [0, 1].map(|_| config(1_000_000, Span::from_millis(30), NONE));
-    let mut arq = stage(&Config::default(), links, 1);
-    let arrived = run(&mut arq, [100, 0], Time::MAX, &mut Outbox::default());
+    let arq = stage(&Config::default(), links, 1);
+    let (arq, arrived) = run(arq, [100, 0], Time::MAX);
     let at = |millis| Time::ZERO + Span::from_millis(millis);
     let frames = Frames::of(&framing::Config::default());
     assert_eq!((frames.packet(PACKET), frames.report(), frames.longest()), (125, 14, 2043));
@@ -112,8 +118,8 @@ fn a_frame_is_twelve_bytes_longer_than_its_packet() {
 fn a_window_limits_the_rate() {
     for window in [1, 10, 50] {
         let links = [0, 1].map(|_| config(1_000_000, Span::from_millis(30), NONE));
-        let mut arq = stage(&Config { window: Count::new(window), timer: None }, links, 1);
-        let arrived = run(&mut arq, [1000, 0], Time::MAX, &mut Outbox::default());
+        let arq = stage(&Config { window: Count::new(window), timer: None }, links, 1);
+        let (_, arrived) = run(arq, [1000, 0], Time::MAX);
         // A round trip: frame of 1 ms, report of 14 bytes.
         let round = 0.061 + 14.0 * 8e-6;
         let took = arrived[0][999].1.as_secs_f64();
@@ -136,9 +142,9 @@ fn the_rate_is_that_of_go_back_n() {
         // Frames in a round trip, the report of 0.112 ms included; the sender looks at it at the end of a frame.
         let round = (2.0 * delay as f64 + 0.112).ceil();
         let window = (round + 2.0).min(127.0);
-        let mut arq = stage(&Config { window: Count::new(window as u64), timer: None }, links, 7);
+        let arq = stage(&Config { window: Count::new(window as u64), timer: None }, links, 7);
         let packets = 60_000;
-        let arrived = run(&mut arq, [packets, 0], Time::MAX, &mut Outbox::default());
+        let (_, arrived) = run(arq, [packets, 0], Time::MAX);
         let measured = f64::from(packets) / (arrived[0].last().unwrap().1.as_secs_f64() * 1000.0);
         // Seen by the first frame behind it that is not lost, each costs the frames from its own end to the retransmission, and itself.
         let p = probability;
@@ -162,9 +168,9 @@ fn frames_behind_a_code_are_lost_as_often_as_it_fails() {
     let link: link::Config = serde_json::from_str(text).expect("a link");
     let frames = Frames::of(&link.framing);
     assert_eq!((frames.packet(PACKET), frames.report(), frames.longest()), (258, 28, 1106));
-    let mut arq = stage(&Config { window: Count::new(10), timer: None }, [link.clone(), link], 3);
+    let arq = stage(&Config { window: Count::new(10), timer: None }, [link.clone(), link], 3);
     let packets = 20_000;
-    let arrived = run(&mut arq, [packets, 0], Time::MAX, &mut Outbox::default());
+    let (arq, arrived) = run(arq, [packets, 0], Time::MAX);
     let numbers: Vec<u32> = arrived[0].iter().map(|(number, _)| *number).collect();
     assert!(numbers.iter().copied().eq(0..packets), "{} packets", numbers.len());
     let mut report = Report::default();
@@ -193,8 +199,8 @@ fn the_next_contact_continues() {
         link.open_in(contacts.openings("a", "b", streams.stream("contacts")))
     });
     let queues = ["a", "b"].map(|name| streams.stream(name));
-    let mut arq = Arq::new(&Config::default(), made, [&config, &config], ["l", "l.return"], queues);
-    let arrived = run(&mut arq, [1000, 0], Time::ZERO + Span::from_secs(1000), &mut Outbox::default());
+    let arq = Arq::new(&Config::default(), made, [&config, &config], ["l", "l.return"], queues);
+    let (arq, arrived) = run(arq, [1000, 0], Time::ZERO + Span::from_secs(1000));
     let numbers: Vec<u32> = arrived[0].iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
     let outside = |time: &Time| !(0..=1306).contains(&(time.as_nanos() / 1_000_000 % 10_000));
