@@ -2,81 +2,80 @@
 
 use super::buffer::{Buffer, Effects};
 use super::*;
-use bentpipe_core::{Dscp, FlowId, Span, Streams};
-use bentpipe_stage::{Ecn, Outbox};
+use bentpipe_core::{Dscp, FlowId, Span};
+use bentpipe_stage::{Ecn, Held, Outbox, Port, Stage};
+use bentpipe_testing::bench::{self, stream, Bench, Left};
 use std::collections::BTreeMap;
 
-/// A buffer in front of a link.
-struct Rig {
+/// A buffer that is served at a rate, as in front of a link.
+struct Served {
     buffer: Box<dyn Buffer>,
     rate: Rate,
     stream: Stream,
-    out: Outbox,
-    /// Flow, code point, size, waited, left at: of what left.
-    left: Vec<(u32, u8, u32, Span, Time, Ecn)>,
-    /// Times at which packets were dropped.
-    drops: Vec<Time>,
+    /// The time of the last call, and when the last packet is through.
+    now: Time,
     free: Time,
 }
 
-impl Rig {
-    fn new(json: &str, bits_per_second: u64) -> Rig {
-        let config: Config = serde_json::from_str(json).unwrap();
-        let mut problems = Problems::default();
-        config.check(&mut problems);
-        assert_eq!(problems.count(), 0, "{problems:?}");
-        let rate = Rate::from_bits_per_second(bits_per_second);
-        Rig {
-            buffer: config.build(rate).buffer(),
-            rate,
-            stream: Streams::new(1, 0).stream("rig"),
-            out: Outbox::default(),
-            left: Vec::new(),
-            drops: Vec::new(),
-            free: Time::ZERO,
+impl Stage for Served {
+    fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
+        self.now = now;
+        self.buffer.enqueue(now, packet, &mut Effects::new(&mut self.stream, out));
+    }
+
+    fn wake(&mut self, now: Time, out: &mut Outbox) {
+        self.now = now;
+        if let Some(packet) = self.buffer.dequeue(now, &mut Effects::new(&mut self.stream, out)) {
+            self.free = now + self.rate.span_of(packet.size.into());
+            out.send(Port(0), packet);
         }
     }
 
-    fn arrive(&mut self, now: Time, packet: Packet) {
-        self.serve(now);
-        let mut effects = Effects::new(&mut self.stream, &mut self.out);
-        self.buffer.enqueue(now, Packet { birth: now, ..packet }, &mut effects);
-        self.drops.extend((0..effects.drops).map(|_| now));
-        self.serve(now);
+    fn next_wake(&self) -> Option<Time> {
+        self.buffer.head(self.now).map(|head| head.at.max(self.free))
     }
 
-    /// Sends what can be sent up to `now`.
-    fn serve(&mut self, now: Time) {
-        while let Some(head) = self.buffer.head(Time::ZERO) {
-            let at = head.at.max(self.free);
-            if at > now {
-                break;
-            }
-            let mut effects = Effects::new(&mut self.stream, &mut self.out);
-            let packet = self.buffer.dequeue(at, &mut effects);
-            self.drops.extend((0..effects.drops).map(|_| at));
-            if let Some(packet) = packet {
-                self.free = at + self.rate.span_of(packet.size.into());
-                self.left.push((packet.flow.0, packet.dscp, packet.size, packet.age(at), at, packet.ecn));
-            }
-        }
-    }
-
-    /// Bytes that left by flow.
-    fn bytes(&self) -> BTreeMap<u32, u64> {
-        let mut bytes = BTreeMap::new();
-        self.left.iter().for_each(|(flow, _, size, ..)| *bytes.entry(*flow).or_default() += u64::from(*size));
-        bytes
-    }
-
-    /// Longest wait of a flow.
-    fn longest(&self, flow: u32) -> Span {
-        self.left.iter().filter(|left| left.0 == flow).map(|left| left.3).max().unwrap()
+    fn held(&self) -> Held {
+        self.buffer.held()
     }
 }
 
+type Rig = Bench<Served>;
+
+fn served(json: &str, bits_per_second: u64) -> Rig {
+    let config: Config = serde_json::from_str(json).unwrap();
+    let mut problems = Problems::default();
+    config.check(&mut problems);
+    assert_eq!(problems.count(), 0, "{problems:?}");
+    let rate = Rate::from_bits_per_second(bits_per_second);
+    let buffer = config.build(rate).buffer();
+    Bench::new(Served { buffer, rate, stream: stream("rig"), now: Time::ZERO, free: Time::ZERO })
+}
+
+/// Hands over a packet that is created then.
+fn arrive(rig: &mut Rig, now: Time, packet: Packet) {
+    rig.run(now);
+    rig.offer(now, 0, Port(0), Packet { birth: now, ..packet });
+}
+
+fn flow(left: &Left) -> u32 {
+    left.packet.flow.0
+}
+
+/// Bytes that left by flow.
+fn by_flow(rig: &Rig) -> BTreeMap<u32, u64> {
+    let mut bytes = BTreeMap::new();
+    rig.left.iter().for_each(|left| *bytes.entry(flow(left)).or_default() += u64::from(left.packet.size));
+    bytes
+}
+
+/// Longest wait of a flow.
+fn longest(rig: &Rig, of: u32) -> Span {
+    rig.left.iter().filter(|left| flow(left) == of).map(Left::age).max().unwrap()
+}
+
 fn packet(flow: u32, size: u32, dscp: Dscp) -> Packet {
-    Packet { flow: FlowId(flow), size, dscp: dscp.value(), ..Packet::default() }
+    Packet { flow: FlowId(flow), dscp: dscp.value(), ..bench::packet(0, size) }
 }
 
 /// Streams of packets at constant rates: flow, bytes of a packet, bit/s, code point; for a time in milliseconds.
@@ -93,7 +92,8 @@ fn load(rig: &mut Rig, streams: &[(u32, u32, u64, Dscp)], millis: u64) -> usize 
     }
     arrivals.sort_by_key(|(at, _)| *at);
     let count = arrivals.len();
-    arrivals.into_iter().for_each(|(at, packet)| rig.arrive(at, packet));
+    arrivals.into_iter().for_each(|(at, packet)| arrive(rig, at, packet));
+    rig.run(rig.now);
     count
 }
 
@@ -102,36 +102,38 @@ const BE: Dscp = Dscp::BEST_EFFORT;
 #[test]
 fn codel_drops_at_the_moments_of_its_control_law() {
     // 1000 B at 8 Mbit/s take 1 ms; twice as many come.
-    let mut rig = Rig::new(r#"{"codel": {"packets": 10000}}"#, 8_000_000);
+    let mut rig = served(r#"{"codel": {"packets": 10000}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 16_000_000, BE)], 3000);
     // Packet n comes at n/2 ms and leaves at n ms, having waited n/2 ms: above the target from packet 10 on, which leaves at
     // 10 ms; 100 ms later, the first drop (section 5.6).
-    assert_eq!(rig.drops[0], Time::ZERO + Span::from_millis(110));
+    assert_eq!(rig.dropped[0].at, Time::ZERO + Span::from_millis(110));
     // Each further one is due at interval / sqrt(count) after the one before, and falls at the next departure.
     let mut due = 110.0;
-    for (index, at) in rig.drops.iter().enumerate().skip(1).take(60) {
+    for (index, dropped) in rig.dropped.iter().enumerate().skip(1).take(60) {
         due += 100.0 / (index as f64).sqrt();
-        let found = at.as_secs_f64() * 1e3;
+        let found = dropped.at.as_secs_f64() * 1e3;
         assert!((due..due + 1.0 + 1e-6).contains(&found), "drop {index} at {found} ms, due at {due}");
     }
-    assert!(rig.drops.len() > 60);
+    assert!(rig.dropped.len() > 60);
 }
 
 #[test]
 fn codel_spares_short_queues_and_remembers_a_rate_of_drops() {
-    let mut rig = Rig::new(r#"{"codel": {}}"#, 8_000_000);
+    let mut rig = served(r#"{"codel": {}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 8_000_000, BE)], 3000);
-    assert!(rig.drops.is_empty());
+    assert!(rig.dropped.is_empty());
     // Overload, a pause in which the queue empties, and overload again: drops go on with the count that they had reached.
-    let mut rig = Rig::new(r#"{"codel": {}}"#, 8_000_000);
+    let mut rig = served(r#"{"codel": {}}"#, 8_000_000);
     for burst in 0..2u64 {
         for n in 0..800 {
             let at = Time::ZERO + Span::from_micros(burst * 800_000 + 500 * n);
-            rig.arrive(at, packet(0, 1000, BE));
+            arrive(&mut rig, at, packet(0, 1000, BE));
         }
     }
-    let second: Vec<f64> = rig.drops.iter().map(|at| at.as_secs_f64()).filter(|at| *at > 0.8).collect();
-    let first: Vec<f64> = rig.drops.iter().map(|at| at.as_secs_f64()).filter(|at| *at <= 0.8).collect();
+    let second: Vec<f64> =
+        rig.dropped.iter().map(|dropped| dropped.at.as_secs_f64()).filter(|at| *at > 0.8).collect();
+    let first: Vec<f64> =
+        rig.dropped.iter().map(|dropped| dropped.at.as_secs_f64()).filter(|at| *at <= 0.8).collect();
     assert!(first[1] - first[0] > 0.099, "{first:?}");
     assert!(second[1] - second[0] < 0.08, "{second:?}");
 }
@@ -143,29 +145,29 @@ fn ecn_capable_packets_are_marked_by_codel_red_and_pie() {
         r#"{"red": {"packets": 1000, "min": 5, "max": 900, "weight": 0.1}}"#,
         r#"{"pie": {}}"#,
     ] {
-        let mut rig = Rig::new(json, 8_000_000);
+        let mut rig = served(json, 8_000_000);
         for n in 0..1500u64 {
             let packet = Packet { ecn: Ecn::Ect0, ..packet(0, 1000, BE) };
-            rig.arrive(Time::ZERO + Span::from_micros(900 * n), packet);
+            arrive(&mut rig, Time::ZERO + Span::from_micros(900 * n), packet);
         }
-        let marked = rig.left.iter().filter(|left| left.5 == Ecn::Ce).count();
+        let marked = rig.left.iter().filter(|left| left.packet.ecn == Ecn::Ce).count();
         assert!(marked > 0, "{json}");
         // PIE drops where the probability is above a tenth, which a load that does not answer to marks drives it to.
-        assert!(rig.drops.is_empty() || json.contains("pie"), "{json}: {} dropped", rig.drops.len());
+        assert!(rig.dropped.is_empty() || json.contains("pie"), "{json}: {} dropped", rig.dropped.len());
     }
 }
 
 #[test]
 fn pie_holds_its_target_and_allows_a_burst() {
     // A quarter more than the link: a fifth must go, and the delay is held near 15 ms.
-    let mut rig = Rig::new(r#"{"pie": {}}"#, 8_000_000);
+    let mut rig = served(r#"{"pie": {}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 10_000_000, BE)], 60_000);
-    let first = rig.drops[0].as_secs_f64();
+    let first = rig.dropped[0].at.as_secs_f64();
     assert!(first > 0.15, "{first}");
-    let late = |at: &Time| at.as_secs_f64() > 20.0;
-    let drops = rig.drops.iter().filter(|at| late(at)).count() as f64;
+    let late = |at: Time| at.as_secs_f64() > 20.0;
+    let drops = rig.dropped.iter().filter(|dropped| late(dropped.at)).count() as f64;
     let left: Vec<f64> =
-        rig.left.iter().filter(|left| late(&left.4)).map(|left| left.3.as_secs_f64()).collect();
+        rig.left.iter().filter(|left| late(left.at)).map(|left| left.age().as_secs_f64()).collect();
     let share = drops / (drops + left.len() as f64);
     assert!((share - 0.2).abs() < 0.005, "{share}");
     let mean = left.iter().sum::<f64>() / left.len() as f64;
@@ -174,16 +176,16 @@ fn pie_holds_its_target_and_allows_a_burst() {
 
 #[test]
 fn fq_codel_isolates_flows_and_serves_new_ones_first() {
-    let mut rig = Rig::new(r#"{"fq-codel": {}}"#, 8_000_000);
+    let mut rig = served(r#"{"fq-codel": {}}"#, 8_000_000);
     // Two greedy flows with packets of different sizes, and one packet in 50 ms.
     load(&mut rig, &[(0, 1500, 12_000_000, BE), (1, 300, 12_000_000, BE), (2, 200, 32_000, BE)], 4000);
-    let bytes = rig.bytes();
+    let bytes = by_flow(&rig);
     let share = bytes[&0] as f64 / bytes[&1] as f64;
     assert!((share - 1.0).abs() < 0.05, "{bytes:?}");
-    assert_eq!(rig.left.iter().filter(|left| left.0 == 2).count(), 80);
+    assert_eq!(rig.left.iter().filter(|left| flow(left) == 2).count(), 80);
     // At most the packet in transmission and a turn that has begun: two packets, as 14 B of the credit are left after the first.
-    assert!(rig.longest(2) < Span::from_micros(4810), "{:?}", rig.longest(2));
-    let mut short = Rig::new(r#"{"fq-codel": {"packets": 100}}"#, 8_000_000);
+    assert!(longest(&rig, 2) < Span::from_micros(4810), "{:?}", longest(&rig, 2));
+    let mut short = served(r#"{"fq-codel": {"packets": 100}}"#, 8_000_000);
     load(&mut short, &[(0, 1000, 80_000_000, BE), (1, 100, 100_000, BE)], 1000);
     let lost: u64 = short
         .out
@@ -198,11 +200,11 @@ fn fq_codel_isolates_flows_and_serves_new_ones_first() {
 
 /// Shares of three overloading classes by a scheduler, in bytes.
 fn shares(json: &str, sizes: [u32; 3]) -> Vec<f64> {
-    let mut rig = Rig::new(json, 8_000_000);
+    let mut rig = served(json, 8_000_000);
     let dscp = [Dscp::af(1, 1), Dscp::af(2, 1), BE];
     let streams: Vec<_> = (0..3).map(|n| (n as u32, sizes[n], 8_000_000, dscp[n])).collect();
     load(&mut rig, &streams, 10_000);
-    let bytes = rig.bytes();
+    let bytes = by_flow(&rig);
     let all: u64 = bytes.values().sum();
     (0..3).map(|flow| bytes.get(&flow).copied().unwrap_or(0) as f64 / all as f64).collect()
 }
@@ -249,25 +251,25 @@ fn a_class_within_its_share_of_fair_queueing_waits_for_little() {
         let json = format!(
             r#"{{"{kind}": {{"classes": [{{"name": "a", "dscp": ["ef"]}}, {{"name": "b", "queue": {{"drop-tail": {{"packets": 100}}}}}}]}}}}"#
         );
-        let mut rig = Rig::new(&json, 8_000_000);
+        let mut rig = served(&json, 8_000_000);
         load(&mut rig, &[(0, 200, 2_000_000, Dscp::EF), (1, 1500, 20_000_000, BE)], 2000);
-        assert!(rig.longest(0) <= Span::from_micros(most), "{kind}: {:?}", rig.longest(0));
+        assert!(longest(&rig, 0) <= Span::from_micros(most), "{kind}: {:?}", longest(&rig, 0));
     }
 }
 
 #[test]
 fn a_shaper_conforms_and_a_hierarchy_lends_what_is_left() {
-    let mut rig = Rig::new(r#"{"shaper": {"rate": "1 Mbit/s", "burst": "3 kB"}}"#, 8_000_000);
+    let mut rig = served(r#"{"shaper": {"rate": "1 Mbit/s", "burst": "3 kB"}}"#, 8_000_000);
     load(&mut rig, &[(0, 700, 4_000_000, BE)], 500);
-    rig.serve(Time::MAX);
+    rig.run(Time::MAX);
     for (index, first) in rig.left.iter().enumerate() {
         let mut bytes = 0.0;
         for left in &rig.left[index..] {
-            bytes += f64::from(left.2);
-            assert!(bytes <= 3000.0 + 125_000.0 * left.4.since(first.4).as_secs_f64() + 0.01);
+            bytes += f64::from(left.packet.size);
+            assert!(bytes <= 3000.0 + 125_000.0 * left.at.since(first.at).as_secs_f64() + 0.01);
         }
     }
-    let whole = rig.left.last().unwrap().4.as_secs_f64();
+    let whole = rig.left.last().unwrap().at.as_secs_f64();
     assert!((rig.left.len() as f64 * 700.0 - 3000.0 - 125_000.0 * whole).abs() < 1400.0);
     // EF is held to 2 of 8 Mbit/s; of the rest AF and BE get 3 : 1, and AF what BE leaves.
     let json = r#"{"priority": {"classes": [
@@ -277,13 +279,13 @@ fn a_shaper_conforms_and_a_hierarchy_lends_what_is_left() {
             {"name": "be", "queue": {"drop-tail": {"packets": 50}}}]}}}]}}"#;
     let stream = |flow, rate, dscp| (flow, 1000, rate, dscp);
     for (be, expected) in [(8_000_000, [0.25, 0.5625, 0.1875]), (800_000, [0.25, 0.65, 0.1])] {
-        let mut rig = Rig::new(json, 8_000_000);
+        let mut rig = served(json, 8_000_000);
         load(
             &mut rig,
             &[stream(0, 8_000_000, Dscp::EF), stream(1, 8_000_000, Dscp::af(1, 1)), stream(2, be, BE)],
             10_000,
         );
-        let bytes = rig.bytes();
+        let bytes = by_flow(&rig);
         let all = bytes.values().sum::<u64>() as f64;
         for (flow, expected) in (0..).zip(expected) {
             assert!((bytes[&flow] as f64 / all - expected).abs() < 0.005, "{bytes:?} for {expected}");
@@ -293,7 +295,7 @@ fn a_shaper_conforms_and_a_hierarchy_lends_what_is_left() {
 
 #[test]
 fn the_usual_behaviours_are_one_queue() {
-    let mut rig = Rig::new(r#"{"diffserv": {}}"#, 8_000_000);
+    let mut rig = served(r#"{"diffserv": {}}"#, 8_000_000);
     let stream = |flow, rate, dscp| (flow, 1000, rate, dscp);
     load(
         &mut rig,
@@ -305,12 +307,12 @@ fn the_usual_behaviours_are_one_queue() {
         ],
         10_000,
     );
-    let bytes = rig.bytes();
+    let bytes = by_flow(&rig);
     // EF gets all that it sends; AF4, AF1 and BE share 7 Mbit/s by 8 : 2 : 2.
     for (flow, megabits) in [(0, 1.0), (1, 7.0 * 8.0 / 12.0), (2, 7.0 / 6.0), (3, 7.0 / 6.0)] {
         assert!((bytes[&flow] as f64 * 8e-7 - megabits).abs() < 0.05, "{bytes:?}");
     }
-    assert!(rig.longest(0) <= Span::from_millis(1));
+    assert!(longest(&rig, 0) <= Span::from_millis(1));
 }
 
 #[test]
@@ -320,7 +322,7 @@ fn nothing_is_lost_without_a_drop() {
         classes("wrr", "", WEIGHTS).replacen(r#"{"drop-tail": {"packets": 50}}"#, r#"{"codel": {}}"#, 1);
     let all = kinds.map(|kind| format!(r#"{{"{kind}": {{}}}}"#)).into_iter().chain([nested]);
     for json in all {
-        let mut rig = Rig::new(&json, 8_000_000);
+        let mut rig = served(&json, 8_000_000);
         let arrived = load(
             &mut rig,
             &[
@@ -331,7 +333,7 @@ fn nothing_is_lost_without_a_drop() {
             5000,
         );
         let held = rig.buffer.held();
-        assert_eq!(rig.left.len() + rig.drops.len() + held.packets as usize, arrived, "{json}");
+        assert_eq!(rig.left.len() + rig.dropped.len() + held.packets as usize, arrived, "{json}");
         let drained = rig.buffer.drain();
         assert_eq!(drained.len() as u64, held.packets, "{json}");
         assert_eq!(drained.iter().map(|packet| u64::from(packet.size)).sum::<u64>(), held.bytes, "{json}");
