@@ -4,9 +4,10 @@ use super::config::Config;
 use super::connection::{EXCESS, MERGED};
 use super::stage::Direction;
 use crate::{AccessNetwork, Changing};
-use bentpipe_core::{Problems, Span, Streams, Time};
+use bentpipe_core::{Problems, Span, Time};
 use bentpipe_link::channel::SPOILED;
-use bentpipe_stage::{Change, DropReason, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{DropReason, Held, Port, Stage};
+use bentpipe_testing::bench::{packet, stream, Bench};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -28,31 +29,20 @@ struct Delivered {
 /// Sends packets, each at its microsecond into a connection with a size, in order of time; before the packet with the number
 /// of a change the network changes.
 fn run(config: &Config, packets: &[(u64, u16, u32)], changes: &[(usize, &Config)]) -> Delivered {
-    let mut stage = Direction::new("wan", config, false, Streams::new(1, 0).stream("wan"));
-    let (mut out, mut delivered, mut now) = (Outbox::default(), Delivered::default(), config);
-    let mut wake = |stage: &mut Direction, out: &mut Outbox, until: Time| {
-        while let Some(time) = stage.next_wake().filter(|time| *time <= until) {
-            stage.wake(time, out);
-            while let Some(sent) = out.next_sent() {
-                delivered.packets.push((sent.port.0, sent.packet.number, time.as_nanos()));
-            }
-        }
-    };
+    let mut bench = Bench::new(Direction::new("wan", config, false, stream("wan")));
+    let mut current = config;
     for (number, (time, connection, size)) in packets.iter().enumerate() {
-        wake(&mut stage, &mut out, at(*time));
+        bench.run(at(*time));
         for (_, after) in changes.iter().filter(|(place, _)| *place == number) {
-            stage.change(at(*time), Change::new(now, after), &mut out);
-            now = after;
+            bench.change(at(*time), 0, current, *after);
+            current = after;
         }
-        let packet = Packet { size: *size, number: number as u32, ..Packet::default() };
-        stage.receive(at(*time), Port(*connection), packet, &mut out);
+        bench.offer(at(*time), 0, Port(*connection), packet(number as u32, *size));
     }
-    wake(&mut stage, &mut out, Time::MAX);
-    assert_eq!((stage.held().packets, stage.held().bytes), (0, 0));
-    for ((_, reason), held) in &out.totals().dropped {
-        delivered.dropped.push((*reason, held.packets));
-    }
-    delivered
+    bench.run(Time::MAX);
+    assert_eq!(bench.held(), Held::default());
+    let delivered = bench.left.iter().map(|left| (left.port.0, left.packet.number, left.at.as_nanos()));
+    Delivered { packets: delivered.collect(), dropped: bench.drops() }
 }
 
 /// The rules of one shared leg behind access lines of a cell in a microsecond, one cell in 4 us, applied to the list of all cells in

@@ -4,43 +4,29 @@ use super::connection::{CELLS_FULL, EXCESS, MERGED};
 use super::stage::Direction;
 use super::Config;
 use crate::AccessNetwork;
-use bentpipe_core::{Problems, Span, Streams, Time};
+use bentpipe_core::{Problems, Span, Time};
 use bentpipe_link::channel::SPOILED;
-use bentpipe_stage::{DropReason, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{DropReason, Port, Stage};
+use bentpipe_testing::bench::{packet, stream, Bench};
 
 fn config(keys: &str) -> Config {
     let text = format!(r#"{{"ends": ["a", "b"], {keys}}}"#);
     serde_json::from_str(&text).unwrap()
 }
 
-fn direction(config: &Config) -> Direction {
-    Direction::new("wan.forward", config, false, Streams::new(1, 0).stream("wan"))
-}
-
 /// Sends packets of these sizes, each at its time in microseconds; when each arrives in nanoseconds, or why it does not.
 fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> {
-    let (mut stage, mut out) = (direction(config), Outbox::default());
-    let mut fates = Vec::new();
+    let mut bench = Bench::new(Direction::new("wan.forward", config, false, stream("wan")));
     for (time, size) in packets {
-        stage.receive(
-            Time::ZERO + Span::from_micros(*time),
-            Port(0),
-            Packet { size: *size, ..Packet::default() },
-            &mut out,
-        );
+        bench.offer(Time::ZERO + Span::from_micros(*time), 0, Port(0), packet(0, *size));
     }
-    while let Some(now) = stage.next_wake() {
-        let before: u64 = out.totals().dropped.values().map(|held| held.packets).sum();
-        let known = out.totals().dropped.clone();
-        stage.wake(now, &mut out);
-        let arrived = std::iter::from_fn(|| out.next_sent()).count();
-        let after: u64 = out.totals().dropped.values().map(|held| held.packets).sum();
-        fates.extend((0..arrived).map(|_| Ok(now.as_nanos())));
-        let fresh = out.totals().dropped.iter().find(|(key, held)| known.get(key) != Some(held));
-        fates.extend((before..after).map(|_| Err(fresh.expect("one is new").0 .1)));
-    }
-    assert_eq!(stage.held().packets, 0);
-    fates
+    bench.run(Time::MAX);
+    assert_eq!(bench.held().packets, 0);
+    let arrived = bench.left.iter().map(|left| (left.at, Ok(left.at.as_nanos())));
+    let dropped = bench.dropped.iter().map(|dropped| (dropped.at, Err(dropped.reason)));
+    let mut fates: Vec<_> = arrived.chain(dropped).collect();
+    fates.sort_by_key(|(at, _)| *at);
+    fates.into_iter().map(|(_, fate)| fate).collect()
 }
 
 #[test]
