@@ -275,7 +275,7 @@ impl Stage for Agents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::{FlowId, Streams};
+    use bentpipe_testing::bench::{self, stream, Bench};
 
     const PLAN: &str = "src,dst,start,end,rate_bps,owlt_s\\na,b,1,9,8000,0.5\\nb,c,10,19,8000,2\\n";
 
@@ -288,62 +288,42 @@ mod tests {
         let beyond = (0..3).map(|node| (NodeId(node as u16), behind(node))).chain([(NodeId(7), behind(2))]);
         let flows = vec![FlowEnds { name: "f".to_owned(), from: NodeId(0), to: NodeId(7) }];
         let beyond = Beyond { destinations: beyond.collect(), flows };
-        Agents::new("space", &config, &nodes, beyond, Streams::new(1, 0).stream("space"))
-    }
-
-    /// The packets that leave: number, port and time in milliseconds.
-    fn run(agents: &mut Agents, out: &mut Outbox) -> Vec<(u32, u16, u64)> {
-        let mut left = Vec::new();
-        for _ in 0..10_000 {
-            let Some(wake) = agents.next_wake() else { break };
-            agents.wake(wake, out);
-            while let Some(sent) = out.next_sent() {
-                left.push((sent.packet.number, sent.port.0, wake.as_nanos() / 1_000_000));
-            }
-        }
-        left
+        Agents::new("space", &config, &nodes, beyond, stream("space"))
     }
 
     fn packet(number: u32, destination: u16) -> Packet {
-        Packet { number, size: 1000, flow: FlowId(0), destination: NodeId(destination), ..Packet::default() }
+        Packet { destination: NodeId(destination), ..bench::packet(number, 1000) }
     }
 
     #[test]
     fn packets_cross_as_bundles_and_leave_where_their_destination_lies() {
-        let (mut agents, mut out) = (agents(""), Outbox::default());
-        agents.receive(Time::ZERO, Port(0), packet(0, 7), &mut out);
-        agents.receive(Time::ZERO, Port(0), packet(1, 1), &mut out);
-        agents.receive(Time::ZERO, Port(0), packet(2, 5), &mut out);
-        assert_eq!(agents.held().packets, 2);
-        let left = run(&mut agents, &mut out);
+        let mut bench = Bench::new(agents(""));
+        bench.offer(Time::ZERO, 0, Port(0), packet(0, 7));
+        bench.offer(Time::ZERO, 0, Port(0), packet(1, 1));
+        bench.offer(Time::ZERO, 0, Port(0), packet(2, 5));
+        assert_eq!(bench.held().packets, 2);
+        bench.run(Time::MAX);
+        let left =
+            bench.left.iter().map(|left| (left.packet.number, left.port.0, left.at.as_nanos() / 1_000_000));
         // 1000 bytes and 83 of headers take 1.083 s: the second is at b at 1 + 2 x 1.083 + 0.5, the first at c at 10 + 1.083 + 2.
-        assert_eq!(left, [(1, 1, 3_666), (0, 2, 13_083)]);
-        let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| *reason).collect();
-        assert_eq!(dropped, [UNREACHABLE]);
-        let mut report = Report::default();
-        agents.report(Time::ZERO, &mut report);
+        assert_eq!(left.collect::<Vec<_>>(), [(1, 1, 3_666), (0, 2, 13_083)]);
+        assert_eq!(bench.drops(), [(UNREACHABLE, 1)]);
+        let report = bench.report();
         let value = |column: &str| report.value("bundles", "space", column).unwrap();
         assert_eq!(
             [value("created"), value("delivered"), value("delivery_ratio"), value("hops_mean")],
             [2.0, 2.0, 1.0, 1.5]
         );
         assert_eq!(report.value("flow_carried", "f", "bundle_delay_max"), Some(13.083));
-        assert_eq!(agents.held(), Held::default());
+        assert_eq!(bench.held(), Held::default());
     }
 
     #[test]
     fn bundles_expire_and_find_no_room_for_named_reasons() {
-        let (mut agents, mut out) =
-            (agents(", \"lifetime\": \"5 s\", \"storage\": \"2200 B\""), Outbox::default());
-        for number in 0..3 {
-            agents.receive(Time::ZERO, Port(0), packet(number, 7), &mut out);
-        }
-        assert!(run(&mut agents, &mut out).is_empty());
-        let dropped: Vec<_> =
-            out.totals().dropped.iter().map(|((_, reason), held)| (*reason, held.packets)).collect();
-        assert_eq!(
-            dropped,
-            [(FULL, 1), (EXPIRED, 2)].into_iter().collect::<BTreeMap<_, _>>().into_iter().collect::<Vec<_>>()
-        );
+        let mut bench = Bench::new(agents(", \"lifetime\": \"5 s\", \"storage\": \"2200 B\""));
+        (0..3).for_each(|number| bench.offer(Time::ZERO, 0, Port(0), packet(number, 7)));
+        bench.run(Time::MAX);
+        assert!(bench.left.is_empty());
+        assert_eq!(BTreeMap::from_iter(bench.drops()), BTreeMap::from([(FULL, 1), (EXPIRED, 2)]));
     }
 }
