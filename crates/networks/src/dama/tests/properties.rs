@@ -71,8 +71,7 @@ proptest! {
             prop_assert_eq!(drops, 0);
         }
         // Each wait is the sum of its parts, to the nanosecond.
-        rig.out.recorder().flush();
-        for (name, row) in rig.waits.lock().unwrap().iter() {
+        for (name, row) in rig.waits() {
             let packet = rig.arrived.iter().find(|(_, packet)| f64::from(packet.number) == row[1]);
             let Some((time, _)) = packet else { continue };
             let end = time.as_nanos() as f64 - 250e6;

@@ -191,8 +191,7 @@ fn classes_go_before_each_other_and_ask_each_for_their_own() {
     // At superframe 1 EF is gone; three slots of AF, of which one went in superframe 0 but for the slot that EF took, and forty
     // of best effort are asked for.
     assert_eq!(rig.trace("a", "request")[1], (1, 4 + 40));
-    rig.out.recorder().flush();
-    assert!(rig.waits.lock().unwrap().iter().all(|(_, row)| (row[3] == 0.0) == (row[2] == 188.0)));
+    assert!(rig.waits().iter().all(|(_, row)| (row[3] == 0.0) == (row[2] == 188.0)));
     rig.assert_conserved();
 }
 
@@ -252,9 +251,8 @@ fn a_request_rides_in_the_first_burst() {
     // More than the constant slot carries before the request can be served.
     rig.send(1, 15_040);
     rig.run(ms(2000));
-    rig.out.recorder().flush();
     // Asked for at 94 ms in the second slot of the frame: 94 + 2 x 0.734375 + 250 ms.
-    let waits = rig.waits.lock().unwrap();
+    let waits = rig.waits();
     let row = &waits[0].1;
     assert_eq!((row[5], row[11]), (94e6, 1e6));
     assert_eq!(row[13], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");

@@ -133,8 +133,7 @@ fn forward_data_share_the_link_with_plans_and_reach_their_terminal() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, r#"["a", "b"]"#));
     for (number, terminal) in [(0, 0), (1, 1), (2, 0)] {
         let packet = packet(Time::ZERO, number, 1250, GATEWAY, NodeId(terminal + 1));
-        rig.out.create_held(&packet);
-        rig.receive(1, Port(terminal), packet);
+        rig.offer(Time::ZERO, 1, Port(terminal), packet);
     }
     // 1250 bytes take 1 ms.
     for (time, reached) in [(251, [1, 0]), (252, [1, 1]), (253, [2, 1])] {
