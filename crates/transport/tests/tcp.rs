@@ -3,6 +3,7 @@
 
 #[path = "tcp/bulk.rs"]
 mod bulk;
+mod common;
 #[path = "tcp/hostile.rs"]
 mod hostile;
 #[path = "tcp/path.rs"]

@@ -1,124 +1,64 @@
 //! Two endpoints and a link each way, run on a virtual clock.
 
+use super::common::site;
 use super::reno::Reno;
-use bentpipe_core::{FlowId, NodeId, Recorder, Report, Streams, Time};
 use bentpipe_link::Link;
-use bentpipe_stage::{Outbox, Packet, Port, Stage};
+use bentpipe_testing::bench::{self, stream, Bench};
 use bentpipe_transport::app::{Config as AppConfig, End};
-use bentpipe_transport::hosting::Site;
-use bentpipe_transport::tcp::endpoint::{Endpoint, MakeCongestion, Probes, Traces, DELIVERY, TRACE};
+use bentpipe_transport::tcp::endpoint::{Endpoint, MakeCongestion, Traces};
 use bentpipe_transport::tcp::Config;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex};
 
 pub const SOURCE: usize = 0;
 pub const DESTINATION: usize = 1;
 
 pub struct Path {
-    pub now: Time,
-    pub ends: [Endpoint; 2],
-    /// From the source, and towards it.
-    pub links: [Link; 2],
-    pub out: Outbox,
-    pub calls: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+    bench: Bench<bench::Path<Endpoint, Link>>,
+    pub calls: Arc<Mutex<Vec<String>>>,
+}
+
+impl Deref for Path {
+    type Target = Bench<bench::Path<Endpoint, Link>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.bench
+    }
+}
+
+impl DerefMut for Path {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.bench
+    }
 }
 
 impl Path {
-    /// A path of two links given as JSON, with an application; traced when there is a recorder.
-    pub fn new(config: &Config, app: &AppConfig, links: [&str; 2], recorder: Option<Recorder>) -> Path {
-        let streams = Streams::new(1, 0);
-        let mut recorder_of_probes = recorder;
-        let calls = std::sync::Arc::default();
-        let mut build = |end: End| {
-            let (name, node, peer) =
-                if end == End::Source { ("source", 0, 1) } else { ("destination", 1, 0) };
-            let site = Site {
-                flow: FlowId(0),
-                name: "flow".to_owned(),
-                node: NodeId(node),
-                peer: NodeId(peer),
-                end,
-                start: Time::ZERO,
-                dscp: 0,
-                details: false,
-                capture: None,
-            };
-            let probes = match (&mut recorder_of_probes, end) {
-                (Some(recorder), End::Source) => {
-                    Probes { sender: Some(recorder.open(&TRACE, "flow")), delivery: None }
-                }
-                (Some(recorder), End::Destination) => {
-                    Probes { sender: None, delivery: Some(recorder.open(&DELIVERY, "flow")) }
-                }
-                _ => Probes::default(),
-            };
-            let noted = (end == End::Source).then(|| std::sync::Arc::clone(&calls));
+    /// A path of two links given as JSON, with an application.
+    pub fn new(config: &Config, app: &AppConfig, links: [&str; 2]) -> Path {
+        let calls = Arc::default();
+        let build = |end: End, name: &str| {
+            let noted = (end == End::Source).then(|| Arc::clone(&calls));
             let congestion: MakeCongestion = Box::new(move || Box::new(Reno { calls: noted.clone() }));
-            let app = app.build(end, streams.stream("plan"));
-            let traces = Traces { connections: vec![probes], transactions: None };
-            Endpoint::new(site, config, app, congestion, streams.stream(name), traces)
+            let app = app.build(end, stream("plan"));
+            Endpoint::new(site(end), config, app, congestion, stream(name), Traces::default())
         };
-        let ends = [build(End::Source), build(End::Destination)];
+        let ends = [build(End::Source, "source"), build(End::Destination, "destination")];
         let link = |name: &str, json: &str| {
-            Link::new(name, &serde_json::from_str(json).unwrap(), streams.stream(name), None)
+            Link::new(name, &serde_json::from_str(json).unwrap(), stream(name), None)
         };
         let links = [link("out", links[0]), link("back", links[1])];
-        let out = Outbox::new(recorder_of_probes.unwrap_or_default());
-        Path { now: Time::ZERO, ends, links, out, calls }
+        Path { bench: Bench::new(bench::Path::new(ends, links)), calls }
     }
 
     /// A bulk transfer of so many bytes, endless with `None`.
     pub fn bulk(config: &Config, bytes: Option<u64>, links: [&str; 2]) -> Path {
         let size = bytes.map(|bytes| format!(r#""size": "{bytes} B""#)).unwrap_or_default();
         let app = serde_json::from_str(&format!(r#"{{"bulk": {{{size}}}}}"#)).unwrap();
-        Path::new(config, &app, links, None)
-    }
-
-    /// Runs until nothing is due or `end` has come.
-    pub fn run(&mut self, end: Time) {
-        while let Some(now) = self.next().filter(|now| *now <= end) {
-            assert!(now >= self.now, "time goes backwards");
-            self.now = now;
-            for index in 0..2 {
-                if self.ends[index].next_wake().is_some_and(|wake| wake <= now) {
-                    self.ends[index].wake(now, &mut self.out);
-                    self.carry(index);
-                }
-                if self.links[index].next_wake().is_some_and(|wake| wake <= now) {
-                    self.links[index].wake(now, &mut self.out);
-                    let mut arrived = self.sent();
-                    for packet in arrived.drain(..) {
-                        self.ends[1 - index].receive(now, Port(0), packet, &mut self.out);
-                        self.carry(1 - index);
-                    }
-                }
-            }
-        }
-    }
-
-    pub fn report(&self) -> Report {
-        let mut report = Report::default();
-        self.ends[SOURCE].report(self.now, &mut report);
-        self.ends[DESTINATION].report(self.now, &mut report);
-        self.links[SOURCE].report(self.now, &mut report);
-        report
+        Path::new(config, &app, links)
     }
 
     /// A value of the flow's own report.
-    pub fn value(&self, table: &str, column: &str) -> f64 {
+    pub fn value(&mut self, table: &str, column: &str) -> f64 {
         self.report().value(table, "flow", column).unwrap_or(f64::NAN)
-    }
-
-    fn next(&self) -> Option<Time> {
-        let ends = self.ends.iter().filter_map(|end| end.next_wake());
-        ends.chain(self.links.iter().filter_map(|link| link.next_wake())).min()
-    }
-
-    fn carry(&mut self, from: usize) {
-        for packet in self.sent() {
-            self.links[from].receive(self.now, Port(0), packet, &mut self.out);
-        }
-    }
-
-    fn sent(&mut self) -> Vec<Packet> {
-        std::iter::from_fn(|| self.out.next_sent()).map(|sent| sent.packet).collect()
     }
 }
