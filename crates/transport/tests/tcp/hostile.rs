@@ -1,13 +1,14 @@
 //! Any pattern of loss, reordering, duplication, corruption and delay: the byte stream arrives intact in both directions,
 //! or the connection ends with a named reason; no window is exceeded and no timer lies in the past.
 
+use super::common::site;
 use super::reno::Reno;
-use bentpipe_core::{Count, FlowId, NodeId, Size, Span, Stream, Streams, Time};
+use bentpipe_core::{Count, Size, Span, Stream, Streams, Time};
 use bentpipe_link::channel::effect::WRONG_CHECKSUM;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
-use bentpipe_stage::{Body, Outbox, Packet, Port, Spoiled, Stage};
+use bentpipe_stage::{Body, Packet, Port, Sent, Spoiled, Stage};
+use bentpipe_testing::bench::{Bench, Dropped, Network, Wires};
 use bentpipe_transport::app::{Actions, App, End, Event};
-use bentpipe_transport::hosting::Site;
 use bentpipe_transport::tcp::config::{Config, Profile, Recovery};
 use bentpipe_transport::tcp::connection::{Connection, Phase};
 use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
@@ -62,8 +63,8 @@ pub fn spoil(packet: Packet, valid: bool) -> Packet {
 }
 
 /// Whether nothing was dropped but for a wrong checksum.
-pub fn drops_are_spoiled(out: &Outbox) -> bool {
-    out.totals().dropped.keys().all(|(_, reason)| *reason == WRONG_CHECKSUM)
+pub fn drops_are_spoiled(dropped: &[Dropped]) -> bool {
+    dropped.iter().all(|dropped| dropped.reason == WRONG_CHECKSUM)
 }
 
 pub fn config() -> impl Strategy<Value = Config> {
@@ -141,97 +142,81 @@ impl Observed {
     }
 }
 
+/// Two endpoints with a wire between them.
 struct World {
-    now: Time,
     ends: [Endpoint; 2],
-    /// By arrival and order: to which end, and what.
-    flying: BTreeMap<(Time, u64), (usize, Packet)>,
     observed: [Observed; 2],
     fates: [std::vec::IntoIter<Fate>; 2],
-    sent: u64,
-    out: Outbox,
     initial: u32,
+    /// Whether the packet that arrives has a wrong checksum.
+    spoiled: bool,
 }
 
 pub const DELAY: Span = Span::from_millis(100);
 
-/// End 0 is the source, at node 0.
-pub fn site(end: usize) -> Site {
-    Site {
-        flow: FlowId(0),
-        name: "flow".to_owned(),
-        node: NodeId(end as u16),
-        peer: NodeId(1 - end as u16),
-        end: [End::Source, End::Destination][end],
-        start: Time::ZERO,
-        dscp: 0,
-        details: false,
-        capture: None,
+pub fn endpoint(end: usize, config: &Config, app: Talker) -> Endpoint {
+    let stream = Streams::new(1, end as u64).stream("test");
+    let congestion = Box::new(|| Box::<Reno>::default() as _);
+    let end = [End::Source, End::Destination][end];
+    Endpoint::new(site(end), config, Box::new(app), congestion, stream, Traces::default())
+}
+
+/// Lets a packet travel to a stage as its fate says.
+pub fn travel(packet: Packet, fate: Fate, place: usize, wires: &mut Wires<'_>) {
+    let late = |milliseconds: u16| DELAY + Span::from_millis(u64::from(milliseconds));
+    match fate {
+        Fate::Arrives => wires.after(DELAY, place, Port(0), packet),
+        Fate::Lost => wires.discard(packet),
+        Fate::Late(by) => wires.after(late(by), place, Port(0), packet),
+        Fate::Twice(by) => {
+            let second = wires.copy(&packet);
+            wires.after(DELAY, place, Port(0), packet);
+            wires.after(late(by), place, Port(0), second);
+        }
+        Fate::Spoiled(valid) => wires.after(DELAY, place, Port(0), spoil(packet, valid)),
     }
 }
 
 impl World {
-    fn new(config: &Config, bytes: [u64; 2], waits: bool, fates: [Vec<Fate>; 2]) -> World {
+    fn bench(config: &Config, bytes: [u64; 2], waits: bool, fates: [Vec<Fate>; 2]) -> Bench<World> {
         let build = |end: usize| {
-            let app = Box::new(Talker { bytes: bytes[end], opens: end == 0, waits: end == 1 && waits });
-            let stream = Streams::new(1, end as u64).stream("test");
-            Endpoint::new(
-                site(end),
-                config,
-                app,
-                Box::new(|| Box::<Reno>::default()),
-                stream,
-                Traces::default(),
-            )
+            endpoint(end, config, Talker { bytes: bytes[end], opens: end == 0, waits: end == 1 && waits })
         };
-        World {
-            now: Time::ZERO,
+        let mut bench = Bench::new(World {
             ends: [build(0), build(1)],
-            flying: BTreeMap::new(),
             observed: Default::default(),
             fates: fates.map(Vec::into_iter),
-            sent: 0,
-            out: Outbox::default(),
             initial: config.initial_sequence.unwrap().value() as u32,
-        }
-    }
-
-    fn run(&mut self) {
-        for _ in 0..200_000 {
-            let arrival = self.flying.first_key_value().map(|((time, _), _)| *time);
-            let wake = self.ends.iter().filter_map(|end| end.next_wake()).min();
-            let Some(next) = arrival.into_iter().chain(wake).min() else { return };
-            assert!(next >= self.now, "a timer lies in the past");
-            self.now = next;
-            if arrival == Some(next) {
-                let (_, (end, packet)) = self.flying.pop_first().unwrap();
-                self.arrive(end, packet);
-                continue;
-            }
-            for end in 0..2 {
-                if self.ends[end].next_wake() == Some(next) {
-                    self.ends[end].wake(next, &mut self.out);
-                    self.launch(end);
-                }
-            }
-        }
-        panic!("it never ends");
+            spoiled: false,
+        });
+        bench.most_calls = 200_000;
+        bench
     }
 
     fn position(&self, number: u32) -> u64 {
         // No test sends so much that positions do not follow from numbers.
         u64::from(number.wrapping_sub(self.initial))
     }
+}
 
-    fn arrive(&mut self, end: usize, packet: Packet) {
+impl Network for World {
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn stage(&mut self, end: usize) -> &mut dyn Stage {
+        &mut self.ends[end]
+    }
+
+    fn arriving(&mut self, _now: Time, end: usize, packet: &Packet) {
         let segment = match &packet.body {
             Body::Segment(segment) => segment,
             Body::Spoiled(spoiled) => match &spoiled.body {
                 Body::Segment(segment) if spoiled.valid => segment,
                 _ => {
                     // Nobody hears of it.
-                    self.ends[end].receive(self.now, Port(0), packet, &mut self.out);
-                    return assert!(self.out.next_sent().is_none(), "an answer to a wrong checksum");
+                    self.spoiled = true;
+                    return;
                 }
             },
             _ => panic!("not a segment"),
@@ -251,24 +236,19 @@ impl World {
             let observed = &mut self.observed[end];
             observed.edge = observed.edge.max(1 + u64::from(segment.window));
         }
-        self.ends[end].receive(self.now, Port(0), packet, &mut self.out);
-        self.launch(end);
-        let delivered = self.ends[end].delivered().delivered_bytes;
-        assert!(delivered <= self.observed[1 - end].contiguous(), "delivered what has not arrived");
-        if self.ends[end].connection().phase() != Phase::Listen {
-            assert!(self.ends[end].next_wake().is_none_or(|wake| wake >= self.now));
-        }
     }
 
-    fn launch(&mut self, from: usize) {
-        let sent: Vec<Packet> = std::iter::from_fn(|| self.out.next_sent()).map(|sent| sent.packet).collect();
+    fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
+        if std::mem::take(&mut self.spoiled) {
+            assert!(sent.is_empty(), "an answer to a wrong checksum");
+        }
         let end = self.observed[from].end;
-        let fresh = |packet: &&Packet| match &packet.body {
+        let fresh = |sent: &&Sent| match &sent.packet.body {
             Body::Segment(segment) => segment.payload > 0 && self.position(segment.sequence) >= end,
             _ => false,
         };
         let fresh = sent.iter().filter(fresh).count();
-        for packet in sent {
+        for Sent { packet, .. } in sent {
             let Body::Segment(segment) = &packet.body else { panic!("not a segment") };
             let state = &self.ends[from].connection().sender().state;
             assert!(state.sacked_out + state.lost_out <= state.packets_out);
@@ -284,21 +264,13 @@ impl World {
                     assert!(flight <= state.snd_cwnd || fresh == 1, "beyond the congestion window");
                 }
             }
-            let mut fly = |delay: Span, packet: Packet| {
-                self.sent += 1;
-                self.flying.insert((self.now + delay, self.sent), (1 - from, packet));
-            };
-            let late = |milliseconds: u16| DELAY + Span::from_millis(u64::from(milliseconds));
-            match self.fates[from].next().unwrap_or(Fate::Arrives) {
-                Fate::Arrives => fly(DELAY, packet),
-                Fate::Lost => {}
-                Fate::Late(by) => fly(late(by), packet),
-                Fate::Twice(by) => {
-                    fly(DELAY, packet.clone());
-                    fly(late(by), packet);
-                }
-                Fate::Spoiled(valid) => fly(DELAY, spoil(packet, valid)),
-            }
+            let fate = self.fates[from].next().unwrap_or(Fate::Arrives);
+            travel(packet, fate, 1 - from, wires);
+        }
+        let delivered = self.ends[from].delivered().delivered_bytes;
+        assert!(delivered <= self.observed[1 - from].contiguous(), "delivered what has not arrived");
+        if self.ends[from].connection().phase() != Phase::Listen {
+            assert!(self.ends[from].next_wake().is_none_or(|wake| wake >= wires.now));
         }
     }
 }
@@ -316,8 +288,8 @@ proptest! {
         back in prop::collection::vec(fate(), 0..120),
     ) {
         let bytes = [there, back_again];
-        let mut world = World::new(&config, bytes, waits, [out, back]);
-        world.run();
+        let mut world = World::bench(&config, bytes, waits, [out, back]);
+        world.run(Time::MAX);
         let failures = [0, 1].map(|end| world.ends[end].failure());
         if failures == [None, None] {
             for end in 0..2 {
@@ -326,7 +298,7 @@ proptest! {
                 prop_assert!(matches!(phase, Phase::Closed | Phase::TimeWait), "{:?}", phase);
             }
         }
-        prop_assert!(drops_are_spoiled(&world.out));
+        prop_assert!(drops_are_spoiled(&world.dropped));
     }
 
     /// Whatever comes, nothing panics, sending ends, and no more is acknowledged than has come.

@@ -2,24 +2,24 @@
 //! outages: every byte arrives once and in order, or whoever lacks something is told why; no proxy holds more than its
 //! buffer, nor invites more.
 
-use super::hostile::{config, drops_are_spoiled, fate, site, spoil, Fate, Talker, DELAY};
+use super::hostile::{config, drops_are_spoiled, endpoint, fate, travel, Fate, Talker};
 use super::reno::Reno;
-use bentpipe_core::{FlowId, NodeId, Probe, Report, Size, Span, Stream, Streams, Table, Time};
+use bentpipe_core::{FlowId, NodeId, Probe, Size, Span, Stream, Table, Time};
 use bentpipe_networks::node::proxy::split::{self, Accept, Split};
 use bentpipe_networks::node::service::{Served, Supply};
 use bentpipe_stage::packet::segment::SegmentFlags;
-use bentpipe_stage::{Body, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Body, Sent, Stage};
+use bentpipe_testing::bench::{stream, Bench, Network, Wires};
 use bentpipe_transport::tcp::connection::{Failure, Phase};
-use bentpipe_transport::tcp::endpoint::{Endpoint, MakeCongestion, Traces};
+use bentpipe_transport::tcp::endpoint::{Endpoint, MakeCongestion};
 use bentpipe_transport::tcp::Config;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
 struct Untraced;
 
 impl bentpipe_stage::Supply for Untraced {
     fn stream(&mut self, name: &str) -> Stream {
-        Streams::new(1, 0).stream(name)
+        stream(name)
     }
 
     fn probe(&mut self, _: &'static Table, _: &str) -> Option<Probe> {
@@ -65,15 +65,11 @@ struct Link {
     outage: Option<(u64, u64)>,
 }
 
+/// Two ends in a line with proxies between them; end 0 and the proxies are the stages before end 1.
 struct World {
-    now: Time,
     ends: [Endpoint; 2],
     proxies: Vec<Split>,
     links: Vec<Link>,
-    /// By arrival and order: to which place in the line, and what.
-    flying: BTreeMap<(Time, u64), (usize, Packet)>,
-    sent: u64,
-    out: Outbox,
     buffers: Vec<u64>,
     initial: [u32; 2],
     /// Whether a reset to this end was lost.
@@ -83,31 +79,32 @@ struct World {
 }
 
 impl World {
-    fn new(case: &Case) -> World {
+    fn bench(case: &Case) -> Bench<World> {
         let build = |end: usize| {
-            let app =
-                Box::new(Talker { bytes: case.bytes[end], opens: end == 0, waits: case.waits == Some(end) });
-            let stream = Streams::new(1, end as u64).stream("test");
-            let congestion = Box::new(|| Box::<Reno>::default() as _);
-            Endpoint::new(site(end), &case.configs[end], app, congestion, stream, Traces::default())
+            let app = Talker { bytes: case.bytes[end], opens: end == 0, waits: case.waits == Some(end) };
+            endpoint(end, &case.configs[end], app)
         };
         let proxies = case.proxies.iter().map(|(early, buffer, sides)| {
             let accept = if *early { Accept::Early } else { Accept::Late };
             proxy(accept, *buffer, sides.clone())
         });
-        World {
-            now: Time::ZERO,
+        let mut bench = Bench::new(World {
             ends: [build(0), build(1)],
             proxies: proxies.collect(),
             links: case.links[..=case.proxies.len()].to_vec(),
-            flying: BTreeMap::new(),
-            sent: 0,
-            out: Outbox::default(),
             buffers: case.proxies.iter().map(|(_, buffer, _)| *buffer).collect(),
             initial: [0, 1].map(|end| case.configs[end].initial_sequence.unwrap().value() as u32),
             reset_lost: [false; 2],
             offered: [0; 2],
-        }
+        });
+        bench.most_calls = 400_000;
+        bench
+    }
+}
+
+impl Network for World {
+    fn stages(&self) -> usize {
+        self.proxies.len() + 2
     }
 
     fn stage(&mut self, place: usize) -> &mut dyn Stage {
@@ -118,34 +115,8 @@ impl World {
         }
     }
 
-    fn run(&mut self) {
-        for _ in 0..400_000 {
-            let arrival = self.flying.first_key_value().map(|((time, _), _)| *time);
-            let places = self.proxies.len() + 2;
-            let wakes: Vec<Option<Time>> = (0..places).map(|place| self.stage(place).next_wake()).collect();
-            let Some(next) = arrival.into_iter().chain(wakes.iter().copied().flatten()).min() else { return };
-            assert!(next >= self.now, "a timer lies in the past");
-            self.now = next;
-            let mut out = std::mem::take(&mut self.out);
-            if arrival == Some(next) {
-                let (_, (place, packet)) = self.flying.pop_first().unwrap();
-                self.stage(place).receive(next, Port(0), packet, &mut out);
-                self.out = out;
-                self.launch(place);
-                continue;
-            }
-            let place = wakes.iter().position(|wake| *wake == Some(next)).unwrap();
-            self.stage(place).wake(next, &mut out);
-            self.out = out;
-            self.launch(place);
-        }
-        panic!("it never ends");
-    }
-
-    /// Sends on what a stage has sent.
-    fn launch(&mut self, from: usize) {
-        let sent: Vec<Packet> = std::iter::from_fn(|| self.out.next_sent()).map(|sent| sent.packet).collect();
-        for packet in sent {
+    fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
+        for Sent { packet, .. } in sent {
             let to_right = packet.destination == NodeId(1);
             let (place, link) = if to_right { (from + 1, from) } else { (from - 1, from - 1) };
             let end = usize::from(to_right);
@@ -163,28 +134,12 @@ impl World {
             let mut fate = if fates.is_empty() { Fate::Arrives } else { fates.remove(0) };
             let out = link
                 .outage
-                .is_some_and(|(begin, end)| (begin..end).contains(&(self.now.as_nanos() / 1_000_000)));
+                .is_some_and(|(begin, end)| (begin..end).contains(&(wires.now.as_nanos() / 1_000_000)));
             if out {
                 fate = Fate::Lost;
             }
-            let mut fly = |delay: Span, packet: Packet| {
-                self.sent += 1;
-                self.flying.insert((self.now + delay, self.sent), (place, packet));
-            };
-            let late = |milliseconds: u16| DELAY + Span::from_millis(u64::from(milliseconds));
-            match fate {
-                Fate::Arrives => fly(DELAY, packet),
-                Fate::Lost => self.reset_lost[end] |= reset,
-                Fate::Late(by) => fly(late(by), packet),
-                Fate::Twice(by) => {
-                    fly(DELAY, packet.clone());
-                    fly(late(by), packet);
-                }
-                Fate::Spoiled(valid) => {
-                    self.reset_lost[end] |= reset && !valid;
-                    fly(DELAY, spoil(packet, valid));
-                }
-            }
+            self.reset_lost[end] |= reset && matches!(fate, Fate::Lost | Fate::Spoiled(false));
+            travel(packet, fate, place, wires);
         }
         for end in 0..2 {
             // What the other end has taken and what the proxies may hold on the way is all that is invited, and a FIN, which
@@ -192,12 +147,6 @@ impl World {
             let room = self.ends[1 - end].delivered().delivered_bytes + self.buffers.iter().sum::<u64>() + 1;
             assert!(self.offered[end] <= room, "end {end} is offered {} of {room} bytes", self.offered[end]);
         }
-    }
-
-    fn report(&self) -> Report {
-        let mut report = Report::default();
-        self.proxies.iter().for_each(|proxy| proxy.report(self.now, &mut report));
-        report
     }
 }
 
@@ -242,8 +191,8 @@ proptest! {
 
     #[test]
     fn every_byte_arrives_once_or_whoever_lacks_something_knows_why(case in case()) {
-        let mut world = World::new(&case);
-        world.run();
+        let mut world = World::bench(&case);
+        world.run(Time::MAX);
         let failures = [0, 1].map(|end| world.ends[end].failure());
         let report = world.report();
         let rows = || report.rows().iter().filter(|(table, ..)| table.name == "split");
@@ -276,12 +225,12 @@ proptest! {
             prop_assert!(settled || !(all_over && quiet));
         }
         prop_assert!(world.proxies.iter().all(|proxy| proxy.buffered() == 0));
-        prop_assert!(drops_are_spoiled(&world.out));
+        prop_assert!(drops_are_spoiled(&world.dropped));
     }
 }
 
 /// Two ends and one proxy between links without faults, but for what `change` does to the case.
-fn plain(early: bool, change: impl FnOnce(&mut Case)) -> World {
+fn plain(early: bool, change: impl FnOnce(&mut Case)) -> Bench<World> {
     let config = Config { initial_sequence: Some(bentpipe_core::Count::new(7)), ..Config::default() };
     let link = Link { fates: Default::default(), outage: None };
     let mut case = Case {
@@ -292,8 +241,8 @@ fn plain(early: bool, change: impl FnOnce(&mut Case)) -> World {
         links: vec![link; 3],
     };
     change(&mut case);
-    let mut world = World::new(&case);
-    world.run();
+    let mut world = World::bench(&case);
+    world.run(Time::MAX);
     world
 }
 
@@ -320,7 +269,7 @@ fn who_is_silent_or_refuses_is_passed_on_as_it_is() {
         case.links[1].outage = Some((700, u64::MAX));
     };
     for early in [false, true] {
-        let world = plain(early, vanish);
+        let mut world = plain(early, vanish);
         assert_eq!(world.ends[0].failure(), Some(Failure::Reset));
         let (report, held) = (world.report(), world.proxies[0].buffered());
         assert_eq!((report.value("split", "proxy", "broken"), held), (Some(1.0), 0));
