@@ -1,102 +1,53 @@
 //! TFRC over simple paths, held to RFC 5348.
 
-use bentpipe_core::{FlowId, NodeId, Report, Span, Streams, Time};
+mod common;
+
+use bentpipe_core::{Span, Streams, Time};
 use bentpipe_link::Link;
-use bentpipe_stage::{Outbox, Packet, Port, Stage};
+use bentpipe_testing::bench::{self, Bench};
 use bentpipe_transport::app::{Config as AppConfig, End};
-use bentpipe_transport::hosting::Site;
 use bentpipe_transport::tfrc::endpoint::Probes;
 use bentpipe_transport::tfrc::{equation, Config, Endpoint};
+use common::site;
+use std::ops::Deref;
 
-struct Path {
-    now: Time,
-    ends: [Endpoint; 2],
-    links: [Link; 2],
-    out: Outbox,
-    /// Loses every so many data packets, besides what the links lose.
-    every: Option<u64>,
-    sent: u64,
+struct Path(Bench<bench::Path<Endpoint, Link>>);
+
+impl Deref for Path {
+    type Target = Bench<bench::Path<Endpoint, Link>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Path {
+    /// Loses every so many data packets, besides what the links lose.
     fn new(config: &str, app: &str, link: &str, every: Option<u64>) -> Path {
         let config: Config = serde_json::from_str(config).unwrap();
         let app: AppConfig = serde_json::from_str(app).unwrap();
         let streams = Streams::new(7, 0);
-        let build = |end: End| {
-            let (name, node) = if end == End::Source { ("source", 0) } else { ("destination", 1) };
-            let site = Site {
-                flow: FlowId(0),
-                name: "flow".to_owned(),
-                node: NodeId(node),
-                peer: NodeId(1 - node),
-                end,
-                start: Time::ZERO,
-                dscp: 0,
-                details: false,
-                capture: None,
-            };
+        let build = |end: End, name: &str| {
             let app = app.build(end, streams.stream("plan"));
-            Endpoint::new(site, &config, app, streams.stream(name), Probes::default())
+            Endpoint::new(site(end), &config, app, streams.stream(name), Probes::default())
         };
+        let ends = [build(End::Source, "source"), build(End::Destination, "destination")];
         let link =
             |name: &str| Link::new(name, &serde_json::from_str(link).unwrap(), streams.stream(name), None);
-        Path {
-            now: Time::ZERO,
-            ends: [build(End::Source), build(End::Destination)],
-            links: [link("out"), link("back")],
-            out: Outbox::default(),
-            every,
-            sent: 0,
-        }
+        let mut path = bench::Path::new(ends, [link("out"), link("back")]);
+        path.loses_every = every;
+        Path(Bench::new(path))
     }
 
     fn run(&mut self, seconds: f64) {
-        let end = Time::ZERO + Span::from_secs_f64(seconds);
-        loop {
-            let ends = self.ends.iter().filter_map(|end| end.next_wake());
-            let next = ends.chain(self.links.iter().filter_map(|link| link.next_wake())).min();
-            let Some(now) = next.filter(|now| *now <= end) else { break };
-            assert!(now >= self.now, "time goes backwards");
-            self.now = now;
-            for index in 0..2 {
-                if self.ends[index].next_wake().is_some_and(|wake| wake <= now) {
-                    self.ends[index].wake(now, &mut self.out);
-                    self.carry(index);
-                }
-                if self.links[index].next_wake().is_some_and(|wake| wake <= now) {
-                    self.links[index].wake(now, &mut self.out);
-                    for packet in self.taken() {
-                        self.ends[1 - index].receive(now, Port(0), packet, &mut self.out);
-                        self.carry(1 - index);
-                    }
-                }
-            }
-        }
+        self.0.run(Time::ZERO + Span::from_secs_f64(seconds));
     }
 
-    fn taken(&mut self) -> Vec<Packet> {
-        std::iter::from_fn(|| self.out.next_sent()).map(|sent| sent.packet).collect()
+    fn value(&mut self, table: &str, entity: &str, column: &str) -> f64 {
+        self.0.report().value(table, entity, column).unwrap_or(f64::NAN)
     }
 
-    fn carry(&mut self, from: usize) {
-        for packet in self.taken() {
-            self.sent += u64::from(from == 0);
-            if from == 0 && self.every.is_some_and(|every| self.sent.is_multiple_of(every)) {
-                self.out.consume(packet);
-                continue;
-            }
-            self.links[from].receive(self.now, Port(0), packet, &mut self.out);
-        }
-    }
-
-    fn value(&self, table: &str, entity: &str, column: &str) -> f64 {
-        let mut report = Report::default();
-        self.ends.iter().for_each(|end| end.report(self.now, &mut report));
-        report.value(table, entity, column).unwrap_or(f64::NAN)
-    }
-
-    fn delivered(&self) -> f64 {
+    fn delivered(&mut self) -> f64 {
         self.value("flow_destination", "flow", "delivered_bytes")
     }
 }
