@@ -2,19 +2,22 @@
 //! One element is one data packet with its acknowledgment, sender and receiver together.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
+#[path = "../tests/common/mod.rs"]
+mod common;
 #[path = "../tests/tcp/reno.rs"]
 mod reno;
 
-use bentpipe_core::{Count, FlowId, NodeId, Size, Span, Streams, Time};
+use bentpipe_core::{Count, Size, Span, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
+use bentpipe_testing::bench::stream;
 use bentpipe_transport::app::{bulk, Config as AppConfig, End};
-use bentpipe_transport::hosting::Site;
 use bentpipe_transport::tcp::config::{Config, Recovery};
 use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use std::collections::VecDeque;
 
-/// Two endpoints and what is between them: a rate, a delay, and losses by number.
+/// Two endpoints with a rate, a delay and a buffer between them. Its loop does as little as possible,
+/// since its time is measured, too; a `Bench` would do more.
 struct Pair {
     now: Time,
     source: Endpoint,
@@ -34,27 +37,9 @@ impl Pair {
     fn new(config: &Config, packet: Span, delay: Span, buffer: u64) -> Pair {
         let app = AppConfig::Bulk(bulk::Config::default());
         let build = |end: End| {
-            let (node, peer) = if end == End::Source { (0, 1) } else { (1, 0) };
-            let site = Site {
-                flow: FlowId(0),
-                name: "flow".to_owned(),
-                node: NodeId(node),
-                peer: NodeId(peer),
-                end,
-                start: Time::ZERO,
-                dscp: 0,
-                details: false,
-                capture: None,
-            };
-            let stream = Streams::new(1, 0).stream("bench");
-            Endpoint::new(
-                site,
-                config,
-                app.build(end, Streams::new(1, 0).stream("plan")),
-                Box::new(|| Box::<reno::Reno>::default()),
-                stream,
-                Traces::default(),
-            )
+            let congestion = Box::new(|| Box::<reno::Reno>::default() as _);
+            let app = app.build(end, stream("plan"));
+            Endpoint::new(common::site(end), config, app, congestion, stream("bench"), Traces::default())
         };
         Pair {
             now: Time::ZERO,
