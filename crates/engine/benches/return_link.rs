@@ -1,74 +1,12 @@
 //! Simulated seconds per second of a DVB-RCS return link under more load than it carries, by number of terminals.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
-use bentpipe_core::{FlowId, NodeId, Probe, Span, Stream, Streams, Table, Time};
+use bentpipe_core::{NodeId, Span, Time};
 use bentpipe_engine::{Graph, Network};
 use bentpipe_networks::dama::{build, Config, Star};
-use bentpipe_stage::packet::Leg;
-use bentpipe_stage::Supply;
-use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Outbox, Port};
+use bentpipe_testing::bench::{Sink, Source, Supplies};
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
-
-/// Sends a packet each `interval`.
-struct Source {
-    node: NodeId,
-    next: Time,
-    interval: Span,
-    number: u32,
-}
-
-impl Stage for Source {
-    fn receive(&mut self, _now: Time, _port: Port, _packet: Packet, _out: &mut Outbox) {}
-
-    fn wake(&mut self, now: Time, out: &mut Outbox) {
-        let packet = Packet {
-            birth: now,
-            number: self.number,
-            size: 1500,
-            flow: FlowId(0),
-            source: self.node,
-            destination: NodeId(0),
-            connection: 0,
-            leg: Leg::THERE,
-            dscp: 0,
-            ecn: Ecn::NotEct,
-            body: Body::Datagram,
-        };
-        self.number += 1;
-        self.next = now + self.interval;
-        out.create(Port(0), packet);
-    }
-
-    fn next_wake(&self) -> Option<Time> {
-        Some(self.next)
-    }
-}
-
-struct Sink;
-
-impl Stage for Sink {
-    fn receive(&mut self, _now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        out.consume(packet);
-    }
-
-    fn wake(&mut self, _now: Time, _out: &mut Outbox) {}
-
-    fn next_wake(&self) -> Option<Time> {
-        None
-    }
-}
-
-struct Untraced;
-
-impl Supply for Untraced {
-    fn stream(&mut self, name: &str) -> Stream {
-        Streams::new(1, 0).stream(name)
-    }
-
-    fn probe(&mut self, _table: &'static Table, _entity: &str) -> Option<Probe> {
-        None
-    }
-}
 
 fn network(scheme: &str, count: u16) -> Network {
     let config: Config = serde_json::from_str(&format!(
@@ -79,7 +17,7 @@ fn network(scheme: &str, count: u16) -> Network {
     .expect("the configuration is a constant");
     let addresses: Vec<_> = (1..=count).map(NodeId).collect();
     let Star { terminals, ncc, forward } =
-        build("sat", &config, NodeId(0), &addresses, &config.terminal_names(), &mut Untraced);
+        build("sat", &config, NodeId(0), &addresses, &config.terminal_names(), &mut Supplies::default());
     let mut graph = Graph::default();
     let ncc = graph.add("sat.ncc", Box::new(ncc));
     let forward = graph.add("sat.forward", Box::new(forward));
@@ -91,7 +29,7 @@ fn network(scheme: &str, count: u16) -> Network {
     for (index, terminal) in terminals.into_iter().enumerate() {
         let mac = graph.add(format!("sat.st{index}"), Box::new(terminal));
         let next = Time::ZERO + interval * index as u64 / u64::from(count);
-        let source = Source { node: addresses[index], next, interval, number: 0 };
+        let source = Source::new([addresses[index], NodeId(0)], next, interval);
         let source = graph.add(format!("source {index}"), Box::new(source));
         graph.wire((forward, Port(index as u16)), (mac, Port(1)));
         graph.wire((source, Port(0)), (mac, Port(0)));
