@@ -243,6 +243,7 @@ mod tests {
     use super::*;
     use crate::app::{cbr, Config as AppConfig};
     use bentpipe_core::{FlowId, NodeId, Span, Streams};
+    use bentpipe_testing::bench::Bench;
 
     #[test]
     fn a_constant_bit_rate_flow_is_sent_on_time_and_its_delay_measured() {
@@ -265,27 +266,21 @@ mod tests {
             let app = app.build(end, Streams::new(1, 0).stream("plan"));
             Endpoint::new(site, app, Streams::new(1, 0).stream("test"), Probes::default())
         };
-        let (mut source, mut destination) = (build(End::Source), build(End::Destination));
-        let mut out = Outbox::default();
-        let mut sent = Vec::new();
-        for _ in 0..5 {
-            let now = source.next_wake().unwrap();
-            source.wake(now, &mut out);
-            sent.extend(std::iter::from_fn(|| out.next_sent()).map(|sent| (now, sent.packet)));
-        }
-        let births: Vec<_> = sent.iter().map(|(now, _)| now.as_nanos() / 1_000_000).collect();
+        let (mut source, mut destination) =
+            (Bench::new(build(End::Source)), Bench::new(build(End::Destination)));
+        source.run(Time::ZERO + Span::from_millis(401));
+        let births: Vec<_> = source.left.iter().map(|left| left.at.as_nanos() / 1_000_000).collect();
         assert_eq!(births, [0, 100, 200, 300, 400]);
-        assert!(sent.iter().all(|(_, packet)| packet.size == 1028 && packet.dscp == 46));
-        for (now, packet) in sent {
-            destination.receive(now + Span::from_millis(250), Port(0), packet, &mut out);
+        assert!(source.left.iter().all(|left| left.packet.size == 1028 && left.packet.dscp == 46));
+        for left in source.left.drain(..) {
+            destination.offer(left.at + Span::from_millis(250), 0, Port(0), left.packet);
         }
-        let mut report = Report::default();
-        source.report(Time::ZERO, &mut report);
-        destination.report(Time::ZERO, &mut report);
-        assert_eq!(report.value("flow_source", "voice", "sent_bytes"), Some(5000.0));
+        assert_eq!(source.report().value("flow_source", "voice", "sent_bytes"), Some(5000.0));
+        let report = destination.report();
         assert_eq!(report.value("flow_destination", "voice", "delivered_bytes"), Some(5000.0));
         assert_eq!(report.value("flow_destination", "voice", "delay_max"), Some(0.25));
-        assert_eq!((out.totals().created.bytes, out.totals().consumed.packets), (5140, 5));
+        assert_eq!(source.out.totals().created.bytes, 5140);
+        assert_eq!(destination.out.totals().consumed.packets, 5);
         assert!(destination.next_wake().is_none());
     }
 
