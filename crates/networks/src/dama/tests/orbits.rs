@@ -99,7 +99,7 @@ fn around_the_handover(config: &Config) -> (Rig, Vec<Time>) {
 #[test]
 fn a_handover_changes_the_delay_and_loses_nothing() {
     let config = over(8, "", r#"["a"]"#);
-    let (rig, times) = around_the_handover(&config);
+    let (mut rig, times) = around_the_handover(&config);
     assert_eq!(times.len(), 200);
     let report = rig.report();
     assert_eq!(report.value("site", "gw", "handovers"), Some(1.0));
@@ -114,7 +114,7 @@ fn nothing_is_sent_during_an_interruption() {
     let handover =
         (1_340_000..1_360_000).map(ms).find(|at| sky.satellite(*at) != sky.satellite(ms(1_340_000)));
     let handover = handover.unwrap();
-    let (rig, times) = around_the_handover(&config);
+    let (mut rig, times) = around_the_handover(&config);
     assert_eq!(times.len(), 200, "data wait");
     let legs = legs(&config, 1350);
     let (passed, open) = (handover + legs.gateway, handover + Span::from_secs(2) + legs.gateway);
