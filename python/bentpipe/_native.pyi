@@ -311,6 +311,9 @@ def passes(
 def schema() -> str:
     """Return the JSON Schema of scenarios."""
 
+def units() -> dict[str, dict[str, float]]:
+    """Return the units of quantities by base unit, each with its size in the base unit."""
+
 def presets() -> list[tuple[str, str, str]]:
     """Return name, description and TOML text of each preset."""
 

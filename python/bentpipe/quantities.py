@@ -10,23 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_PREFIX: Final = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_BINARY: Final = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
+from bentpipe import _native
 
-#: Base unit -> its units with their sizes in the base unit: the units that the engine reads and prints.
-UNITS_OF: Final[dict[str, dict[str, float]]] = {
-    "bit/s": {f"{prefix}bit/s": size for prefix, size in _PREFIX.items()},
-    "Bd": {f"{prefix}Bd": size for prefix, size in _PREFIX.items() if prefix != "T"},
-    "B": {f"{prefix}B": size for prefix, size in (_PREFIX | _BINARY).items()},
-    "Hz": {f"{prefix}Hz": size for prefix, size in _PREFIX.items()},
-    "s": {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
-    "m": {"m": 1.0, "km": 1e3, "au": 149_597_870_700.0},
-    "m/s": {"m/s": 1.0, "km/h": 1 / 3.6, "km/s": 1e3},
-    "deg": {"deg": 1.0, "rad": math.degrees(1.0)},
+#: Unit -> size in its base unit: the units that the engine reads and prints.
+UNITS: Final[dict[str, float]] = {
+    unit: size for sizes in _native.units().values() for unit, size in sizes.items()
 }
-
-#: Unit -> size in its base unit.
-UNITS: Final[dict[str, float]] = {unit: size for units in UNITS_OF.values() for unit, size in units.items()}
 
 _QUANTITY: Final = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(\S+)\s*")
 

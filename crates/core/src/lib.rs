@@ -27,7 +27,8 @@ pub use naming::{has_number, is_pattern, matches_pattern, natural_order, numbere
 pub use number::{Count, Fraction, Real};
 pub use problem::{Problem, Problems};
 pub use quantity::{
-    Angle, ChannelRate, Distance, Frequency, Quantity, QuantityError, Rate, RateOrZero, Size, Speed,
+    units, Angle, ChannelRate, Distance, Frequency, Quantity, QuantityError, Rate, RateOrZero, Size, Speed,
+    Units, UnitsByBase,
 };
 pub use random::{Stream, Streams};
 pub use text_or_table::TEXT_OR_TABLE;

@@ -1,15 +1,47 @@
 //! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`, `"35786 km"`.
 //!
 //! Each parses strictly and reports what is allowed, prints in its shortest exact form, and describes itself
-//! to the JSON Schema. Values without a unit are [`Fraction`](crate::Fraction), [`Count`](crate::Count) and
-//! [`Real`](crate::Real).
+//! to the JSON Schema, where `units` lists its units with their sizes. Values without a unit are
+//! [`Fraction`](crate::Fraction), [`Count`](crate::Count) and [`Real`](crate::Real).
 
 use crate::Span;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
+
+/// Units that measure the same.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Units {
+    /// The base unit: the unit of facts and results, one of `sizes`.
+    pub base: &'static str,
+    /// Each unit with its size in the unit in which [`Quantity::to_base`] calculates.
+    pub sizes: &'static [(&'static str, f64)],
+}
+
+impl Units {
+    const BIT_RATES: Units = Units {
+        base: "bit/s",
+        sizes: &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)],
+    };
+    const SYMBOL_RATES: Units =
+        Units { base: "Bd", sizes: &[("Bd", 1.0), ("kBd", 1e3), ("MBd", 1e6), ("GBd", 1e9)] };
+
+    /// Each unit with its size in the base unit.
+    fn in_base(self) -> BTreeMap<&'static str, f64> {
+        let (_, base) = self.sizes.iter().find(|(name, _)| *name == self.base).expect("the base is a unit");
+        self.sizes.iter().map(|(name, size)| (*name, size / base)).collect()
+    }
+}
+
+/// Units by base unit, each with its size in the base unit.
+pub type UnitsByBase = BTreeMap<&'static str, BTreeMap<&'static str, f64>>;
+
+fn by_base(all: &[&'static [Units]]) -> UnitsByBase {
+    all.iter().copied().flatten().map(|units| (units.base, units.in_base())).collect()
+}
 
 /// A value that is written as a number and a unit.
 pub trait Quantity: Sized {
@@ -19,8 +51,8 @@ pub trait Quantity: Sized {
     const EXAMPLE: &'static str;
     /// The allowed range, for messages.
     const RANGE: &'static str;
-    /// The units, each with its size in the base unit; the base unit itself comes first.
-    const UNITS: &'static [(&'static str, f64)];
+    /// The units, grouped by what they measure. The first unit of the first group has the size 1.
+    const UNITS: &'static [Units];
     /// Converts from a finite number of base units; `None` if out of range.
     fn from_base(value: f64) -> Option<Self>;
     /// Converts to base units.
@@ -43,13 +75,14 @@ pub trait Quantity: Sized {
         let (number, unit) = split(text);
         let value: f64 =
             number.parse().map_err(|_| problem(format!("\"{text}\" does not start with a number")))?;
-        let units = || Self::UNITS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let names = || sizes(Self::UNITS).map(|(name, _)| name).collect::<Vec<_>>();
         if unit.is_empty() {
-            return Err(problem(format!("\"{text}\" has no unit ({})", units())));
+            return Err(problem(format!("\"{text}\" has no unit ({})", names().join(", "))));
         }
-        let Some((_, size)) = Self::UNITS.iter().find(|(name, _)| *name == unit) else {
-            let fault = format!("\"{text}\" has the unit \"{unit}\", which is not one of {}", units());
-            return Err(match meant(unit, Self::UNITS) {
+        let Some((_, size)) = sizes(Self::UNITS).find(|(name, _)| *name == unit) else {
+            let known = names().join(", ");
+            let fault = format!("\"{text}\" has the unit \"{unit}\", which is not one of {known}");
+            return Err(match meant(unit, &names()) {
                 Some((factor, meant)) if Self::parse(&format!("{} {meant}", value * factor)).is_err() => {
                     problem(format!("\"{text}\" is out of range"))
                 }
@@ -79,8 +112,8 @@ pub trait Quantity: Sized {
 }
 
 /// The text in the largest of `units`, the base unit first, in which the value has at most three decimals.
-fn shortest(base: f64, units: &[(&str, f64)]) -> String {
-    let mut largest_first: Vec<_> = units.iter().collect();
+fn shortest(base: f64, units: &'static [Units]) -> String {
+    let mut largest_first: Vec<_> = sizes(units).collect();
     largest_first.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, size) in largest_first {
         let value = base / size;
@@ -89,7 +122,12 @@ fn shortest(base: f64, units: &[(&str, f64)]) -> String {
             return format!("{rounded} {name}");
         }
     }
-    format!("{base} {}", units[0].0)
+    format!("{base} {}", units[0].sizes[0].0)
+}
+
+/// Each unit with its size.
+fn sizes(units: &'static [Units]) -> impl Iterator<Item = (&'static str, f64)> {
+    units.iter().flat_map(|units| units.sizes).copied()
 }
 
 /// Units as people write them: the spelling in lower case, the factor to the unit that was meant, and that unit.
@@ -141,15 +179,15 @@ const SPELLINGS: &[(&str, f64, &str)] = &[
 
 /// Returns the known unit that is closest to `unit`, with the factor to it: the same letters in another case, or a known
 /// misspelling. Returns none if there is no such unit.
-fn meant(unit: &str, units: &[(&'static str, f64)]) -> Option<(f64, &'static str)> {
+fn meant(unit: &str, units: &[&'static str]) -> Option<(f64, &'static str)> {
     // A large B is a byte.
     let bits = unit.contains('b') && unit.ends_with("/s");
     let plain = unit.to_lowercase();
-    let same = units.iter().find(|(name, _)| name.to_lowercase() == plain).map(|(name, _)| (1.0, *name));
+    let same = units.iter().find(|name| name.to_lowercase() == plain).map(|name| (1.0, *name));
     same.or_else(|| {
         let (_, factor, name) = SPELLINGS.iter().find(|(spelling, ..)| *spelling == plain)?;
         let factor = if bits { 1.0 } else { *factor };
-        units.iter().any(|(unit, _)| unit == name).then_some((factor, *name))
+        units.contains(name).then_some((factor, *name))
     })
 }
 
@@ -196,6 +234,17 @@ impl<Q: Quantity> Visitor<'_> for QuantityVisitor<Q> {
     }
 }
 
+macro_rules! quantities {
+    ($($type:ident),+) => {
+        $(quantity!($type);)+
+
+        /// The units of all quantities.
+        pub fn units() -> UnitsByBase {
+            by_base(&[$(<$type>::UNITS),+])
+        }
+    };
+}
+
 macro_rules! quantity {
     ($type:ty) => {
         impl<'de> Deserialize<'de> for $type {
@@ -224,7 +273,7 @@ macro_rules! quantity {
                 stringify!($type).into()
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let units: Vec<_> = <$type>::UNITS.iter().map(|(name, _)| *name).collect();
+                let units: Vec<_> = sizes(<$type>::UNITS).map(|(name, _)| name).collect();
                 json_schema!({
                     "type": "string",
                     "description": format!("{}, {}", <$type>::WHAT, <$type>::RANGE),
@@ -232,6 +281,7 @@ macro_rules! quantity {
                     "pattern": format!(
                         r"^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*({})\s*$", units.join("|")
                     ),
+                    "units": by_base(&[<$type>::UNITS]),
                 })
             }
         }
@@ -277,8 +327,7 @@ impl Quantity for Rate {
     const WHAT: &'static str = "a rate";
     const EXAMPLE: &'static str = "2048 kbit/s";
     const RANGE: &'static str = "1 bit/s to 100 Tbit/s";
-    const UNITS: &'static [(&'static str, f64)] =
-        &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)];
+    const UNITS: &'static [Units] = &[Units::BIT_RATES];
     fn from_base(value: f64) -> Option<Rate> {
         (1.0..=1e14).contains(&value).then(|| Rate(value.round() as u64))
     }
@@ -286,7 +335,6 @@ impl Quantity for Rate {
         self.0 as f64
     }
 }
-quantity!(Rate);
 
 /// The rate of a channel: a data rate, or a symbol rate in baud, which counts as the rate at one bit per symbol.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -294,9 +342,6 @@ pub struct ChannelRate {
     rate: Rate,
     symbols: bool,
 }
-
-/// Units of symbol rates.
-const BAUD: [(&str, f64); 4] = [("Bd", 1.0), ("kBd", 1e3), ("MBd", 1e6), ("GBd", 1e9)];
 
 impl ChannelRate {
     /// True if it was given in baud.
@@ -322,17 +367,7 @@ impl Quantity for ChannelRate {
     const WHAT: &'static str = "a rate, or a symbol rate with ACM";
     const EXAMPLE: &'static str = Rate::EXAMPLE;
     const RANGE: &'static str = Rate::RANGE;
-    const UNITS: &'static [(&'static str, f64)] = &[
-        ("bit/s", 1.0),
-        ("kbit/s", 1e3),
-        ("Mbit/s", 1e6),
-        ("Gbit/s", 1e9),
-        ("Tbit/s", 1e12),
-        BAUD[0],
-        BAUD[1],
-        BAUD[2],
-        BAUD[3],
-    ];
+    const UNITS: &'static [Units] = &[Units::BIT_RATES, Units::SYMBOL_RATES];
     fn from_base(value: f64) -> Option<ChannelRate> {
         Rate::from_base(value).map(ChannelRate::from)
     }
@@ -340,17 +375,16 @@ impl Quantity for ChannelRate {
         self.rate.to_base()
     }
     fn in_unit(self, unit: &str) -> ChannelRate {
-        ChannelRate { symbols: BAUD.iter().any(|(name, _)| *name == unit), ..self }
+        ChannelRate { symbols: sizes(&[Units::SYMBOL_RATES]).any(|(name, _)| name == unit), ..self }
     }
     fn text(&self) -> String {
         if self.symbols {
-            shortest(self.to_base(), &BAUD)
+            shortest(self.to_base(), &[Units::SYMBOL_RATES])
         } else {
             self.rate.text()
         }
     }
 }
-quantity!(ChannelRate);
 
 /// A data rate in bit/s that may be zero: a guaranteed or offered rate, as opposed to that of a transmitter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -373,7 +407,7 @@ impl Quantity for RateOrZero {
     const WHAT: &'static str = "a rate or zero";
     const EXAMPLE: &'static str = "64 kbit/s";
     const RANGE: &'static str = "0 bit/s to 100 Tbit/s";
-    const UNITS: &'static [(&'static str, f64)] = Rate::UNITS;
+    const UNITS: &'static [Units] = Rate::UNITS;
     fn from_base(value: f64) -> Option<RateOrZero> {
         (0.0..=1e14).contains(&value).then(|| RateOrZero(value.round() as u64))
     }
@@ -381,14 +415,23 @@ impl Quantity for RateOrZero {
         self.0 as f64
     }
 }
-quantity!(RateOrZero);
 
 impl Quantity for Span {
     const WHAT: &'static str = "a span of time";
     const EXAMPLE: &'static str = "250 ms";
     const RANGE: &'static str = "0 s to 36600 d";
-    const UNITS: &'static [(&'static str, f64)] =
-        &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9), ("d", 86400e9)];
+    const UNITS: &'static [Units] = &[Units {
+        base: "s",
+        sizes: &[
+            ("ns", 1.0),
+            ("us", 1e3),
+            ("ms", 1e6),
+            ("s", 1e9),
+            ("min", 60e9),
+            ("h", 3600e9),
+            ("d", 86400e9),
+        ],
+    }];
     fn from_base(value: f64) -> Option<Span> {
         (0.0..=100.0 * 366.0 * 86400e9).contains(&value).then(|| Span::from_nanos(value.round() as u64))
     }
@@ -408,7 +451,6 @@ impl Quantity for Span {
         format!("{} {unit}", nanos as f64 / size)
     }
 }
-quantity!(Span);
 
 /// An amount of data in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -431,16 +473,19 @@ impl Quantity for Size {
     const WHAT: &'static str = "a size";
     const EXAMPLE: &'static str = "1.5 MB";
     const RANGE: &'static str = "0 B to 1 EB, k = 1000 and Ki = 1024";
-    const UNITS: &'static [(&'static str, f64)] = &[
-        ("B", 1.0),
-        ("kB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("TB", 1e12),
-        ("KiB", 1024.0),
-        ("MiB", 1_048_576.0),
-        ("GiB", 1_073_741_824.0),
-    ];
+    const UNITS: &'static [Units] = &[Units {
+        base: "B",
+        sizes: &[
+            ("B", 1.0),
+            ("kB", 1e3),
+            ("MB", 1e6),
+            ("GB", 1e9),
+            ("TB", 1e12),
+            ("KiB", 1024.0),
+            ("MiB", 1_048_576.0),
+            ("GiB", 1_073_741_824.0),
+        ],
+    }];
     fn from_base(value: f64) -> Option<Size> {
         (0.0..=1e18).contains(&value).then(|| Size(value.round() as u64))
     }
@@ -450,7 +495,7 @@ impl Quantity for Size {
     /// The shortest exact text with at most three decimals: "75 kB", not "73.242 KiB", but "64 KiB".
     fn text(&self) -> String {
         let base = self.to_base();
-        let texts = Self::UNITS.iter().filter_map(|(name, size)| {
+        let texts = sizes(Self::UNITS).filter_map(|(name, size)| {
             let rounded = (base / size * 1000.0).round() / 1000.0;
             let exact = rounded >= 1.0 && (rounded * size).round() == base;
             exact.then(|| format!("{rounded} {name}"))
@@ -461,7 +506,6 @@ impl Quantity for Size {
             .unwrap_or_else(|| format!("{base} B"))
     }
 }
-quantity!(Size);
 
 /// A distance or altitude in metres.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
@@ -483,7 +527,8 @@ impl Quantity for Distance {
     const WHAT: &'static str = "a distance";
     const EXAMPLE: &'static str = "35786 km";
     const RANGE: &'static str = "-12000 km to 1e12 km (a depth is negative)";
-    const UNITS: &'static [(&'static str, f64)] = &[("m", 1.0), ("km", 1e3), ("au", 149_597_870_700.0)];
+    const UNITS: &'static [Units] =
+        &[Units { base: "m", sizes: &[("m", 1.0), ("km", 1e3), ("au", 149_597_870_700.0)] }];
     fn from_base(value: f64) -> Option<Distance> {
         (-12e6..=1e15).contains(&value).then_some(Distance(value))
     }
@@ -498,7 +543,6 @@ impl Quantity for Distance {
         }
     }
 }
-quantity!(Distance);
 
 /// A speed in metres per second; zero is allowed.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
@@ -520,7 +564,8 @@ impl Quantity for Speed {
     const WHAT: &'static str = "a speed";
     const EXAMPLE: &'static str = "1.2 m/s";
     const RANGE: &'static str = "0 m/s to 12 km/s";
-    const UNITS: &'static [(&'static str, f64)] = &[("m/s", 1.0), ("km/h", 1.0 / 3.6), ("km/s", 1e3)];
+    const UNITS: &'static [Units] =
+        &[Units { base: "m/s", sizes: &[("m/s", 1.0), ("km/h", 1.0 / 3.6), ("km/s", 1e3)] }];
     fn from_base(value: f64) -> Option<Speed> {
         (0.0..=12e3).contains(&value).then_some(Speed(value))
     }
@@ -531,7 +576,6 @@ impl Quantity for Speed {
         format!("{} m/s", self.0)
     }
 }
-quantity!(Speed);
 
 /// An angle in degrees.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
@@ -558,7 +602,8 @@ impl Quantity for Angle {
     const WHAT: &'static str = "an angle";
     const EXAMPLE: &'static str = "48.1 deg";
     const RANGE: &'static str = "-360 deg to 360 deg";
-    const UNITS: &'static [(&'static str, f64)] = &[("deg", 1.0), ("rad", 180.0 / std::f64::consts::PI)];
+    const UNITS: &'static [Units] =
+        &[Units { base: "deg", sizes: &[("deg", 1.0), ("rad", 180.0 / std::f64::consts::PI)] }];
     fn from_base(value: f64) -> Option<Angle> {
         (-360.0..=360.0).contains(&value).then_some(Angle(value))
     }
@@ -569,7 +614,6 @@ impl Quantity for Angle {
         format!("{} deg", self.0)
     }
 }
-quantity!(Angle);
 
 /// A frequency in Hz, or a symbol rate in baud (symbols per second).
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
@@ -586,16 +630,9 @@ impl Quantity for Frequency {
     const WHAT: &'static str = "a frequency or symbol rate";
     const EXAMPLE: &'static str = "19.7 GHz";
     const RANGE: &'static str = "1 Hz to 10 THz";
-    const UNITS: &'static [(&'static str, f64)] = &[
-        ("Hz", 1.0),
-        ("kHz", 1e3),
-        ("MHz", 1e6),
-        ("GHz", 1e9),
-        ("THz", 1e12),
-        ("Bd", 1.0),
-        ("kBd", 1e3),
-        ("MBd", 1e6),
-        ("GBd", 1e9),
+    const UNITS: &'static [Units] = &[
+        Units { base: "Hz", sizes: &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9), ("THz", 1e12)] },
+        Units::SYMBOL_RATES,
     ];
     fn from_base(value: f64) -> Option<Frequency> {
         (1.0..=1e13).contains(&value).then_some(Frequency(value))
@@ -604,12 +641,25 @@ impl Quantity for Frequency {
         self.0
     }
 }
-quantity!(Frequency);
+
+quantities!(Rate, ChannelRate, RateOrZero, Span, Size, Distance, Speed, Angle, Frequency);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn units_are_listed_once_with_their_sizes_in_a_base_unit() {
+        let units = units();
+        assert!(units.iter().all(|(base, sizes)| sizes[base] == 1.0));
+        let mut names: Vec<_> = units.values().flat_map(|sizes| sizes.keys()).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "a unit belongs to one base unit");
+        assert_eq!((units["s"]["ms"], units["s"]["d"], units["Bd"]["MBd"]), (1e-3, 86400.0, 1e6));
+    }
 
     #[test]
     fn quantities_read_numbers_with_units() {

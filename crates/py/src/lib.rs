@@ -166,6 +166,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(orbits::looks, module)?)?;
     module.add_function(wrap_pyfunction!(orbits::passes, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(lists::units, module)?)?;
     module.add_function(wrap_pyfunction!(lists::presets, module)?)?;
     module.add_function(wrap_pyfunction!(lists::tables, module)?)?;
     module.add_function(wrap_pyfunction!(lists::variants, module)?)?;

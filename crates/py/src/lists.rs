@@ -1,4 +1,4 @@
-//! What there is to choose from, as JSON: the schema, presets, tables, congestion controls.
+//! What there is to choose from: the schema, units, presets, tables, congestion controls.
 
 use bentpipe_core::Table;
 use bentpipe_engine as engine;
@@ -9,6 +9,12 @@ use serde_json::{json, Value};
 #[pyfunction]
 pub fn schema() -> String {
     serde_json::to_string_pretty(&engine::schema::of_scenario()).expect("a schema is plain data")
+}
+
+/// The units of quantities by base unit, each with its size in the base unit.
+#[pyfunction]
+pub fn units() -> bentpipe_core::UnitsByBase {
+    bentpipe_core::units()
 }
 
 /// Name, what it is, and TOML text of each preset.

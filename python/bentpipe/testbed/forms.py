@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 from bentpipe._native import ScenarioError
-from bentpipe.quantities import UNITS_OF
 from bentpipe.scenario.scenarios import load, schema
 
 #: Values that make an application valid, where the required keys and their examples do not.
@@ -20,9 +18,6 @@ _FIRST: Final[Mapping[str, dict[str, Any]]] = {
     "sensors": {"motes": ["m1"], "query": "SELECT * FROM motes"},
 }
 
-#: The units at the end of the pattern of a quantity.
-_UNITS: Final = re.compile(r"\(([^()]+)\)\\s\*\$$")
-
 #: The transports that a form proposes: the first of these that carries the application.
 _PROPOSED: Final = ("tcp", "udp", "sip")
 #: Applications for which a form proposes another transport: TCP would change the rate.
@@ -33,14 +28,11 @@ _PROPOSED_FOR: Final = {"cbr": "udp"}
 def form_schema() -> dict[str, Any]:
     """Returns the JSON Schema of scenarios with more annotations.
 
-    A quantity has ``units``: by base unit, each unit with its size in the base unit. An application has ``examples``,
-    one table that is valid, and ``transports``: the kinds of transport that carry it, the one to propose first.
+    An application has ``examples``, one table that is valid, and ``transports``: the kinds of transport that carry it,
+    the one to propose first.
     """
     found = schema()
     definitions = found["$defs"]
-    for definition in definitions.values():
-        if units := units_of(definition):
-            definition["units"] = units
     transports = [kind for kind, _ in variants(definitions["Transport"])]
     for kind, variant in variants(definitions["App"]):
         app = {"kind": kind, **_required(variant, definitions), **_FIRST.get(kind, {})}
@@ -55,17 +47,6 @@ def variants(definition: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [
         (part["properties"]["kind"]["const"], part) for part in definition["oneOf"] if "properties" in part
     ]
-
-
-def units_of(definition: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Returns the units that a quantity is written in: by base unit, with their sizes in it. Empty for other values."""
-    match = _UNITS.search(definition.get("pattern", ""))
-    named = match[1].split("|") if match else []
-    by_base = {
-        base: {unit: size for unit, size in units.items() if unit in named}
-        for base, units in UNITS_OF.items()
-    }
-    return {base: units for base, units in by_base.items() if units}
 
 
 def is_carried(app: Mapping[str, Any], transport: str) -> bool:
