@@ -1,11 +1,19 @@
 //! The scenario's JSON Schema, generated from the configuration structs beside the models.
 
+use crate::check::mismatch;
 use crate::scenario::Scenario;
 use crate::tables::TRACES;
+use bentpipe_core::Problems;
+use bentpipe_scenario::{load, Check, Loaded, Presets, Source};
+use bentpipe_transport::{self as transport, app};
 use schemars::{generate::SchemaSettings, Schema};
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
 
-/// The schema (JSON Schema 2020-12), with the names that only the engine knows: those of traces and congestion controls.
+/// The schema (JSON Schema 2020-12), with the names that only the engine knows: those of traces and congestion controls, and the
+/// transports of each application.
 pub fn of_scenario() -> Schema {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Scenario>();
     let object = schema.as_object_mut().expect("the scenario is an object");
@@ -29,7 +37,74 @@ pub fn of_scenario() -> Schema {
     let source = json!({"type": "string", "pattern": "\n"});
     let named = json!({"type": "string", "enum": congestion});
     restrict(object, "congestion", "", &json!({"anyOf": [named, file, source]}));
+    describe_applications(&mut object["$defs"]["App"]);
     schema
+}
+
+/// Adds to each application in the schema the kinds of transport that carry it and, as an example, a valid table.
+///
+/// # Panics
+/// If the schema lists other applications than the samples.
+fn describe_applications(schema: &mut Value) {
+    let samples: BTreeMap<_, _> = app::Config::KINDS.iter().copied().zip(app::Config::samples()).collect();
+    for variant in schema["oneOf"].as_array_mut().expect("an application is one of several") {
+        let Some(kind) = variant.pointer("/properties/kind/const").and_then(Value::as_str) else { continue };
+        let sample = &samples[kind];
+        let carried = |transport: &&&str| {
+            read::<Carried>(&format!("app = {sample}\ntransport = \"{transport}\"")).is_some()
+        };
+        let transports: Vec<_> = transport::Config::KINDS.iter().filter(carried).collect();
+        variant["transports"] = json!(transports);
+        variant["examples"] = json!([least(sample)]);
+    }
+}
+
+/// The table with the fewest keys of an application's sample that is valid.
+fn least(sample: &str) -> Value {
+    let whole = read::<Alone>(&format!("app = {sample}")).expect("a sample is valid").tree().to_json();
+    let fields = whole["app"].as_object().expect("an application is a table");
+    let (kind, keys): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| *key == "kind");
+    // Bit n of a set is key n.
+    let mut sets: Vec<u32> = (0..1 << keys.len()).collect();
+    sets.sort_by_key(|set| set.count_ones());
+    let tables = sets.into_iter().map(|set| {
+        let of_set = keys.iter().enumerate().filter(|(n, _)| set >> n & 1 == 1).map(|(_, field)| field);
+        let fields = kind.iter().chain(of_set).map(|(key, value)| ((*key).clone(), (*value).clone()));
+        Value::Object(fields.collect())
+    });
+    let mut valid = tables.filter(|table| read::<Alone>(&json!({"app": table}).to_string()).is_some());
+    valid.next().expect("the whole sample is valid")
+}
+
+fn read<T: DeserializeOwned + Check>(text: &str) -> Option<Loaded<T>> {
+    load(Source::Text { name: "sample", text }, &Presets::new(), &[]).ok()
+}
+
+/// An application without its flow.
+#[derive(Deserialize)]
+struct Alone {
+    app: app::Config,
+}
+
+impl Check for Alone {
+    fn check(&self, problems: &mut Problems) {
+        self.app.check(problems);
+    }
+}
+
+/// An application and its transport.
+#[derive(Deserialize)]
+struct Carried {
+    app: app::Config,
+    transport: transport::Config,
+}
+
+impl Check for Carried {
+    fn check(&self, problems: &mut Problems) {
+        if let Some(message) = mismatch(&self.app, &self.transport) {
+            problems.add("app", message);
+        }
+    }
 }
 
 /// Restricts the property `key`, or its part `part`, wherever it is defined, by the words of `to`.

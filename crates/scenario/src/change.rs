@@ -24,26 +24,13 @@ pub type Set = Map<String, serde_json::Value>;
 /// If there is no such path or value; messages refer to both by `source`.
 pub fn assignment(source: &str, key: &str, value: &str) -> Result<Set, ScenarioError> {
     let (path, value) = overrides::single(source, &format!("{key}={value}"))?.into_parts();
-    let mut value = json(&value);
+    let mut value = value.to_json();
     for key in path.into_iter().rev() {
         value = serde_json::Value::Object(Set::from_iter([(key, value)]));
     }
     match value {
         serde_json::Value::Object(set) => Ok(set),
         _ => unreachable!("a path has at least one key"),
-    }
-}
-
-fn json(value: &Value) -> serde_json::Value {
-    match &value.node {
-        Node::String(text) => text.as_str().into(),
-        Node::Integer(number) => (*number).into(),
-        Node::Float(number) => (*number).into(),
-        Node::Boolean(truth) => (*truth).into(),
-        Node::Array(elements) => elements.iter().map(json).collect(),
-        Node::Table(table) => {
-            table.iter().map(|(key, entry)| (key.clone(), json(&entry.value))).collect::<Set>().into()
-        }
     }
 }
 

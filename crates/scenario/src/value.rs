@@ -151,6 +151,21 @@ impl Value {
         }
     }
 
+    /// The value as JSON, without the places where it was written.
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.node {
+            Node::String(text) => text.as_str().into(),
+            Node::Integer(number) => (*number).into(),
+            Node::Float(number) => (*number).into(),
+            Node::Boolean(truth) => (*truth).into(),
+            Node::Array(elements) => elements.iter().map(Value::to_json).collect(),
+            Node::Table(table) => {
+                let fields = table.iter().map(|(key, entry)| (key.clone(), entry.value.to_json()));
+                fields.collect::<serde_json::Map<_, _>>().into()
+            }
+        }
+    }
+
     /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
         match &self.node {

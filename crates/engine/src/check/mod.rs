@@ -12,7 +12,7 @@ use bentpipe_link::arq::Frames;
 use bentpipe_networks::node::proxy as proxies;
 use bentpipe_networks::Part;
 use bentpipe_scenario::{Members, Renamed};
-use bentpipe_transport::{names, tcp};
+use bentpipe_transport::{self as transport, app, names, tcp};
 use std::collections::BTreeMap;
 
 /// Maximum number of nodes in a network: their numbers have 16 bits in every packet.
@@ -257,17 +257,25 @@ impl Scenario {
                         "a command needs real hosts; allowed: endpoints = \"kernel\", or another app";
                     problems.add("app", message);
                 }
-                if flow.app.calls().is_some() != flow.transport.carries_calls() {
-                    let message = match flow.transport.carries_calls() {
-                        true => format!("\"{}\" places no calls; allowed over {}: calls", flow.app.kind(), flow.transport.kind()),
-                        false => "\"calls\" needs a transport that signals them; allowed: over sip or iax2".to_owned(),
-                    };
-                    problems.add("app", message);
-                } else if let Some(message) = flow.transport.mismatch(flow.app.kind(), &*flow.app) {
+                if let Some(message) = mismatch(&flow.app, &flow.transport) {
                     problems.add("app", message);
                 }
             });
         }
+    }
+}
+
+/// The reason why this transport does not carry this application, if so.
+pub(crate) fn mismatch(app: &app::Config, transport: &transport::Config) -> Option<String> {
+    match (app.calls().is_some(), transport.carries_calls()) {
+        (false, true) => {
+            let (app, transport) = (app.kind(), transport.kind());
+            Some(format!("\"{app}\" places no calls; allowed over {transport}: calls"))
+        }
+        (true, false) => {
+            Some("\"calls\" needs a transport that signals them; allowed: over sip or iax2".to_owned())
+        }
+        _ => transport.mismatch(app.kind(), &**app),
     }
 }
 

@@ -188,6 +188,24 @@ fn wifi(adaptation: &str) -> String {
     )
 }
 
+#[test]
+fn the_schema_has_a_valid_example_of_each_application_and_the_transports_that_carry_it() {
+    let schema = schema::of_scenario();
+    let variants = schema.as_value()["$defs"]["App"]["oneOf"].as_array().unwrap();
+    let of = |kind: &str| {
+        let mut kinds = variants.iter().filter_map(|one| Some((one, one.pointer("/properties/kind/const")?)));
+        let (found, _) =
+            kinds.find(|(_, name)| *name == kind).unwrap_or_else(|| panic!("{kind} is not listed"));
+        (found["examples"].to_string(), found["transports"].to_string())
+    };
+    for kind in app::Config::KINDS {
+        assert_ne!(of(kind).1, "[]", "{kind}");
+    }
+    assert_eq!(of("bulk"), (r#"[{"kind":"bulk"}]"#.to_owned(), r#"["tcp","tfrc"]"#.to_owned()));
+    assert_eq!(of("calls"), (r#"[{"calls":2,"kind":"calls"}]"#.to_owned(), r#"["iax2","sip"]"#.to_owned()));
+    assert_eq!(of("bundles"), (r#"[{"kind":"bundles","window":4}]"#.to_owned(), r#"["udp"]"#.to_owned()));
+}
+
 /// A DiffServ edge in front of a link.
 fn edge(meter: &str) -> String {
     format!(
