@@ -92,8 +92,11 @@ impl Transport for Config {
 
     fn mismatch(&self, _kind: &str, app: &dyn Workload) -> Option<String> {
         let codec = codec::find(&app.calls()?.codec)?;
-        let known = "G.711, G.723.1, G.729A, GSM-FR and iLBC";
-        format(codec).is_none().then(|| format!("IAX2 has no number for {}; allowed: {known}", codec.name))
+        format(codec).is_none().then(|| {
+            let known = codec::CODECS.iter().filter(|codec| format(codec).is_some()).map(|codec| codec.name);
+            let known = known.collect::<Vec<_>>().join(", ");
+            format!("IAX2 has no number for {}; allowed: {known}", codec.name)
+        })
     }
 
     fn check(&self, problems: &mut Problems) {
