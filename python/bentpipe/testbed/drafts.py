@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -21,15 +22,13 @@ from bentpipe._native import ScenarioError
 from bentpipe.campaign.variants import number_of
 from bentpipe.predict.prediction import predict_scenario
 from bentpipe.scenario.facts import facts
-from bentpipe.scenario.scenarios import Override, Scenario, toml_value
+from bentpipe.scenario.scenarios import Override, Scenario, schema, toml_value
 from bentpipe.scenario.summary import cautions, explain
 
 from .instruments import impossible
 from .refused import Refused
 from .rules import NAME, Cost, check_cost, cost, read
 
-#: Parts of a scenario that are lists of named tables.
-LISTS: Final = ("link", "multilink", "flow", "proxy", "service", "handover", "change")
 #: Nodes of a scenario that is loaded in some milliseconds.
 FEW_NODES: Final = 100
 
@@ -216,6 +215,13 @@ def with_changes(text: str, made: Sequence[tuple[float, str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@cache
+def _lists() -> frozenset[str]:
+    """Returns the keys of a scenario that are lists of tables."""
+    properties = schema()["properties"].items()
+    return frozenset(key for key, part in properties if "$ref" in part.get("items", {}))
+
+
 def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
     """Returns the table or list of a key, which is created if it does not exist."""
     if isinstance(part, list):
@@ -235,7 +241,7 @@ def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
         return None
     made: Any
     if there is None and depth == 0:
-        made = tomlkit.aot() if key in LISTS else tomlkit.table()
+        made = tomlkit.aot() if key in _lists() else tomlkit.table()
     else:
         made = tomlkit.inline_table() if isinstance(part, InlineTable) or depth > 0 else tomlkit.table()
     if isinstance(there, str):
