@@ -1,11 +1,9 @@
 //! The resolved scenario: readable, complete, and loading to the same value.
 
-mod model;
-
+use crate::model::{App, Bulk, Cbr, Congestion, Cra, Dama, Direction, Distribution, DvbRcs, Flow, Network};
+use crate::model::{PointToPoint, Rbdc, Scenario, Tcp, Transport, Udp};
 use bentpipe_core::{Count, Fraction, Problems, Rate, Size, Span};
 use bentpipe_scenario::{load, parse_bytes, to_toml, Check, Presets, Source};
-use model::{App, Bulk, Cbr, Congestion, Cra, Dama, Direction, Distribution, DvbRcs, Flow, Network};
-use model::{PointToPoint, Rbdc, Scenario, Tcp, Transport, Udp};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 

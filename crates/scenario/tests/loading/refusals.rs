@@ -3,10 +3,8 @@
 //! After an intended change of a message, `BLESS=1 cargo test -p bentpipe-scenario` writes the file anew; review
 //! the difference.
 
-mod model;
-
+use crate::model::Scenario;
 use bentpipe_scenario::{load, Presets, Source};
-use model::Scenario;
 use std::path::Path;
 
 /// A case is a headline `== what is tried`, lines `$ --set KEY.PATH=VALUE` or `$ preset NAME: TEXT`, the input, and

@@ -1,9 +1,7 @@
 //! Files that are no scenarios, and scenarios that are large.
 
-mod model;
-
+use crate::model::Scenario;
 use bentpipe_scenario::{load, parse_bytes, Presets, Source, SIZE_LIMIT};
-use model::Scenario;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 

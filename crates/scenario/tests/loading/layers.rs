@@ -1,9 +1,7 @@
 //! Presets below the file, overrides above it.
 
-mod model;
-
+use crate::model::{App, Congestion, Dama, Distribution, Network, Scenario, Transport};
 use bentpipe_scenario::{load, Loaded, Presets, Source};
-use model::{App, Congestion, Dama, Distribution, Network, Scenario, Transport};
 
 const FILE: &str = r#"
 name = "Upload"
@@ -35,7 +33,7 @@ fn with(text: &str, presets: &[(&str, &str)], overrides: &[&str]) -> Loaded<Scen
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn tcp(scenario: &Scenario, flow: usize) -> &model::Tcp {
+fn tcp(scenario: &Scenario, flow: usize) -> &crate::model::Tcp {
     match &scenario.flow[flow].transport {
         Transport::Tcp(tcp) => tcp,
         other => panic!("{other:?} is not TCP"),
@@ -187,7 +185,7 @@ fn unset_removes_what_lower_layers_set() {
     assert!(!with(&above, &[("low", below)], &[unset]).to_toml().contains("unset"));
 }
 
-fn dama_of(scenario: &Scenario) -> &model::Rbdc {
+fn dama_of(scenario: &Scenario) -> &crate::model::Rbdc {
     match dama(scenario) {
         Dama::Rbdc(rbdc) => rbdc,
         other => panic!("{other:?} is not RBDC"),
