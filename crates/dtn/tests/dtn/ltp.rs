@@ -100,7 +100,7 @@ fn exchange(red: u64, lost: &[u64]) -> [u64; 2] {
 #[test]
 fn the_numbers_of_segments_are_those_of_hdtn() {
     let n = 44;
-    let table = include_str!("../../../tests/authorities/dtn/ltp_exchange_counts.csv");
+    let table = include_str!("../../../../tests/authorities/dtn/ltp_exchange_counts.csv");
     assert_eq!(table.lines().count(), 7);
     assert_eq!(exchange(n, &[]), [n + 1, 1]);
     assert_eq!(exchange(n, &[10]), [n + 3, 2]);

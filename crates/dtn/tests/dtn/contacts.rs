@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::cmp::Reverse;
 
 fn cases() -> Vec<Value> {
-    let text = include_str!("../../../tests/authorities/dtn/cgr_cases.json");
+    let text = include_str!("../../../../tests/authorities/dtn/cgr_cases.json");
     serde_json::from_str(text).expect("the cases are JSON")
 }
 

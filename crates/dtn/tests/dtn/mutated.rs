@@ -56,7 +56,7 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
 #[test]
 fn contact_plans() {
     let cases: Vec<Value> =
-        serde_json::from_str(include_str!("../../../tests/authorities/dtn/cgr_cases.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../tests/authorities/dtn/cgr_cases.json")).unwrap();
     let mut seeds: Vec<Vec<u8>> = cases.iter().map(|case| case.to_string().into_bytes()).collect();
     seeds.push(b"src,dst,start,end,rate_bps,owlt_s\na,b,0,10,8000,1\nb,c,5,40.5,9600,0.25\n".to_vec());
     seeds.push(b"a contact +0 +100 1 2 100000\na range +0 +100 1 2 10\na contact +50 +150 2 3 5000\na range +0 +200 2 3 1\n".to_vec());
@@ -86,7 +86,7 @@ fn contact_plans() {
 #[test]
 fn ltp_segments() {
     let segments: Vec<Value> =
-        serde_json::from_str(include_str!("../../../tests/authorities/dtn/ltp_segments.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../tests/authorities/dtn/ltp_segments.json")).unwrap();
     let hex = |segment: &Value| {
         let text = segment["hex"].as_str().unwrap();
         let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();

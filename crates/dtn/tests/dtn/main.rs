@@ -1,0 +1,7 @@
+//! Contact plans, LTP, convergence layers and networks of bundle nodes.
+
+mod contacts;
+mod convergence;
+mod ltp;
+mod mutated;
+mod network;
