@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -50,6 +51,8 @@ _NAMED: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
 #: Commands that need network namespaces, and those that need the kernel of the clock `kernel`.
 REAL: Final = re.compile(r"bentpipe (emulate|run|shell|up|exec|set|watch|down|ps)\b|^pytest\b", re.MULTILINE)
 GUEST: Final = re.compile(r"--clock kernel|bentpipe kernel|reproduce satnex")
+#: One command of bentpipe with nothing that only a shell understands.
+_PLAIN: Final = re.compile(r"bentpipe [^|&;<>$*?~`(){}!\\]*")
 
 
 @dataclass(frozen=True)
@@ -163,26 +166,40 @@ class Session:
             raise AssertionError(f"nothing is known about blocks of `{block.language}`")
 
     def _shell(self, block: Block) -> None:
+        from rigs import commands as bentpipe
+
         said = []
         for command in commands(block.text):
-            # `make run` is `make build`, which has built what runs here, followed by this script.
-            line, folder = ("bash scripts/run", ROOT) if command == "make run" else (command, self.folder)
-            ended = subprocess.run(
-                ["bash", "-c", line],
-                cwd=folder,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-                timeout=MOST_S,
-            )
+            if _PLAIN.fullmatch(command) and not REAL.search(command) and not GUEST.search(command):
+                ended = bentpipe.run(
+                    *shlex.split(command)[1:],
+                    folder=self.folder,
+                    environment=self._environment,
+                    limit_s=MOST_S,
+                    merged=True,
+                )
+            else:
+                ended = self._bash(command)
             said.append(ended.stdout)
             if ended.returncode and block.expected is None:
                 raise AssertionError(f"{command}\nended with {ended.returncode}:\n{ended.stdout}")
         if block.expected is not None:
             _compare(block.expected, "".join(said))
+
+    def _bash(self, command: str) -> subprocess.CompletedProcess[str]:
+        # `make run` is `make build`, which has built what runs here, followed by this script.
+        line, folder = ("bash scripts/run", ROOT) if command == "make run" else (command, self.folder)
+        return subprocess.run(
+            ["bash", "-c", line],
+            cwd=folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=MOST_S,
+        )
 
     def _toml(self, block: Block) -> None:
         import bentpipe as bp

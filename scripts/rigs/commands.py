@@ -1,6 +1,7 @@
 """Commands in tests. ``call`` runs one in the process of the test. ``run`` runs it in a process of its own, with its
 own folder, environment, streams and exit code, forked from a server that has imported everything already. A new Python
-is started, as users do, by the manual's pages, by ``test_command_line.py``, and where a command is sent a signal."""
+is started, as users do, by ``test_command_line.py``, by lines of the manual with more than one command of bentpipe, and
+where a command is sent a signal."""
 
 from __future__ import annotations
 
@@ -26,6 +27,9 @@ _LIBRARIES = (
     *("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"),
 )
 
+#: How streams are opened for writing: at the end, since the two may be one file.
+_WRITTEN = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+
 
 def call(*arguments: object, folder: Path | None = None, code: int = 0) -> Result:
     """Runs ``bentpipe`` with these arguments in a folder. Returns what it said."""
@@ -43,12 +47,16 @@ def run(
     environment: Mapping[str, str] | None = None,
     given: str = "",
     limit_s: float = 120.0,
+    merged: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs ``bentpipe`` with these arguments in a process of its own. Returns its exit code and what it wrote."""
+    """Runs ``bentpipe`` with these arguments in a process of its own. Returns its exit code and what it wrote, if
+    ``merged`` all of it to standard output."""
     words = list(map(str, arguments))
     with tempfile.TemporaryDirectory() as streams:
         stdin, stdout, stderr = (Path(streams) / name for name in ("stdin", "stdout", "stderr"))
         stdin.write_text(given, encoding="utf-8")
+        if merged:
+            stderr.symlink_to(stdout)
         process = _server().Process(
             target=_main,
             args=(words, folder or Path.cwd(), dict(environment or os.environ), (stdin, stdout, stderr)),
@@ -59,7 +67,8 @@ def run(
             process.kill()
             process.join()
             raise subprocess.TimeoutExpired(words, limit_s, *map(_text, (stdout, stderr)))
-        return subprocess.CompletedProcess(words, process.exitcode, *map(_text, (stdout, stderr)))
+        written = "" if merged else _text(stderr)
+        return subprocess.CompletedProcess(words, process.exitcode, _text(stdout), written)
 
 
 def _text(file: Path) -> str:
@@ -79,9 +88,7 @@ def _server() -> ForkServerContext:
 
 def _main(words: list[str], folder: Path, environment: dict[str, str], streams: tuple[Path, ...]) -> None:
     """What the process does: what the command ``bentpipe`` does."""
-    for number, (file, flags) in enumerate(
-        zip(streams, (os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT), strict=True)
-    ):
+    for number, (file, flags) in enumerate(zip(streams, (os.O_RDONLY, _WRITTEN, _WRITTEN), strict=True)):
         opened = os.open(file, flags, 0o600)
         os.dup2(opened, number)
         os.close(opened)
