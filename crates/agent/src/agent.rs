@@ -1,12 +1,14 @@
-//! A bundle agent (RFC 9171, section 5): takes bundles, delivers them, hands them to other agents, drops them. Sans-I/O but for its storage.
-//! [`bentpipe_dtn::agent`] decides about lifetimes, duplicates, room, hops and fragments; here are the bundles of BPv7, their routes and
-//! reports.
+//! A bundle agent (RFC 9171, section 5): takes bundles, delivers them, hands them to other agents,
+//! drops them. Sans-I/O but for its storage. [`bentpipe_dtn::agent`] decides about lifetimes,
+//! duplicates, room, hops and fragments; here are the bundles of BPv7, their routes and reports.
 //!
-//! A bundle is accepted when it is in the storage and the storage is committed. It leaves the storage when the next agent has acknowledged
-//! it, when its payload is delivered, or when its lifetime is over. So after a crash a bundle may be forwarded or delivered twice, never
-//! lost; a delivered payload has the name of its bundle and replaces itself.
+//! A bundle is accepted when it is in the storage and the storage is committed. It leaves the
+//! storage when the next agent has acknowledged it, when its payload is delivered, or when its
+//! lifetime is over. So after a crash a bundle may be forwarded or delivered twice, never lost; a
+//! delivered payload has the name of its bundle and replaces itself.
 //!
-//! When a bundle is forwarded, its hop count, bundle age and previous node are updated. Status reports are sent on reception, forwarding, delivery and deletion if the bundle asks for them.
+//! When a bundle is forwarded, its hop count, bundle age and previous node are updated. Status
+//! reports are sent on reception, forwarding, delivery and deletion if the bundle asks for them.
 
 mod fragments;
 #[cfg(test)]
@@ -31,7 +33,8 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
-/// Bytes by which blocks that change from hop to hop may grow, for the room that a bundle needs in a contact.
+/// Bytes by which blocks that change from hop to hop may grow, for the room that a bundle needs in
+/// a contact.
 const GROWTH: u64 = 64;
 
 /// Counts of an agent since it started.
@@ -47,7 +50,8 @@ pub struct Counters {
     pub refused: u64,
     /// Bundles that were divided into fragments here.
     pub fragmented: u64,
-    /// Bundles whose payload was not delivered, as its signature or encryption was missing or wrong.
+    /// Bundles whose payload was not delivered, as its signature or encryption was missing or
+    /// wrong.
     pub rejected: u64,
     /// Bundles that other agents have taken.
     pub forwarded: u64,
@@ -118,7 +122,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// The routes of a configuration.
+    /// Returns the routes of a configuration.
     ///
     /// # Errors
     /// If a name is no node, or a route leads to what is no peer.
@@ -146,7 +150,7 @@ impl Routes {
         Ok(Routes { node: named(&config.node)?, peers: config.peers.len(), next, default })
     }
 
-    /// The peer for bundles to a destination, if a route leads there.
+    /// Returns the peer for bundles to a destination, if a route leads there.
     fn peer(&self, destination: &EndpointID) -> Option<usize> {
         let node = config::node(&destination.node_id()?).ok()?;
         self.next.get(&node.to_string()).copied().or(self.default)
@@ -172,7 +176,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent with what its storage holds, which takes `limit` bytes of bundles.
+    /// Creates an agent with what its storage holds, which takes `limit` bytes of bundles.
     ///
     /// # Errors
     /// If the storage cannot be read.
@@ -217,7 +221,8 @@ impl Agent {
         Counters { stored: self.bundles.len() as u64, ..self.counters }
     }
 
-    /// Takes a bundle that came from another agent. It is accepted after the next [`commit`](Self::commit).
+    /// Takes a bundle that came from another agent. It is accepted after the next
+    /// [`commit`](Self::commit).
     pub fn receive(&mut self, bytes: &[u8]) -> Verdict {
         self.counters.received += 1;
         let Some(bundle) = parse(bytes) else {
@@ -282,7 +287,8 @@ impl Agent {
         self.bundles.store_mut().commit()
     }
 
-    /// The next bundle for a peer, as it is to be sent, with its number. It is stored until [`sent`](Self::sent).
+    /// Returns the next bundle for a peer, as it is to be sent, with its number. It is stored until
+    /// [`sent`](Self::sent).
     ///
     /// # Errors
     /// If the storage cannot be read.
@@ -331,14 +337,15 @@ impl Agent {
         }
     }
 
-    /// Whether bundles wait for a peer.
+    /// Returns true if bundles wait for a peer.
     pub fn waits_for(&self, peer: usize) -> bool {
         let waits = |contact: u32| self.contacts.get(&contact).is_some_and(|queue| !queue.is_empty());
         let mut open = self.schedule.iter().flat_map(|schedule| schedule.open_to(peer));
         !self.queues[peer].is_empty() || open.any(waits)
     }
 
-    /// Tells the agent the time, at which contacts of its schedule open and end. Bundles that have missed their contact get another route.
+    /// Tells the agent the time, at which contacts of its schedule open and end. Bundles that have
+    /// missed their contact get another route.
     pub fn advance(&mut self, now: Time) {
         self.now = now;
         let Some(schedule) = &mut self.schedule else { return };
@@ -351,12 +358,13 @@ impl Agent {
         again.into_iter().for_each(|number| self.place(number));
     }
 
-    /// The schedule, if the agent has a contact plan.
+    /// Returns the schedule, if the agent has a contact plan.
     pub fn schedule(&self) -> Option<&Schedule> {
         self.schedule.as_ref()
     }
 
-    /// The next bundle to be sent to a peer, which may have been dropped since it was queued.
+    /// Returns the next bundle to be sent to a peer, which may have been dropped since it was
+    /// queued.
     fn pop(&mut self, peer: usize) -> Option<u64> {
         if let Some(number) = self.queues[peer].pop_front() {
             return Some(number);
@@ -400,7 +408,7 @@ impl Agent {
         }
     }
 
-    /// Whether payloads wait for their delivery.
+    /// Returns true if payloads wait for their delivery.
     pub fn has_deliveries(&self) -> bool {
         !self.here.is_empty()
     }
@@ -414,7 +422,8 @@ impl Agent {
         }
     }
 
-    /// The next payload for an endpoint of this node. It is stored until [`delivered`](Self::delivered).
+    /// Returns the next payload for an endpoint of this node. It is stored until
+    /// [`delivered`](Self::delivered).
     ///
     /// # Errors
     /// If the storage cannot be read.
@@ -531,7 +540,7 @@ impl Agent {
         }
     }
 
-    /// A bundle as it is stored.
+    /// Returns a bundle as it is stored.
     fn stored(&self, number: u64) -> Option<Bundle> {
         if !self.bundles.contains(number) {
             return None;
@@ -573,7 +582,7 @@ impl Agent {
     }
 }
 
-/// The time of this host, since 2000.
+/// Returns the time of this host, since 2000.
 fn clock() -> Time {
     Time::ZERO + milliseconds(dtntime::dtn_time_now())
 }
@@ -592,8 +601,8 @@ fn expires(bundle: &Bundle) -> Time {
     Time::ZERO + milliseconds(end)
 }
 
-/// A bundle whose checks hold. A primary block may lack a CRC, as those of dtnd do (dtn7 0.21), although RFC 9171, section 4.3.1, requires
-/// one.
+/// Returns a bundle whose checks hold. A primary block may lack a CRC, as those of dtnd do (dtn7
+/// 0.21), although RFC 9171, section 4.3.1, requires one.
 fn parse(bytes: &[u8]) -> Option<Bundle> {
     let mut bundle = parse_unchecked(bytes)?;
     if !bundle.crc_valid() {
@@ -611,7 +620,7 @@ fn parse(bytes: &[u8]) -> Option<Bundle> {
     valid.then_some(bundle)
 }
 
-/// A bundle that has been checked when it came.
+/// Returns a bundle that has been checked when it came.
 fn parse_unchecked(bytes: &[u8]) -> Option<Bundle> {
     Bundle::try_from(bytes).ok()
 }

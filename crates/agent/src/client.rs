@@ -65,7 +65,8 @@ pub fn make(making: &Making, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>,
     Ok(bundle.to_cbor())
 }
 
-/// Sends bundles by TCPCL and returns how many of them the agent has accepted within `patience` after the last sign of it.
+/// Sends bundles by TCPCL and returns how many of them the agent has accepted within `patience`
+/// after the last sign of it.
 ///
 /// # Errors
 /// If there is no connection, or the session fails before any bundle was accepted.
@@ -150,10 +151,12 @@ pub fn send_tcpcl(
     }
 }
 
-/// Sends bundles one after the other in the form of MTCP or STCP, which acknowledge nothing. Returns how many were sent.
+/// Sends bundles one after the other in the form of MTCP or STCP, which acknowledge nothing.
+/// Returns how many were sent.
 ///
 /// # Errors
-/// If there is no connection, it fails, or a bundle is too long for the form. Bundles before that one are sent.
+/// If there is no connection, it fails, or a bundle is too long for the form. Bundles before that
+/// one are sent.
 pub fn send_stream(
     address: SocketAddr,
     form: Form,

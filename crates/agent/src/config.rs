@@ -18,20 +18,23 @@ pub struct Config {
     pub storage: PathBuf,
     /// Bytes of bundles that are stored at most.
     pub limit: u64,
-    /// Whether a bundle is on the medium before it is acknowledged, so that it survives a failure of power.
+    /// True if a bundle is on the medium before it is acknowledged, so that it survives a failure
+    /// of power.
     #[serde(default)]
     pub sync: bool,
-    /// Folder into which payloads for endpoints of the node are written, one file each; none counts them only.
+    /// Folder into which payloads for endpoints of the node are written, one file each; none counts
+    /// them only.
     #[serde(default)]
     pub deliver: Option<PathBuf>,
     /// Addresses on which other agents are served.
     #[serde(default)]
     pub listen: Vec<Address>,
-    /// The agents to which this one can forward bundles, with the addresses at which they are reached.
+    /// The agents to which this one can forward bundles, with the addresses at which they are
+    /// reached.
     #[serde(default)]
     pub peers: Vec<Peer>,
-    /// For destinations, by node identifier, the peer that comes next; `*` stands for all other destinations. Destinations in the contact plan are
-    /// routed by the plan.
+    /// For destinations, by node identifier, the peer that comes next; `*` stands for all other
+    /// destinations. Destinations in the contact plan are routed by the plan.
     #[serde(default)]
     pub routes: Vec<(String, String)>,
     /// Longest bundle that is received, in bytes.
@@ -39,13 +42,15 @@ pub struct Config {
     /// File into which the counts are written at the end and once a second.
     #[serde(default)]
     pub status: Option<PathBuf>,
-    /// The contact plan by which bundles are routed and contacts open; without one, peers can always be reached.
+    /// The contact plan by which bundles are routed and contacts open; without one, peers can
+    /// always be reached.
     #[serde(default)]
     pub plan: Option<Planned>,
     /// How LTP is spoken.
     #[serde(default)]
     pub ltp: Ltp,
-    /// The keys with which payloads for this node are decrypted and verified before they are delivered.
+    /// The keys with which payloads for this node are decrypted and verified before they are
+    /// delivered.
     #[serde(default)]
     pub keys: Keys,
 }
@@ -56,7 +61,8 @@ pub struct Config {
 pub struct Planned {
     /// The plan in any of the formats of [`bentpipe_dtn::contacts::read`].
     pub text: String,
-    /// Skips contacts that do not end after their start; otherwise a plan with such a contact is refused.
+    /// Skips contacts that do not end after their start; otherwise a plan with such a contact is
+    /// refused.
     #[serde(default)]
     pub skip_impossible: bool,
     /// Time from now to second 0 of the plan in seconds, negative if that has passed.
@@ -67,16 +73,19 @@ pub struct Planned {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ltp {
-    /// Number of the engine; if unset, the number of an `ipn` node, and otherwise a checksum of the node's identifier.
+    /// Number of the engine; if unset, the number of an `ipn` node, and otherwise a checksum of the
+    /// node's identifier.
     #[serde(default)]
     pub engine: Option<u64>,
     /// One-way light time to peers that are not in the contact plan, in seconds.
     pub light_time: f64,
-    /// Time in seconds that an answer may take beyond light times and closed contacts, for transmission, queues and processing.
+    /// Time in seconds that an answer may take beyond light times and closed contacts, for
+    /// transmission, queues and processing.
     pub margin: f64,
     /// Rate in bit/s at which datagrams leave to peers that are not in the contact plan.
     pub rate: u64,
-    /// Bytes of bundles to a peer that may be in memory without an acknowledgment; one bundle may always be. Further ones wait in the storage.
+    /// Bytes of bundles to a peer that may be in memory without an acknowledgment; one bundle may
+    /// always be. Further ones wait in the storage.
     #[serde(default = "in_flight")]
     pub in_flight: u64,
 }
@@ -118,7 +127,8 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// The form in which the layer puts bundles into a TCP connection one after the other, if it does.
+    /// Returns the form in which the layer puts bundles into a TCP connection one after the other,
+    /// if it does.
     pub fn form(self) -> Option<Form> {
         match self {
             Layer::Mtcp => Some(mtcp::FORM),
@@ -138,7 +148,7 @@ pub struct Peer {
     pub at: Address,
 }
 
-/// A node identifier in the form in which they are compared.
+/// Returns a node identifier in the form in which they are compared.
 ///
 /// # Errors
 /// If it is none.
@@ -150,7 +160,7 @@ pub fn node(text: &str) -> Result<EndpointID, String> {
     }
 }
 
-/// An endpoint identifier.
+/// Returns an endpoint identifier.
 ///
 /// # Errors
 /// If it is none.

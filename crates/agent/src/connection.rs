@@ -13,7 +13,8 @@ use std::net::{SocketAddr, TcpStream};
 const AHEAD: usize = 1 << 20;
 /// Bundles that may be without an acknowledgment.
 const UNACKNOWLEDGED: usize = 1024;
-/// Time after which a connection that is not established is given up; a handshake takes twice the light time.
+/// Time after which a connection that is not established is given up; a handshake takes twice the
+/// light time.
 const HANDSHAKE: Span = Span::from_secs(60);
 
 /// A bundle that came over a connection.
@@ -58,7 +59,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that somebody else opened.
+    /// Returns a connection that somebody else opened.
     pub fn accepted(
         stream: TcpStream,
         layer: Layer,
@@ -113,7 +114,7 @@ impl Connection {
         })
     }
 
-    /// Whether a further bundle may be sent now.
+    /// Returns true if a further bundle may be sent now.
     pub fn takes(&self) -> bool {
         let room = self.out.len() - self.written < AHEAD && self.over.is_none();
         room && self.connecting.is_none()
@@ -142,7 +143,8 @@ impl Connection {
         }
     }
 
-    /// Goes on with the handshake of TCP, and ends the connection if that has failed. Returns whether the handshake is complete.
+    /// Goes on with the handshake of TCP, and ends the connection if that has failed. Returns
+    /// whether the handshake is complete.
     fn establish(&mut self, now: Time) -> bool {
         let Some(until) = self.connecting else { return true };
         match self.stream.take_error() {
@@ -234,17 +236,17 @@ impl Connection {
         }
     }
 
-    /// The bundles that came since the last call.
+    /// Returns the bundles that came since the last call.
     pub fn take_incoming(&mut self) -> Vec<Incoming> {
         std::mem::take(&mut self.incoming)
     }
 
-    /// The bundles that the other side has, or refuses (false), since the last call.
+    /// Returns the bundles that the other side has, or refuses (false), since the last call.
     pub fn take_finished(&mut self) -> Vec<(u64, bool)> {
         std::mem::take(&mut self.finished)
     }
 
-    /// The bundles that were on their way when it ended.
+    /// Returns the bundles that were on their way when it ended.
     pub fn take_flying(&mut self) -> Vec<u64> {
         let unwritten = std::mem::take(&mut self.unwritten).into_iter().map(|(_, number)| number);
         std::mem::take(&mut self.flying).into_values().chain(unwritten).collect()

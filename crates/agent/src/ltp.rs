@@ -1,7 +1,9 @@
-//! LTP over UDP between this agent and its peers (RFC 5326; bundles are service 1): an engine per peer.
+//! LTP over UDP between this agent and its peers (RFC 5326; bundles are service 1): an engine per
+//! peer.
 //!
-//! A block is a bundle. Segments leave at the rate of the open contact, or at a given rate to peers without contacts. Sessions and reports are numbered by
-//! the microseconds since 2000, so that an agent that is started again is not taken for the one before.
+//! A block is a bundle. Segments leave at the rate of the open contact, or at a given rate to peers
+//! without contacts. Sessions and reports are numbered by the microseconds since 2000, so that an
+//! agent that is started again is not taken for the one before.
 
 use crate::schedule::Schedule;
 use bentpipe_core::{Span, Time};
@@ -110,22 +112,22 @@ impl Links {
         Ok(Links { sockets, links, settings, first, scratch: Vec::new() })
     }
 
-    /// The sockets to be waited for.
+    /// Returns the sockets to be waited for.
     pub fn sockets(&self) -> &[UdpSocket] {
         &self.sockets
     }
 
-    /// The number of links.
+    /// Returns the number of links.
     pub fn len(&self) -> usize {
         self.links.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.links.is_empty()
     }
 
-    /// A link by its number.
+    /// Returns a link by its number.
     pub fn link(&self, place: usize) -> &Link {
         &self.links[place]
     }
@@ -197,12 +199,14 @@ impl Links {
         link.in_flight += length;
     }
 
-    /// Whether so many bytes are without an acknowledgment on a link that no further bundle may leave.
+    /// Returns true if so many bytes are without an acknowledgment on a link that no further bundle
+    /// may leave.
     pub fn is_full(&self, place: usize) -> bool {
         self.links[place].in_flight >= self.settings.in_flight.max(1)
     }
 
-    /// Gives up what is being sent on a link, and returns those bundles: its peer has no contact any more.
+    /// Gives up what is being sent on a link, and returns those bundles: its peer has no contact
+    /// any more.
     pub fn give_up(&mut self, place: usize) -> Vec<u64> {
         let link = &mut self.links[place];
         let sending = std::mem::take(&mut link.sending);
@@ -214,7 +218,8 @@ impl Links {
         sending.into_values().map(|(number, _)| number).collect()
     }
 
-    /// Whether a link may transmit now: its contact is open, and what has left before has been transmitted.
+    /// Returns true if a link may transmit now: its contact is open, and what has left before has
+    /// been transmitted.
     pub fn is_free(&self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
         let link = &self.links[place];
         link.free <= now && self.rate_of(link, schedule).is_some()
@@ -256,7 +261,7 @@ impl Links {
         }
     }
 
-    /// Whether segments wait for nothing but the rate of an open link.
+    /// Returns true if segments wait for nothing but the rate of an open link.
     pub fn has_segments(&self, schedule: Option<&Schedule>) -> bool {
         self.links.iter().any(|link| link.engine.has_segments() && self.rate_of(link, schedule).is_some())
     }

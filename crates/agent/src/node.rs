@@ -1,7 +1,8 @@
 //! An agent on sockets: one thread that waits for all of them.
 //!
-//! What comes is stored, the storage is committed, and only then are acknowledgments written: an acknowledged bundle survives the process. A
-//! connection to a peer is opened when a bundle waits for it, and again after a second if it fails. With a contact plan, bundles leave in contacts
+//! What comes is stored, the storage is committed, and only then are acknowledgments written: an
+//! acknowledged bundle survives the process. A connection to a peer is opened when a bundle waits
+//! for it, and again after a second if it fails. With a contact plan, bundles leave in contacts
 //! only, and datagrams at the contact's rate. Time counts from the start of the agent.
 
 use crate::agent::{Agent, Counters, Routes, Verdict};
@@ -113,7 +114,7 @@ impl Node {
         })
     }
 
-    /// The addresses on which it listens, TCP first.
+    /// Returns the addresses on which it listens, TCP first.
     ///
     /// # Errors
     /// If a socket does not know.
@@ -131,7 +132,8 @@ impl Node {
     /// Waits for something to do, for `longest` at most, and does it.
     ///
     /// # Errors
-    /// If the storage or the folder of payloads cannot be written: then nothing more may be acknowledged.
+    /// If the storage or the folder of payloads cannot be written: then nothing more may be
+    /// acknowledged.
     pub fn step(&mut self, longest: Duration) -> io::Result<()> {
         self.wait(longest)?;
         let now = self.now();
@@ -409,7 +411,7 @@ impl Node {
     }
 }
 
-/// The rate of datagrams to peers without contacts.
+/// Returns the rate of datagrams to peers without contacts.
 fn rate(config: &Config) -> BitRate {
     BitRate::from_millibits(config.ltp.rate.saturating_mul(1000))
         .expect("a rate of 0 is refused at the start")
@@ -438,7 +440,7 @@ fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&part, path)
 }
 
-/// A name of a file for any text.
+/// Returns a name of a file for any text.
 fn name(text: &str) -> String {
     let kept = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
     let name: String = text.chars().map(|char| if kept(char) { char } else { '_' }).collect();

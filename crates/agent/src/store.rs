@@ -1,10 +1,11 @@
 //! Storage of bundles on disk, which survives the death of the agent at any moment.
 //!
-//! A store is a folder with one log. A record adds a bundle or removes one: kind (1 byte), number (8), length (4), check (CRC-32C, 4), then the bytes of the
-//! bundle. What has been [written](Store::commit) is in the kernel's hands and survives the process; with `sync` it is on the medium and
-//! survives a failure of power. A log that ends within a record, because the agent died while it wrote, is cut there when it is
-//! opened: that record was never committed. A log with more removed bytes than stored ones is rewritten into a new file, which replaces it in
-//! one step.
+//! A store is a folder with one log. A record adds a bundle or removes one: kind (1 byte), number
+//! (8), length (4), check (CRC-32C, 4), then the bytes of the bundle. What has been
+//! [written](Store::commit) is in the kernel's hands and survives the process; with `sync` it is on
+//! the medium and survives a failure of power. A log that ends within a record, because the agent
+//! died while it wrote, is cut there when it is opened: that record was never committed. A log with
+//! more removed bytes than stored ones is rewritten into a new file, which replaces it in one step.
 
 use bentpipe_dtn::agent;
 use bp7::crc::CASTAGNOLI;
@@ -80,7 +81,7 @@ impl Store {
         Ok(store)
     }
 
-    /// The bytes of a bundle.
+    /// Returns the bytes of a bundle.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -118,22 +119,22 @@ impl Store {
         }
     }
 
-    /// Numbers of the stored bundles, the oldest first.
+    /// Returns the numbers of the stored bundles, the oldest first.
     pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
         self.live.keys().copied()
     }
 
-    /// Number of stored bundles.
+    /// Returns the number of stored bundles.
     pub fn len(&self) -> usize {
         self.live.len()
     }
 
-    /// Whether nothing is stored.
+    /// Returns true if nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.live.is_empty()
     }
 
-    /// Bytes of the stored bundles.
+    /// Returns the bytes of the stored bundles.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -173,7 +174,8 @@ impl Store {
 impl agent::Store for Store {
     type Bundle = [u8];
 
-    /// Adds a bundle, unless it is too long for a record. It is safe after the next [`commit`](Store::commit).
+    /// Adds a bundle, unless it is too long for a record. It is safe after the next
+    /// [`commit`](Store::commit).
     fn add(&mut self, bundle: &[u8]) -> Option<u64> {
         let length = u32::try_from(bundle.len()).ok()?;
         let number = self.next;
@@ -194,7 +196,7 @@ impl agent::Store for Store {
     }
 }
 
-/// The log for this agent alone.
+/// Returns the log for this agent alone.
 fn locked(log: File) -> io::Result<Flock<File>> {
     Flock::lock(log, FlockArg::LockExclusiveNonblock)
         .map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "another agent uses this storage"))
@@ -231,7 +233,7 @@ mod tests {
     use super::*;
     use bentpipe_dtn::agent::Store as _;
 
-    /// A new folder for a test of this name.
+    /// Returns a new folder for a test of this name.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("bentpipe-store-{}-{name}", std::process::id()));
         let _none_before = std::fs::remove_dir_all(&folder);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const NEIGHBOUR: usize = 0;
 
-/// An agent called here with a neighbour and room for so many bytes.
+/// Returns an agent called here with a neighbour and room for so many bytes.
 fn agent(name: &str, limit: u64) -> Agent {
     let storage = std::env::temp_dir().join(format!("bentpipe-agent-{}-{name}", std::process::id()));
     let _none_before = std::fs::remove_dir_all(&storage);
@@ -23,7 +23,7 @@ fn agent(name: &str, limit: u64) -> Agent {
     Agent::new(Routes::new(&config).unwrap(), store, limit, None, Keys::default()).unwrap()
 }
 
-/// A bundle from elsewhere, whose deletion is reported there.
+/// Returns a bundle from elsewhere, whose deletion is reported there.
 fn bundle(to: &str, hops: Option<u8>, payload: usize) -> Bundle {
     let making = Making {
         from: "dtn://there/app".to_owned(),
@@ -39,13 +39,15 @@ fn bundle(to: &str, hops: Option<u8>, payload: usize) -> Bundle {
     bundle
 }
 
-/// The reasons of the reports that leave for the neighbour, each with its number (RFC 9171, section 6.1.1).
+/// Returns the reasons of the reports that leave for the neighbour, each with its number (RFC 9171,
+/// section 6.1.1).
 fn reasons(agent: &mut Agent) -> Vec<u32> {
     let mut found = Vec::new();
     while let Some((_, bytes)) = agent.next_for(NEIGHBOUR).unwrap() {
         let bundle = parse(&bytes).unwrap();
         assert!(bundle.is_administrative_record());
-        // An array of the kind and of a report, whose four assertions have only deletion, and then a reason.
+        // An array of the kind and of a report, whose four assertions have only deletion, and then
+        // a reason.
         let payload = bundle.payload().unwrap();
         assert_eq!(payload[..12], [0x82, 1, 0x84, 0x84, 0x81, 0xf4, 0x81, 0xf4, 0x81, 0xf4, 0x81, 0xf5]);
         found.push(payload[12].into());
