@@ -1,5 +1,5 @@
-//! What the log costs the kernel, by its own account (bpf_stats): the mean time of each of the log's programs, and of
-//! the operations of a congestion control, over a million segments.
+//! What the log costs the kernel, by its own account (bpf_stats): the mean time of each of the
+//! log's programs, and of the operations of a congestion control, over a million segments.
 //!
 //!     cargo bench -p bentpipe-bpf --features bpf
 
@@ -54,7 +54,8 @@ fn main() {
     });
 }
 
-/// The kernel counts the runs of BPF programs and their time while this value is there.
+/// Makes the kernel count the runs of BPF programs and their time until the returned value is
+/// dropped.
 #[cfg(feature = "bpf")]
 fn counting() -> impl Drop {
     struct Counting(String);

@@ -30,7 +30,8 @@ pub enum Unavailable {
     /// The kernel is too old.
     #[error("congestion controls by BPF need Linux 6.4, and this is {0}; use a newer kernel")]
     Kernel(String),
-    /// Everything seems right, yet the kernel refuses; a seccomp filter or a security module may be why.
+    /// Everything seems right, yet the kernel refuses; a seccomp filter or a security module may be
+    /// why.
     #[error(
         "the kernel refuses BPF though this process has the capabilities: {0} (in a container: allow bpf() in its \
          seccomp profile; with lockdown: see /sys/kernel/security/lockdown)"
@@ -38,8 +39,8 @@ pub enum Unavailable {
     Refused(#[source] io::Error),
 }
 
-/// Whether the kernel takes congestion controls from this process and lets it log connections. Loads one of each for
-/// the answer, which takes some milliseconds, and keeps none.
+/// Whether the kernel takes congestion controls from this process and lets it log connections.
+/// Loads one of each for the answer, which takes some milliseconds, and keeps none.
 pub fn available() -> Result<(), Unavailable> {
     if !bpf::IS_BUILT {
         return Err(Unavailable::NotBuilt);
@@ -64,7 +65,8 @@ fn reason(refusal: io::Error) -> Unavailable {
     }
 }
 
-/// The capabilities that are needed and not there. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON.
+/// Returns the capabilities that are needed and not there. CAP_SYS_ADMIN includes CAP_BPF and
+/// CAP_PERFMON.
 fn missing_capabilities() -> Option<Vec<&'static str>> {
     const SYS_ADMIN: u64 = 1 << 21;
     const NEEDED: [(&str, u64); 3] =
@@ -77,7 +79,7 @@ fn missing_capabilities() -> Option<Vec<&'static str>> {
     (!missing.is_empty()).then_some(missing)
 }
 
-/// Whether a user namespace's map (user_namespaces(7)) is that of the machine's own.
+/// Returns true if a user namespace's map (user_namespaces(7)) is that of the machine's own.
 fn is_whole_range(map: &str) -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }

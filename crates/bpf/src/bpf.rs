@@ -20,7 +20,8 @@ pub const IS_BUILT: bool = true;
 /// The section of constants that the objects let a loader write.
 const SETTINGS: &str = ".rodata.settings";
 
-/// The map in which an object counts skipped calls of the kernel (crates/congestion/include/home/guard.h).
+/// The map in which an object counts skipped calls of the kernel
+/// (crates/congestion/include/home/guard.h).
 const SKIPPED: &str = ".bss.skipped";
 
 /// Bytes of a congestion control's name, which is the last member of its structure.
@@ -29,10 +30,12 @@ const NAME: usize = 16;
 /// Most records that are taken out of the ring at once.
 const AT_ONCE: usize = 4096;
 
-/// The program of programs/log.c that is attached to a function of the kernel, which not every kernel allows.
+/// The program of programs/log.c that is attached to a function of the kernel, which not every
+/// kernel allows.
 const CLOSING: &str = "segment_while_closing";
 
-/// A congestion control in the kernel, until dropped: its link is a file descriptor, which goes with the process.
+/// A congestion control in the kernel, until dropped: its link is a file descriptor, which goes
+/// with the process.
 #[derive(Debug)]
 pub struct CongestionControl {
     _link: Link,
@@ -61,7 +64,8 @@ pub fn try_tracer(object: &[u8]) -> io::Result<()> {
 }
 
 impl CongestionControl {
-    /// Registers the object's congestion control as `name`, with `settings` as the first words of its constants.
+    /// Registers the object's congestion control as `name`, with `settings` as the first words of
+    /// its constants.
     pub fn register(object: &[u8], name: &str, settings: &[u32]) -> io::Result<CongestionControl> {
         listening(|| {
             let mut open = open(object, name)?;
@@ -79,8 +83,8 @@ impl CongestionControl {
         })
     }
 
-    /// Operations that the kernel skipped and that were repaired, and connections that began without their first
-    /// operation.
+    /// Operations that the kernel skipped and that were repaired, and connections that began
+    /// without their first operation.
     pub fn skipped(&self) -> io::Result<[u64; 2]> {
         listening(|| {
             let value = self.skipped.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY)?;
@@ -91,7 +95,8 @@ impl CongestionControl {
     }
 }
 
-/// Whether this kernel skips BPF programs while its process 1 is the current one: its type says so.
+/// Returns true if this kernel skips BPF programs while its process 1 is the current one: its type
+/// says so.
 pub fn skips_programs() -> bool {
     let Ok(types) = Btf::from_vmlinux() else { return false };
     let structure = types.type_by_name::<Struct<'_>>("bpf_prog_aux");
@@ -99,7 +104,8 @@ pub fn skips_programs() -> bool {
 }
 
 impl Tracer {
-    /// Starts to record the connections of `namespaces`, inode number and tag of each, into a ring of `ring_bytes`.
+    /// Starts to record the connections of `namespaces`, inode number and tag of each, into a ring
+    /// of `ring_bytes`.
     pub fn start(object: &[u8], namespaces: &[(u32, u32)], ring_bytes: u32) -> io::Result<Tracer> {
         listening(|| {
             let object = load_tracer(object, namespaces, Some(ring_bytes))?;
@@ -135,14 +141,15 @@ impl Tracer {
         })
     }
 
-    /// Whether segments of connections that are closing are recorded.
+    /// Returns true if segments of connections that are closing are recorded.
     pub fn sees_closing(&self) -> bool {
         self.sees_closing
     }
 
     /// Waits for records, at most `timeout`, and hands on some of those there are.
     pub fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        // Waits only when the ring is empty, and then for a wake-up (many records) or the end of the time.
+        // Waits only when the ring is empty, and then for a wake-up (many records) or the end of
+        // the time.
         let full = self.ring.poll_raw(timeout) == -1;
         if !full {
             self.ring.consume_raw();
@@ -170,7 +177,8 @@ fn open(object: &[u8], name: &str) -> libbpf_rs::Result<OpenObject> {
     ObjectBuilder::default().name(name)?.open_memory(object)
 }
 
-/// Loads the tracing program, where the kernel refuses to have it in one of its functions without that part.
+/// Loads the tracing program, where the kernel refuses to have it in one of its functions without
+/// that part.
 fn load_tracer(
     object: &[u8],
     namespaces: &[(u32, u32)],
@@ -263,7 +271,8 @@ mod tests {
     use super::common::{connection, in_namespace, lose, lose_no_more, skips, transfer, Info};
     use super::*;
 
-    /// Reno whose ssthresh the kernel leaves out twice of three times, as programs/skipping.c has it do.
+    /// Reno whose ssthresh the kernel leaves out twice of three times, as programs/skipping.c has
+    /// it do.
     #[test]
     fn what_the_kernel_skips_is_repaired_at_the_next_operation() {
         if skips() {

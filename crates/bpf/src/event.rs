@@ -15,23 +15,25 @@ pub enum Kind {
     Ack,
     /// A segment was sent again, and is counted.
     Retransmit,
-    /// `icsk_ca_state` is about to become this: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss. After a time-out that is
-    /// 4, also when it was 4 before; window and threshold are those of the new state already.
+    /// `icsk_ca_state` is about to become this: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    /// After a time-out that is 4, also when it was 4 before; window and threshold are those of the
+    /// new state already.
     State(u8),
-    /// The connection's own state is about to become this (the kernel's numbers: 1 ESTABLISHED, 2 SYN-SENT, 4
-    /// FIN-WAIT-1, 5 FIN-WAIT-2, 7 CLOSED, 8 CLOSE-WAIT, 9 LAST-ACK, 11 CLOSING, ...).
+    /// The connection's own state is about to become this (the kernel's numbers: 1 ESTABLISHED, 2
+    /// SYN-SENT, 4 FIN-WAIT-1, 5 FIN-WAIT-2, 7 CLOSED, 8 CLOSE-WAIT, 9 LAST-ACK, 11 CLOSING, ...).
     Phase(u8),
 }
 
-/// A connection at the moment at which something happens to it. Names and units are those of Linux' `struct tcp_sock`
-/// and `inet_connection_sock`, except where a unit is in the name.
+/// A connection at the moment at which something happens to it. Names and units are those of Linux'
+/// `struct tcp_sock` and `inet_connection_sock`, except where a unit is in the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Time of the event by CLOCK_MONOTONIC, nanoseconds.
     pub time: u64,
     /// The event of a connection that a record is about.
     pub kind: Kind,
-    /// The socket, by the number that getsockopt(SO_COOKIE) gives; never used twice while the machine is up.
+    /// The socket, by the number that getsockopt(SO_COOKIE) gives; never used twice while the
+    /// machine is up.
     pub socket: u64,
     /// Inode number of the socket's network namespace.
     pub namespace: u32,
@@ -53,10 +55,12 @@ pub struct Event {
     pub srtt_us: u32,
     /// Mean deviation of the round-trip time, quarters of a microsecond.
     pub mdev_us: u32,
-    /// What the time-out adds to the smoothed round-trip time, microseconds: at least the least time-out.
+    /// What the time-out adds to the smoothed round-trip time, microseconds: at least the least
+    /// time-out.
     pub rttvar_us: u32,
-    /// Round-trip time of the segment sent last among those delivered so far, microseconds (`rack.rtt_us`); it also
-    /// takes segments that were sent again, so it is not always a sample of `srtt_us`.
+    /// Round-trip time of the segment sent last among those delivered so far, microseconds
+    /// (`rack.rtt_us`); it also takes segments that were sent again, so it is not always a sample
+    /// of `srtt_us`.
     pub rtt_us: u32,
     /// Retransmission time-out, back-off included, microseconds; a multiple of the kernel's tick.
     pub rto_us: u64,
@@ -68,7 +72,8 @@ pub struct Event {
     pub snd_una: u32,
     /// Next sequence number to be sent.
     pub snd_nxt: u32,
-    /// Sequence number that the application's next byte gets; after the FIN, the one that follows it.
+    /// Sequence number that the application's next byte gets; after the FIN, the one that follows
+    /// it.
     pub write_seq: u32,
     /// Sequence numbers acknowledged: payload, FIN and, at the end that opened the connection, SYN.
     pub bytes_acked: u64,

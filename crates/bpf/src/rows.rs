@@ -1,25 +1,31 @@
-//! Rows of the simulation's trace `tcp` (crates/transport, tcp/endpoint.rs) from the kernel's events.
+//! Rows of the simulation's trace `tcp` (crates/transport, tcp/endpoint.rs) from the kernel's
+//! events.
 //!
-//! The simulation writes a row after an acknowledgment that found something unacknowledged, and after a time-out, once
-//! the sender has answered it. The kernel's trace points come before: an event shows what the events before it led to.
-//! So a row has its time from one event and its values from the connection's next; the last row of a connection
-//! comes when the connection is closed, at the latest.
+//! The simulation writes a row after an acknowledgment that found something unacknowledged, and
+//! after a time-out, once the sender has answered it. The kernel's trace points come before: an
+//! event shows what the events before it led to. So a row has its time from one event and its
+//! values from the connection's next; the last row of a connection comes when the connection is
+//! closed, at the latest.
 //!
 //! Meanings that are not the kernel's own words:
 //! - `rtt` is the sample that was taken into `srtt`. The kernel does not keep it, but its estimator
-//!   (srtt + (sample - srtt) / 8, in eighths of a microsecond) is undone exactly. None where neither srtt nor its
-//!   deviation changed.
-//! - `rttvar` is mdev_us / 4, as TCP_INFO has it. (The kernel's own rttvar is held above the least time-out.)
+//!   (srtt + (sample - srtt) / 8, in eighths of a microsecond) is undone exactly. None where
+//!   neither srtt nor its deviation changed.
+//! - `rttvar` is mdev_us / 4, as TCP_INFO has it. (The kernel's own rttvar is held above the least
+//!   time-out.)
 //! - `acknowledged` and `sent` are payload, without SYN, FIN and what was sent again.
 //! - `retransmissions` and `timeouts` are those after the handshake.
 //!
 //! Deviations:
-//! - When a time-out is what comes next after an acknowledgment, the kernel has already changed window and threshold
-//!   when it says so: the acknowledgment's row has `cwnd`, `ssthresh` and `inflight` from before it.
-//! - Of two time-outs without an acknowledgment between them, the first one's `inflight` lacks what it sent.
-//! - Before Linux 6.7 `timeouts` counts entries into the state Loss, which a receiver that takes back what it has
-//!   selectively acknowledged, or a smaller path MTU, can also cause.
-//! - Acknowledgments that come after the sender's FIN are seen only where [`Log::sees_closing`](crate::Log::sees_closing).
+//! - When a time-out is what comes next after an acknowledgment, the kernel has already changed
+//!   window and threshold when it says so: the acknowledgment's row has `cwnd`, `ssthresh` and
+//!   `inflight` from before it.
+//! - Of two time-outs without an acknowledgment between them, the first one's `inflight` lacks what
+//!   it sent.
+//! - Before Linux 6.7 `timeouts` counts entries into the state Loss, which a receiver that takes
+//!   back what it has selectively acknowledged, or a smaller path MTU, can also cause.
+//! - Acknowledgments that come after the sender's FIN are seen only where
+//!   [`Log::sees_closing`](crate::Log::sees_closing).
 
 use std::collections::BTreeMap;
 
@@ -34,7 +40,8 @@ const CLOSED: u8 = 7;
 const LAST_ACK: u8 = 9;
 const CLOSING: u8 = 11;
 
-/// Slow-start threshold of a connection that has none yet, in segments (Linux' TCP_INFINITE_SSTHRESH).
+/// Slow-start threshold of a connection that has none yet, in segments (Linux'
+/// TCP_INFINITE_SSTHRESH).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// A row of the trace, of one connection.
@@ -87,7 +94,7 @@ impl Row {
         "ca_state",
     ];
 
-    /// The values in the units of the trace (seconds, segments, bytes); NaN for null.
+    /// Returns the values in the units of the trace (seconds, segments, bytes); NaN for null.
     pub fn values(&self) -> [f64; 12] {
         const SECOND: f64 = 1e6;
         [
@@ -153,7 +160,7 @@ impl Rows {
 }
 
 impl Connection {
-    /// The row that waited for `event`, which waits in its place if `waits`.
+    /// Returns the row that waited for `event`, which waits in its place if `waits`.
     fn next(&mut self, event: &Event, waits: bool) -> Option<Row> {
         let cause = std::mem::replace(&mut self.waiting, waits.then(|| event.clone()))?;
         Some(self.row(&cause, event))
@@ -183,7 +190,7 @@ impl Connection {
     }
 }
 
-/// The sample that changed the estimator from `before` to `after`, microseconds.
+/// Returns the sample that changed the estimator from `before` to `after`, microseconds.
 fn sample(before: &Event, after: &Event) -> Option<u32> {
     if (before.srtt_us, before.mdev_us) == (after.srtt_us, after.mdev_us) {
         return None;

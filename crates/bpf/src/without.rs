@@ -1,4 +1,5 @@
-//! In the place of `bpf.rs` where this crate is built without its feature `bpf`: nothing can be done.
+//! In the place of `bpf.rs` where this crate is built without its feature `bpf`: nothing can be
+//! done.
 
 use std::io;
 use std::time::Duration;

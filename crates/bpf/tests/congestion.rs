@@ -73,7 +73,8 @@ fn two_of_one_variant_have_their_own_names_parameters_and_starts() {
         return;
     }
     let _turn = turn();
-    // Without slow start the parameters decide: growth by one per round, or none where round-trip times vary.
+    // Without slow start the parameters decide: growth by one per round, or none where round-trip
+    // times vary.
     let start = |window| Start { initial_window: Some(window), initial_ssthresh: Some(2) };
     let eager = parameters(&[("alpha", 65_535), ("beta", 65_535), ("gamma", 65_535)]);
     let eager = register("vegas95", &eager, &start(4)).unwrap();

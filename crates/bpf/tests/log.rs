@@ -1,4 +1,5 @@
-//! The log of the running kernel's connections, held against what the kernel itself says of them (TCP_INFO).
+//! The log of the running kernel's connections, held against what the kernel itself says of them
+//! (TCP_INFO).
 
 mod common;
 
@@ -33,7 +34,8 @@ fn rows(events: &[Event], socket: u64) -> Vec<Row> {
     events.iter().filter(|event| event.socket == socket).filter_map(|event| rows.add(event)).collect()
 }
 
-/// What TCP_INFO says now and the last row says then: the connection is closed after its last acknowledgment.
+/// What TCP_INFO says now and the last row says then: the connection is closed after its last
+/// acknowledgment.
 fn assert_agree(row: &Row, info: &Info) {
     assert_eq!(row.cwnd, info.snd_cwnd());
     assert_eq!(row.ssthresh.unwrap_or(0x7fff_ffff), info.snd_ssthresh());

@@ -12,7 +12,7 @@ use std::thread;
 use bentpipe_bpf::available;
 use bentpipe_testing::skipped;
 
-/// Whether the test is to be skipped, as BPF cannot be used; reports why.
+/// Returns true if the test is to be skipped, as BPF cannot be used; reports why.
 pub fn skips() -> bool {
     match available() {
         Ok(()) => false,
@@ -23,8 +23,8 @@ pub fn skips() -> bool {
     }
 }
 
-/// Runs `test` in a new network namespace whose loopback is up, with packets of 1500 bytes that are not put together
-/// to larger ones, so that each is acknowledged as on a real link.
+/// Runs `test` in a new network namespace whose loopback is up, with packets of 1500 bytes that are
+/// not put together to larger ones, so that each is acknowledged as on a real link.
 pub fn in_namespace<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let inside = move || {
@@ -38,13 +38,14 @@ pub fn in_namespace<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// The inode number of this thread's network namespace.
+/// Returns the inode number of this thread's network namespace.
 pub fn namespace() -> u32 {
     std::fs::metadata("/proc/thread-self/ns/net").unwrap().ino().try_into().unwrap()
 }
 
 fn loopback_up() {
-    // Of include/uapi/linux/ethtool.h: switch segmentation by the device off, and that on its behalf.
+    // Of include/uapi/linux/ethtool.h: switch segmentation by the device off, and that on its
+    // behalf.
     const ETHTOOL_STSO: u32 = 0x1f;
     const ETHTOOL_SGSO: u32 = 0x24;
     let socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
@@ -66,8 +67,9 @@ fn loopback_up() {
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request) });
 }
 
-/// The two ends of a connection over loopback, the first with the congestion control and, if given, with segments of
-/// at most so many bytes; the second with a buffer large enough never to shut its window.
+/// Returns the two ends of a connection over loopback, the first with the congestion control and,
+/// if given, with segments of at most so many bytes; the second with a buffer large enough never to
+/// shut its window.
 pub fn connection(congestion: &str, segment: Option<i32>) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     set_number(&listener, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 1 << 26);
@@ -92,8 +94,9 @@ pub fn connection(congestion: &str, segment: Option<i32>) -> (TcpStream, TcpStre
     (TcpStream::from(socket), listener.accept().unwrap().0)
 }
 
-/// Sends so many bytes from one end to the other, waits until all are acknowledged, and takes them in. The buffers hold
-/// them all: while a program is busy with a socket, the kernel merges the segments that come for it.
+/// Sends so many bytes from one end to the other, waits until all are acknowledged, and takes them
+/// in. The buffers hold them all: while a program is busy with a socket, the kernel merges the
+/// segments that come for it.
 pub fn transfer(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     let mut block = vec![0; bytes];
     from.write_all(&block).unwrap();
@@ -118,18 +121,19 @@ pub fn trickle(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     }
 }
 
-/// The congestion control that a socket has.
+/// Returns the congestion control that a socket has.
 pub fn congestion(socket: &TcpStream) -> String {
     let name: [u8; 16] = get(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION);
     CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned()
 }
 
-/// The number by which the log knows a socket.
+/// Returns the number by which the log knows a socket.
 pub fn cookie(socket: &TcpStream) -> u64 {
     u64::from_ne_bytes(get(socket, libc::SOL_SOCKET, libc::SO_COOKIE))
 }
 
-/// Drops a share (of 2^32) of what comes to the socket before TCP sees it: a socket filter that draws lots.
+/// Drops a share (of 2^32) of what comes to the socket before TCP sees it: a socket filter that
+/// draws lots.
 pub fn lose(socket: &TcpStream, share: u32) {
     const RANDOM: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
     let code = |class, size, mode| (class | size | mode) as u16;
