@@ -1,4 +1,5 @@
-//! What a call of a congestion control costs, which the simulated sender pays once per acknowledgment.
+//! What a call of a congestion control costs, which the simulated sender pays once per
+//! acknowledgment.
 
 #![allow(missing_docs, reason = "criterion's macros make functions without documentation")]
 

@@ -1,11 +1,13 @@
-//! Compiles congestion controls at run time from C source that a scenario holds: into a shared object for simulated
-//! connections, and with clang into a BPF object for the kernel's.
+//! Compiles congestion controls at run time from C source that a scenario holds: into a shared
+//! object for simulated connections, and with clang into a BPF object for the kernel's.
 //!
-//! The source is written as `docs/congestion-recipe.md` describes; the headers are those with which this program was built.
+//! The source is written as `docs/congestion-recipe.md` describes; the headers are those with which
+//! this program was built.
 //!
-//! **Trust.** Compiled code runs in this process, with the rights of its user, and nothing confines it: it can read and change
-//! whatever the user can. So nothing is compiled before [`allow`] was called, which the command line does for the option
-//! `--allow-code` and Python for `bentpipe.allow_code()`. For the kernel the source is confined by BPF's verifier.
+//! **Trust.** Compiled code runs in this process, with the rights of its user, and nothing confines
+//! it: it can read and change whatever the user can. So nothing is compiled before [`allow`] was
+//! called, which the command line does for the option `--allow-code` and Python for
+//! `bentpipe.allow_code()`. For the kernel the source is confined by BPF's verifier.
 
 use crate::{label, Compiled, HEADERS};
 use std::fs;
@@ -23,7 +25,8 @@ const LINES: usize = 12;
 
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Whether code of scenarios may be compiled and run from now on, with the rights of this process. Not before this was called.
+/// Whether code of scenarios may be compiled and run from now on, with the rights of this process.
+/// Not before this was called.
 pub fn allow(allowed: bool) {
     ALLOWED.store(allowed, Ordering::Relaxed);
     crate::set_compiler(for_simulation);
@@ -92,7 +95,7 @@ pub fn for_kernel(source: &str) -> Result<Vec<u8>, String> {
     fs::read(folder.path().join("variant.o")).map_err(|error| format!("its object cannot be read: {error}"))
 }
 
-/// A folder with the source and all headers, which is removed when dropped.
+/// Returns a folder with the source and all headers, which is removed when dropped.
 fn prepared(source: &str) -> Result<Folder, String> {
     if !ALLOWED.load(Ordering::Relaxed) {
         return Err(refusal());
@@ -110,7 +113,8 @@ fn prepared(source: &str) -> Result<Folder, String> {
     Ok(folder)
 }
 
-/// A new folder for the machine's temporary files, of this user alone, which is removed when dropped.
+/// A new folder for the machine's temporary files, of this user alone, which is removed when
+/// dropped.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,13 +1,14 @@
 //! The interface between a TCP endpoint and its congestion control: the operations of Linux'
-//! `tcp_congestion_ops` (include/net/tcp.h), called when Linux calls them, on the part of the connection's
-//! state that Linux exposes to a congestion control.
+//! `tcp_congestion_ops` (include/net/tcp.h), called when Linux calls them, on the part of the
+//! connection's state that Linux exposes to a congestion control.
 //!
-//! The variants themselves are C files (`crates/congestion/variants`, one source with two homes: this engine and, as BPF
-//! struct_ops, the kernel). They are written against [`State`], whose layout is shared with C; its fields
-//! therefore have Linux' names and units.
+//! The variants themselves are C files (`crates/congestion/variants`, one source with two homes:
+//! this engine and, as BPF struct_ops, the kernel). They are written against [`State`], whose
+//! layout is shared with C; its fields therefore have Linux' names and units.
 
-/// The congestion control's view of a connection. The endpoint keeps its live values here, so that nothing is
-/// copied for a call. Names and units are those of Linux' `struct tcp_sock` and `inet_connection_sock`.
+/// The congestion control's view of a connection. The endpoint keeps its live values here, so that
+/// nothing is copied for a call. Names and units are those of Linux' `struct tcp_sock` and
+/// `inet_connection_sock`.
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -37,7 +38,8 @@ pub struct State {
     pub lost_out: u32,
     /// Of these, retransmitted and not yet acknowledged.
     pub retrans_out: u32,
-    /// Largest number of segments in flight in the last window, by which to test whether cwnd is the limit.
+    /// Largest number of segments in flight in the last window, by which to test whether cwnd is
+    /// the limit.
     pub max_packets_out: u32,
     /// Segments delivered to the receiver so far, the SYN included.
     pub delivered: u32,
@@ -45,22 +47,25 @@ pub struct State {
     pub delivered_ce: u32,
     /// Segments marked lost so far, counted each time that they were.
     pub lost: u32,
-    /// Smoothed round-trip time, eighths of a microsecond (`srtt_us >> 3` is in microseconds); 0 before the first.
+    /// Smoothed round-trip time, eighths of a microsecond (`srtt_us >> 3` is in microseconds); 0
+    /// before the first.
     pub srtt_us: u32,
     /// Mean deviation of the round-trip time, quarters of a microsecond.
     pub mdev_us: u32,
-    /// Smallest round-trip time seen in the filter's window, microseconds; `u32::MAX` before the first.
+    /// Smallest round-trip time seen in the filter's window, microseconds; `u32::MAX` before the
+    /// first.
     pub rtt_min_us: u32,
     /// One of the `CA_` constants.
     pub ca_state: u32,
-    /// 1 if the congestion window limited sending in the last window (Linux' flag of that name, kept by
-    /// `tcp_cwnd_validate`). Linux' addition in slow start (`tcp_is_cwnd_limited`: also while cwnd is below
-    /// twice `max_packets_out`) is made in the variants' header.
+    /// 1 if the congestion window limited sending in the last window (Linux' flag of that name,
+    /// kept by `tcp_cwnd_validate`). Linux' addition in slow start (`tcp_is_cwnd_limited`: also
+    /// while cwnd is below twice `max_packets_out`) is made in the variants' header.
     pub is_cwnd_limited: u32,
-    /// Non-zero while the connection is limited by its application (`delivered` at which that ends).
+    /// Non-zero while the connection is limited by its application (`delivered` at which that
+    /// ends).
     pub app_limited: u32,
-    /// Timestamp of the other end in the latest segment (RFC 7323's TSval), milliseconds of its clock; 0 if
-    /// none.
+    /// Timestamp of the other end in the latest segment (RFC 7323's TSval), milliseconds of its
+    /// clock; 0 if none.
     pub rcv_tsval: u32,
     /// Our timestamp that it echoes (TSecr), milliseconds of our clock; 0 if none.
     pub rcv_tsecr: u32,
@@ -70,7 +75,8 @@ pub struct State {
     pub tcp_mstamp: u64,
     /// The present time, nanoseconds.
     pub tcp_clock_cache: u64,
-    /// When pacing lets the next segment leave, nanoseconds; a time in the past if at once. Unused without pacing.
+    /// When pacing lets the next segment leave, nanoseconds; a time in the past if at once. Unused
+    /// without pacing.
     pub tcp_wstamp_ns: u64,
     /// When data was last sent, microseconds. (Linux has it in jiffies.)
     pub lsndtime: u64,
@@ -83,11 +89,11 @@ pub struct State {
     /// Random bits for algorithms that need them, refreshed by the endpoint before each call of
     /// `cong_control`.
     pub random: u32,
-    /// The variant's own state, as in Linux: 104 bytes, cleared when the variant is set. Not used by the
-    /// endpoint.
+    /// The variant's own state, as in Linux: 104 bytes, cleared when the variant is set. Not used
+    /// by the endpoint.
     pub icsk_ca_priv: [u64; 13],
-    /// The variant's parameters in the order of their declaration, written when the variant is set. (In the
-    /// kernel they are constants of the loaded object.) Not used by the endpoint.
+    /// The variant's parameters in the order of their declaration, written when the variant is set.
+    /// (In the kernel they are constants of the loaded object.) Not used by the endpoint.
     pub parameters: [u32; MAX_PARAMETERS],
 }
 
@@ -153,7 +159,8 @@ pub struct RateSample {
     pub delivered: i32,
     /// Length of the interval, microseconds; -1 if the sample is not valid.
     pub interval_us: i64,
-    /// Round-trip time of the last acknowledged segment that was not retransmitted, microseconds; -1 for none.
+    /// Round-trip time of the last acknowledged segment that was not retransmitted, microseconds;
+    /// -1 for none.
     pub rtt_us: i64,
     /// Segments newly marked lost by this acknowledgment.
     pub losses: i32,
@@ -171,20 +178,22 @@ pub struct RateSample {
 
 /// A congestion control of one connection. Each operation is called as in Linux:
 ///
-/// - `init` when the connection is established (`tcp_init_congestion_control`). It clears the variant's own
-///   state and sets its parameters, so it comes before all others, also after a change of variant;
-/// - `ssthresh` on entering recovery, CWR or loss (`tcp_init_cwnd_reduction`, `tcp_enter_loss`): returns the
-///   new slow-start threshold in segments;
-/// - `cong_avoid` for an acknowledgment that advanced, if [`has_cong_control`](Self::has_cong_control) is
-///   false and cwnd may rise in the present state (`tcp_cong_control`, `tcp_may_raise_cwnd`): `ack` is the
-///   acknowledged sequence number, `acked` the number of newly acknowledged segments;
+/// - `init` when the connection is established (`tcp_init_congestion_control`). It clears the
+///   variant's own state and sets its parameters, so it comes before all others, also after a
+///   change of variant;
+/// - `ssthresh` on entering recovery, CWR or loss (`tcp_init_cwnd_reduction`, `tcp_enter_loss`):
+///   returns the new slow-start threshold in segments;
+/// - `cong_avoid` for an acknowledgment that advanced, if
+///   [`has_cong_control`](Self::has_cong_control) is false and cwnd may rise in the present state
+///   (`tcp_cong_control`, `tcp_may_raise_cwnd`): `ack` is the acknowledged sequence number, `acked`
+///   the number of newly acknowledged segments;
 /// - `cong_control` instead, for every acknowledgment, if the variant has it;
 /// - `set_state` before `ca_state` changes;
 /// - `cwnd_event` at the events named;
 /// - `pkts_acked` for acknowledgments that acknowledged something (`tcp_clean_rtx_queue`);
 /// - `undo_cwnd` when a reduction turns out to have been spurious: returns the window to restore.
 pub trait Congestion: Send {
-    /// Name of the variant.
+    /// Returns the name of the variant.
     fn name(&self) -> &str;
     /// Initialises `state` for this variant.
     fn init(&mut self, state: &mut State);
@@ -192,7 +201,7 @@ pub trait Congestion: Send {
     fn ssthresh(&mut self, state: &mut State) -> u32;
     /// Lets the window grow for `acked` newly acknowledged segments.
     fn cong_avoid(&mut self, state: &mut State, ack: u32, acked: u32);
-    /// Whether the variant has `cong_control`.
+    /// Returns true if the variant has `cong_control`.
     fn has_cong_control(&self) -> bool;
     /// Sets window and pacing rate from a rate sample.
     fn cong_control(&mut self, state: &mut State, sample: &RateSample);
@@ -200,7 +209,7 @@ pub trait Congestion: Send {
     fn set_state(&mut self, state: &mut State, new_state: u32);
     /// Informs the variant of an event.
     fn cwnd_event(&mut self, state: &mut State, event: Event);
-    /// Whether the variant has `pkts_acked`, so that no sample is prepared in vain.
+    /// Returns true if the variant has `pkts_acked`, so that no sample is prepared in vain.
     fn has_pkts_acked(&self) -> bool;
     /// Informs the variant of newly acknowledged segments.
     fn pkts_acked(&mut self, state: &mut State, sample: &AckSample);

@@ -1,7 +1,7 @@
-//! bentpipe's congestion controls. Each is one C file of the folder `variants` with two homes: compiled into the
-//! engine, through this crate, and compiled by clang into a BPF struct_ops object for a stock Linux kernel
-//! (`scripts/bpf`). `include/bentpipe.h` describes how a file is written; [`variants`] lists the files found when
-//! this crate was built.
+//! bentpipe's congestion controls. Each is one C file of the folder `variants` with two homes:
+//! compiled into the engine, through this crate, and compiled by clang into a BPF struct_ops object
+//! for a stock Linux kernel (`scripts/bpf`). `include/bentpipe.h` describes how a file is written;
+//! [`variants`] lists the files found when this crate was built.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -131,10 +131,11 @@ pub enum CongestionError {
     },
 }
 
-/// Pairs of a variant's parameters of which the first must not exceed the second: Vegas would shrink and grow at once.
+/// Pairs of a variant's parameters of which the first must not exceed the second: Vegas would
+/// shrink and grow at once.
 const IN_ORDER: [(&str, &str, &str); 2] = [("vegas", "alpha", "beta"), ("vegas95", "alpha", "beta")];
 
-/// All variants, in alphabetical order.
+/// Returns all variants, in alphabetical order.
 pub fn variants() -> &'static [Variant] {
     static VARIANTS: LazyLock<Vec<Variant>> = LazyLock::new(|| {
         raw::variants().into_iter().zip(raw::heads()).map(|(raw, head)| Variant::new(raw, head)).collect()
@@ -142,8 +143,8 @@ pub fn variants() -> &'static [Variant] {
     &VARIANTS
 }
 
-/// Creates a congestion control for one connection: the variant called `name`, with `parameters` instead of
-/// its defaults.
+/// Creates a congestion control for one connection: the variant called `name`, with `parameters`
+/// instead of its defaults.
 pub fn create(
     name: &str,
     parameters: &BTreeMap<String, i64>,
@@ -191,8 +192,8 @@ impl Variant {
         Ok(Box::new(Control::new(self.name, self.raw, values)))
     }
 
-    /// Returns the values of all parameters in the order of their declaration: the given ones, and the
-    /// defaults of the others.
+    /// Returns the values of all parameters in the order of their declaration: the given ones, and
+    /// the defaults of the others.
     pub fn values(&self, parameters: &BTreeMap<String, i64>) -> Result<Vec<u32>, CongestionError> {
         if let Some(name) = parameters.keys().find(|name| self.parameters.iter().all(|p| p.name != *name)) {
             let known: Vec<_> = self.parameters.iter().map(|parameter| parameter.name).collect();
@@ -227,7 +228,7 @@ impl Variant {
     }
 }
 
-/// The name most similar to `name`, if any is similar.
+/// Returns the name most similar to `name`, if any is similar.
 fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
     const ALIKE: f64 = 0.5;
     known

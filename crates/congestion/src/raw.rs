@@ -1,4 +1,5 @@
-//! The C side: the tables that the variants' files define, and calls through them. All unsafe code is here.
+//! The C side: the tables that the variants' files define, and calls through them. All unsafe code
+//! is here.
 
 use std::ffi::{c_char, CStr};
 use std::path::Path;
@@ -44,17 +45,18 @@ unsafe impl Sync for RawVariant {}
 // SAFETY: as above; a reference to a constant may go to any thread.
 unsafe impl Send for RawVariant {}
 
-/// The tables of all C files, in alphabetical order.
+/// Returns the tables of all C files, in alphabetical order.
 pub fn variants() -> Vec<&'static RawVariant> {
     raw_variants().to_vec()
 }
 
-/// The comments at the heads of the C files, in the same order: equations, constants with their sources, deviations.
+/// Returns the comments at the heads of the C files, in the same order: equations, constants with
+/// their sources, deviations.
 pub fn heads() -> Vec<String> {
     FILES.iter().map(|text| head(text)).collect()
 }
 
-/// The first comment of a C file, without its stars.
+/// Returns the first comment of a C file, without its stars.
 pub fn head(text: &str) -> String {
     let comment = text.split_once("/*").and_then(|(_, rest)| rest.split_once("*/"));
     let lines = comment.map_or("", |(comment, _)| comment).trim_start_matches('\n').trim_end().lines();
@@ -71,7 +73,7 @@ impl RawVariant {
         unsafe { (text(self.name), text(self.about), text(self.source)) }
     }
 
-    /// The parameters, in the order of their declaration.
+    /// Returns the parameters, in the order of their declaration.
     pub fn parameters(&'static self) -> Vec<Parameter> {
         let Ok(count @ 1..) = usize::try_from(self.parameter_count) else { return Vec::new() };
         // SAFETY: the C file counts its own constant array, and its strings are literals.
@@ -103,19 +105,20 @@ impl Loaded {
 
         let path = CString::new(object.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
         let symbol = CString::new(format!("bp_variant_{name}")).map_err(|error| error.to_string())?;
-        // SAFETY: both are strings that end with a zero byte. Loading runs the object's constructors, which whoever allowed the
-        // source has taken on.
+        // SAFETY: both are strings that end with a zero byte. Loading runs the object's
+        // constructors, which whoever allowed the source has taken on.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(format!("its object cannot be loaded: {}", said()));
         }
-        // SAFETY: the handle is that of a loaded object, the symbol a string that ends with a zero byte.
+        // SAFETY: the handle is that of a loaded object, the symbol a string that ends with a zero
+        // byte.
         let table = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
         if table.is_null() {
             return Err(format!("its object has no variant: {}", said()));
         }
-        // SAFETY: the headers of this build declare the symbol as a constant of the type that layout.c shows, and the object is
-        // never unloaded.
+        // SAFETY: the headers of this build declare the symbol as a constant of the type that
+        // layout.c shows, and the object is never unloaded.
         let variant = unsafe { &*table.cast::<RawVariant>() };
         if variant.ssthresh.is_none() || variant.undo_cwnd.is_none() {
             return Err("it lacks ssthresh or undo_cwnd, which Linux demands".to_owned());
@@ -141,7 +144,8 @@ impl Loaded {
 /// What the loader last said.
 #[cfg(unix)]
 fn said() -> String {
-    // SAFETY: the text, if there is one, ends with a zero byte and lives until the next call of the loader on this thread.
+    // SAFETY: the text, if there is one, ends with a zero byte and lives until the next call of the
+    // loader on this thread.
     unsafe {
         let text = libc::dlerror();
         match text.is_null() {
@@ -151,7 +155,7 @@ fn said() -> String {
     }
 }
 
-/// The text of a C string literal.
+/// Returns the text of a C string literal.
 ///
 /// # Safety
 ///
@@ -178,8 +182,9 @@ impl Control {
     }
 }
 
-// In each call below the pointers come from references that live through it, to structures whose layout C shares
-// (the test of layout.c), and the C files write nowhere but to the connection (BPF's verifier holds them to that).
+// In each call below the pointers come from references that live through it, to structures whose
+// layout C shares (the test of layout.c), and the C files write nowhere but to the connection
+// (BPF's verifier holds them to that).
 impl Congestion for Control {
     fn name(&self) -> &str {
         self.name

@@ -1,5 +1,5 @@
-//! Congestion controls from outside of this crate's files: C source that a scenario holds in the place of a name, and those
-//! that a program registers under a name, such as a Python class.
+//! Congestion controls from outside of this crate's files: C source that a scenario holds in the
+//! place of a name, and those that a program registers under a name, such as a Python class.
 
 use crate::interface::Congestion;
 use crate::{raw, CongestionError, Variant};
@@ -38,7 +38,8 @@ pub fn set_compiler(compiler: Compiler) {
     *COMPILER.write().unwrap_or_else(PoisonError::into_inner) = Some(compiler);
 }
 
-/// Registers a congestion control of another kind under a name that no file has, in the place of an earlier one.
+/// Registers a congestion control of another kind under a name that no file has, in the place of an
+/// earlier one.
 pub fn register(name: &str, maker: Maker) {
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), maker);
 }
@@ -48,7 +49,7 @@ pub(crate) fn registered(name: &str) -> Option<Box<dyn Congestion>> {
     REGISTERED.read().unwrap_or_else(PoisonError::into_inner).get(name).map(|maker| maker())
 }
 
-/// Whether a scenario's congestion control is C source, not the name of one.
+/// Returns true if a scenario's congestion control is C source, not the name of one.
 pub fn is_source(name: &str) -> bool {
     name.contains(REGISTRATION) || name.contains('\n')
 }
@@ -62,7 +63,7 @@ pub fn label(name: &str) -> &str {
     }
 }
 
-/// The variant of C source, compiled once in a process.
+/// Returns the variant of C source, compiled once in a process.
 pub(crate) fn compiled(source: &str) -> Result<&'static Variant, CongestionError> {
     let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(variant) = known.get(source) {

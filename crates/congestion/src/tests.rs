@@ -8,7 +8,8 @@ use crate::interface::{AckSample, Event, RateSample, State, CA_RECOVERY, INFINIT
 use super::*;
 use crate::raw::RawParameter;
 
-/// `struct bp_member` of layout.c. The last of an array has no name, and its offset is the structure's size.
+/// `struct bp_member` of layout.c. The last of an array has no name, and its offset is the
+/// structure's size.
 #[repr(C)]
 struct Member {
     name: *const c_char,
@@ -26,7 +27,8 @@ unsafe extern "C" {
     static bp_variant_aimd: RawVariant;
 }
 
-/// The members of a structure as C lays it out: name, offset, size; and the structure's size.
+/// Returns the members of a structure as C lays it out: name, offset, size; and the structure's
+/// size.
 ///
 /// # Safety
 ///
@@ -253,12 +255,14 @@ fn errors_name_what_there_is() {
     }
 }
 
-/// The worked example of docs/congestion-recipe.md, as it stands there (build.rs takes it out), does what its test says.
+/// The worked example of docs/congestion-recipe.md, as it stands there (build.rs takes it out),
+/// does what its test says.
 mod recipe {
     use crate::interface::State;
     use std::collections::BTreeMap;
 
-    /// What the lines of the page call this crate, with the example in the place of the list of variants.
+    /// What the lines of the page call this crate, with the example in the place of the list of
+    /// variants.
     mod bentpipe_congestion {
         use super::super::*;
 

@@ -1,4 +1,5 @@
-//! BBR, versions 1 and 3, on a path that delivers 1000 segments per second with a round-trip time of 100 ms.
+//! BBR, versions 1 and 3, on a path that delivers 1000 segments per second with a round-trip time
+//! of 100 ms.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,8 @@ impl Path {
         Path { control, state }
     }
 
-    /// A round trip in four acknowledgments: what pacing and window let go is delivered, no faster than the path does.
+    /// A round trip in four acknowledgments: what pacing and window let go is delivered, no faster
+    /// than the path does.
     fn round(&mut self, losses: i32) {
         let begin = self.state.delivered;
         let paced = (self.state.sk_pacing_rate as f64 / 0.99 / f64::from(MSS) * 0.1).ceil() as u32;
@@ -82,7 +84,8 @@ fn startup_paces_by_its_gain_from_the_first_round_trip_on() {
     }
 }
 
-/// Linux 6.12 over 10 Mbit/s and 300 ms: full segments of 1460 bytes leave 21.0417 ms apart after a handshake of 600.09 ms.
+/// Linux 6.12 over 10 Mbit/s and 300 ms: full segments of 1460 bytes leave 21.0417 ms apart after a
+/// handshake of 600.09 ms.
 #[test]
 fn the_first_rate_of_version_1_is_that_of_linux_to_the_byte() {
     let mut control = bentpipe_congestion::create("bbr", &BTreeMap::new()).unwrap();
@@ -98,7 +101,8 @@ fn the_first_rate_of_version_1_is_that_of_linux_to_the_byte() {
     assert!((gap - 0.021_041_7).abs() < 5e-8, "{gap}");
 }
 
-/// While the queue drains, what will have been delivered when the next segment may leave is not in the network any more.
+/// While the queue drains, what will have been delivered when the next segment may leave is not in
+/// the network any more.
 #[test]
 fn drain_ends_by_what_will_be_in_the_network_when_the_next_segment_may_leave() {
     let rounds = |wait_ms: u64| {
@@ -109,7 +113,8 @@ fn drain_ends_by_what_will_be_in_the_network_when_the_next_segment_may_leave() {
             rounds += 1;
             assert!(rounds < 20);
         }
-        // Draining: the pipe and 60 segments more are in flight, of which `wait_ms` segments will be delivered.
+        // Draining: the pipe and 60 segments more are in flight, of which `wait_ms` segments will
+        // be delivered.
         path.state.tcp_clock_cache = path.state.tcp_mstamp * 1000;
         path.state.tcp_wstamp_ns = path.state.tcp_clock_cache + wait_ms * 1_000_000;
         path.state.packets_out = BDP + 60;
@@ -150,7 +155,8 @@ fn a_full_pipe_ends_startup_and_the_queue_is_drained() {
 fn the_window_is_two_products_and_three_quanta() {
     let mut path = Path::new("bbr");
     (0..20).for_each(|_| path.round(0));
-    // Two segments are a quantum; while it probes with 5/4 there are two more, and what acknowledgments bring at once.
+    // Two segments are a quantum; while it probes with 5/4 there are two more, and what
+    // acknowledgments bring at once.
     let expected = 2 * BDP + 3 * 2;
     let cwnd = path.state.snd_cwnd;
     assert!((expected..expected + BDP).contains(&cwnd), "{cwnd}");

@@ -78,8 +78,9 @@ fn windows_follow_the_reference_rows_of_rfc_9438() {
         control.cong_avoid(&mut state, 0, 1);
         wait(&mut state, t);
         settle(control.as_mut(), &mut state);
-        // Whole segments, rounded towards W_max; W_max 416 begins at 291 instead of 291.2, which moves K by 5 ms; K
-        // and t are whole milliseconds, of which the slope makes at most so much.
+        // Whole segments, rounded towards W_max; W_max 416 begins at 291 instead of 291.2, which
+        // moves K by 5 ms; K and t are whole milliseconds, of which the slope makes at most so
+        // much.
         let slope = 3.0 * 0.4 * (t - k).powi(2);
         let (above, slack) = (f64::from(state.snd_cwnd) - value, 0.02 + 0.007 * slope);
         let allowed = if t < k { -slack..1.0 + slack } else { -1.0 - slack..1.0 + slack };
@@ -190,7 +191,8 @@ fn time_in_which_nothing_is_in_flight_does_not_count() {
 
 #[test]
 fn time_is_that_of_the_last_jiffy_and_the_round_trip_time_is_rounded_up_to_jiffies() {
-    // In jiffies of 10 ms, W_cubic(t + RTT) is the same for all times in a jiffy and all round-trip times up to one.
+    // In jiffies of 10 ms, W_cubic(t + RTT) is the same for all times in a jiffy and all round-trip
+    // times up to one.
     let acknowledgments = |start: u64, rtt_us: i32| {
         let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
         (state.jiffy_us, state.tcp_mstamp) = (10_000, 1_000_000_000);
@@ -210,8 +212,9 @@ fn time_is_that_of_the_last_jiffy_and_the_round_trip_time_is_rounded_up_to_jiffi
     assert!(acknowledgments(10_000, 1) < first && acknowledgments(0, 10_001) < first, "{first:?}");
 }
 
-/// Slow start, a round trip at a time: `rtt` gives the round-trip time, in microseconds, of each of a round's samples;
-/// `gap` is the time between acknowledgments. Returns the windows at the rounds' ends.
+/// Slow start, a round trip at a time: `rtt` gives the round-trip time, in microseconds, of each of
+/// a round's samples; `gap` is the time between acknowledgments. Returns the windows at the rounds'
+/// ends.
 fn rounds(kind: i64, count: u32, gap: u64, rtt: impl Fn(u32, u32) -> i32) -> (Vec<u32>, State) {
     let (mut control, mut state) = cubic(&[("hystart", kind)]);
     let (mut windows, mut una) = (Vec::new(), 0u32);
@@ -237,14 +240,15 @@ fn rounds(kind: i64, count: u32, gap: u64, rtt: impl Fn(u32, u32) -> i32) -> (Ve
 
 #[test]
 fn hystart_ends_slow_start_when_round_trip_times_rise_by_an_eighth_or_a_train_is_long() {
-    // Acknowledgments 3 ms apart are no train. 100 ms, and from the fifth round on 112 ms: not yet an eighth.
+    // Acknowledgments 3 ms apart are no train. 100 ms, and from the fifth round on 112 ms: not yet
+    // an eighth.
     for (risen, ends) in [(112_000, false), (113_000, true)] {
         let (windows, state) = rounds(1, 7, 3000, |round, _| if round < 4 { 100_000 } else { risen });
         assert_eq!(windows[..4], [20, 40, 80, 160]);
         assert_eq!(state.snd_ssthresh < INFINITE_SSTHRESH, ends, "{windows:?}");
     }
-    // Acknowledgments 1 ms apart: the train of the round of 80 is longer than 50 ms. A round begins with the first
-    // acknowledgment after its end, some later than here.
+    // Acknowledgments 1 ms apart: the train of the round of 80 is longer than 50 ms. A round begins
+    // with the first acknowledgment after its end, some later than here.
     let (windows, state) = rounds(1, 4, 1000, |_, _| 100_000);
     assert_eq!(windows[..3], [20, 40, 80]);
     assert!((128..=136).contains(&state.snd_ssthresh), "{}", state.snd_ssthresh);
@@ -252,7 +256,8 @@ fn hystart_ends_slow_start_when_round_trip_times_rise_by_an_eighth_or_a_train_is
 
 #[test]
 fn hystart_plus_plus_slows_down_for_five_rounds_and_goes_back_when_the_delay_falls() {
-    // RFC 9406: from the round in which the delay rises on a quarter of the growth, and after five rounds avoidance.
+    // RFC 9406: from the round in which the delay rises on a quarter of the growth, and after five
+    // rounds avoidance.
     let (windows, state) = rounds(2, 9, 10, |round, _| if round < 3 { 100_000 } else { 120_000 });
     assert_eq!(windows[..3], [20, 40, 80]);
     let growth: Vec<f64> = windows.windows(2).map(|pair| f64::from(pair[1]) / f64::from(pair[0])).collect();

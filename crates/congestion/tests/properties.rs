@@ -74,7 +74,8 @@ proptest! {
                 .map(|(parameter, most)| (parameter.name.to_owned(), if most { parameter.max } else { parameter.min }))
                 .collect();
             let mut control = match variant.create(&parameters) {
-                // Thresholds of which the lower is the higher are refused, as a test of their own says.
+                // Thresholds of which the lower is the higher are refused, as a test of their own
+                // says.
                 Err(CongestionError::WrongOrder { .. }) => continue,
                 made => made.unwrap(),
             };
