@@ -1,8 +1,9 @@
-//! Addresses and ports of nodes and flows, wherever packets have real headers: in captures and on emulated
-//! hosts.
+//! Addresses and ports of nodes and flows, wherever packets have real headers: in captures and on
+//! emulated hosts.
 //!
-//! IPv4 addresses are taken from 198.18.0.0/15, which RFC 2544 (appendix C.2.2) reserves for measurements of
-//! networks, so that they do not collide with a machine's own; IPv6 addresses have a local prefix (RFC 4193).
+//! IPv4 addresses are taken from 198.18.0.0/15, which RFC 2544 (appendix C.2.2) reserves for
+//! measurements of networks, so that they do not collide with a machine's own; IPv6 addresses have
+//! a local prefix (RFC 4193).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -22,8 +23,8 @@ pub struct NodeId(pub u16);
 const IPV4: u32 = 0xc612_0000;
 const IPV6: u128 = 0xfd62_656e_7470_0000_0000_0000_0000_0000;
 
-/// Addresses of the nodes of one network. Networks that can reach each other, or are reachable from the same
-/// machine, have different numbers.
+/// Addresses of the nodes of one network. Networks that can reach each other, or are reachable from
+/// the same machine, have different numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     number: u8,
@@ -39,7 +40,7 @@ impl Plan {
     /// Length of the IPv6 prefix that the nodes of a network share.
     pub const IPV6_PREFIX: u8 = 64;
 
-    /// The plan with this number; `None` if it is not below [`COUNT`](Self::COUNT).
+    /// Returns the plan with this number; `None` if it is not below [`COUNT`](Self::COUNT).
     pub fn new(number: u8) -> Option<Plan> {
         (number < Plan::COUNT).then_some(Plan { number })
     }
@@ -68,7 +69,7 @@ impl Plan {
         Ipv6Addr::from(self.ipv6_network() + 1 + u128::from(node.0))
     }
 
-    /// The node that has an address, if the address is one of this plan.
+    /// Returns the node that has an address, if the address is one of this plan.
     #[inline]
     pub fn node(self, address: IpAddr) -> Option<NodeId> {
         let number = match address {
@@ -87,24 +88,25 @@ pub fn ipv4(node: NodeId) -> Ipv4Addr {
 }
 
 const FIRST_PORT: u32 = 49152;
-/// Ports for flows: the dynamic ports (RFC 6335, section 6) except the last, which control messages use in
-/// captures.
+/// Ports for flows: the dynamic ports (RFC 6335, section 6) except the last, which control messages
+/// use in captures.
 const PORTS: u32 = 65535 - FIRST_PORT;
 
-/// Ports of a flow, first at its end with the lower node number: 49152 plus the flow's number at both ends,
-/// and from flow 16383 on a pair that is equally unique.
+/// Ports of a flow, first at its end with the lower node number: 49152 plus the flow's number at
+/// both ends, and from flow 16383 on a pair that is equally unique.
 pub fn ports(flow: FlowId) -> (u16, u16) {
     let (turn, position) = (flow.0 / PORTS, flow.0 % PORTS);
     let port = |offset: u32| (FIRST_PORT + offset % PORTS) as u16;
     (port(position + turn), port(position))
 }
 
-/// The first of the user ports (RFC 6335, section 6), at which the ports of a flow's further connections
-/// start.
+/// The first of the user ports (RFC 6335, section 6), at which the ports of a flow's further
+/// connections start.
 const FIRST_USER_PORT: u16 = 1024;
 
-/// The port of one of a flow's connections at the end whose port for the first connection, number 0, is
-/// `first`. Further connections have user ports at this end, while the other end keeps its port.
+/// Returns the port of one of a flow's connections at the end whose port for the first connection,
+/// number 0, is `first`. Further connections have user ports at this end, while the other end keeps
+/// its port.
 pub fn port_of(connection: u16, first: u16) -> u16 {
     match connection.checked_sub(1) {
         None => first,
@@ -112,7 +114,8 @@ pub fn port_of(connection: u16, first: u16) -> u16 {
     }
 }
 
-/// The connection with this port at that end, among the first 48129; the inverse of [`port_of`].
+/// Returns the connection with this port at that end, among the first 48129; the inverse of
+/// [`port_of`].
 pub fn connection_of(port: u16, first: u16) -> u16 {
     match port == first {
         true => 0,

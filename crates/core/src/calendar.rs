@@ -1,10 +1,12 @@
 //! The event queue of a stage in which many things are on their way for some milliseconds each.
 //!
-//! A calendar queue (R. Brown, "Calendar queues", Communications of the ACM 31(10), 1988) with fixed days of two sizes: entries of the
-//! next [`MONTHS`] months are in lists by month, those of the present month in lists by day, and only those of the first day that has
-//! any are in order. Adding and removing an entry then takes the same time however many there are. Lists grow at their ends and are read from
-//! one end to the other, so that what is used of them stays in near caches. What is farther ahead waits in a heap. Equal times come out
-//! in the order of their numbers, and those of one number in the order in which they were added.
+//! A calendar queue (R. Brown, "Calendar queues", Communications of the ACM 31(10), 1988) with
+//! fixed days of two sizes: entries of the next [`MONTHS`] months are in lists by month, those of
+//! the present month in lists by day, and only those of the first day that has any are in order.
+//! Adding and removing an entry then takes the same time however many there are. Lists grow at
+//! their ends and are read from one end to the other, so that what is used of them stays in near
+//! caches. What is farther ahead waits in a heap. Equal times come out in the order of their
+//! numbers, and those of one number in the order in which they were added.
 
 use crate::Time;
 use std::cmp::Reverse;
@@ -17,7 +19,8 @@ type Entry = u128;
 const DAY: u32 = 13;
 /// Binary logarithm of the number of days in a month, which takes 0.5 ms.
 const MONTH: u32 = 6;
-/// Number of months in the year: 34 ms, longer than light takes between two satellites in low orbits.
+/// Number of months in the year: 34 ms, longer than light takes between two satellites in low
+/// orbits.
 const MONTHS: u64 = 64;
 /// Number of entries up to which a month is put in order as a whole.
 const FEW: usize = 8;
@@ -31,7 +34,8 @@ pub struct Due {
     pub at: Time,
     /// Its place among entries of the same time: lower numbers come first.
     pub number: u32,
-    /// What its owner needs to handle it, such as the place of a packet. It has no effect on the order.
+    /// What its owner needs to handle it, such as the place of a packet. It has no effect on the
+    /// order.
     pub item: u32,
 }
 
@@ -65,7 +69,8 @@ pub struct Calendar {
     turned: bool,
     /// The month of the last entry that was removed: the first of the year.
     first: u64,
-    /// The later entries of the month of `day`, by the day modulo their number, and a bit for each day that has any.
+    /// The later entries of the month of `day`, by the day modulo their number, and a bit for each
+    /// day that has any.
     days: Vec<Vec<Entry>>,
     filled: u64,
     /// The entries of later months, in the same way.
@@ -94,7 +99,7 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// The entry that comes out next; `None` if the calendar is empty.
+    /// Returns the entry that comes out next; `None` if the calendar is empty.
     #[inline]
     pub fn first(&self) -> Option<Due> {
         match (self.today.last(), self.far.peek()) {
@@ -107,13 +112,14 @@ impl Calendar {
         }
     }
 
-    /// The entries of the first day that has any, from the latest to the earliest.
+    /// Returns the entries of the first day that has any, from the latest to the earliest.
     #[inline]
     pub fn coming(&self) -> impl DoubleEndedIterator<Item = Due> + ExactSizeIterator + '_ {
         self.today.iter().copied().map(Due::of)
     }
 
-    /// Whether the last removal emptied a day, so that the entries that are [`coming`](Self::coming) now were put in order.
+    /// Returns true if the last removal emptied a day, so that the entries that are
+    /// [`coming`](Self::coming) now were put in order.
     #[inline]
     pub fn has_turned(&self) -> bool {
         self.turned
@@ -227,7 +233,8 @@ impl Calendar {
         }
     }
 
-    /// Turns to the next month that has entries, and distributes them among its days; a few are all of today.
+    /// Turns to the next month that has entries, and distributes them among its days; a few are all
+    /// of today.
     fn turn_month(&mut self) {
         let from = (self.first % MONTHS) as u32;
         let after = self.ahead.rotate_right(from).trailing_zeros();

@@ -1,7 +1,7 @@
 //! Values of a scenario that are documents of their own, written as text or as `{ file = "..." }`.
 
-/// Allows `$document`, which has `parse(&str) -> Result<Self, impl Display>` and a field `text`, in a
-/// scenario. `$name` is its name in messages, `$about` describes the text.
+/// Allows `$document`, which has `parse(&str) -> Result<Self, impl Display>` and a field `text`, in
+/// a scenario. `$name` is its name in messages, `$about` describes the text.
 #[macro_export]
 macro_rules! document {
     ($document:ty, $name:literal, $about:literal) => {

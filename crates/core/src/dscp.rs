@@ -10,8 +10,9 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Dscp(u8);
 
-/// Best effort and class selectors (RFC 2474), assured forwarding (RFC 2597: AFxy is class x with drop precedence y), expedited
-/// forwarding (RFC 3246), admitted voice (RFC 5865), lower effort (RFC 8622).
+/// Best effort and class selectors (RFC 2474), assured forwarding (RFC 2597: AFxy is class x with
+/// drop precedence y), expedited forwarding (RFC 3246), admitted voice (RFC 5865), lower effort
+/// (RFC 8622).
 const NAMES: [(&str, u8); 24] = [
     ("be", 0),
     ("le", 1),
@@ -45,7 +46,7 @@ impl Dscp {
     /// The code point of expedited forwarding.
     pub const EF: Dscp = Dscp(46);
 
-    /// The code point with this number; `None` above 63.
+    /// Returns the code point with this number; `None` above 63.
     pub const fn new(number: u8) -> Option<Dscp> {
         if number < 64 {
             Some(Dscp(number))
@@ -54,23 +55,24 @@ impl Dscp {
         }
     }
 
-    /// The code point of assured forwarding class 1 to 4 with drop precedence 1 to 3.
+    /// Returns the code point of assured forwarding class 1 to 4 with drop precedence 1 to 3.
     pub const fn af(class: u8, precedence: u8) -> Dscp {
         assert!(class >= 1 && class <= 4 && precedence >= 1 && precedence <= 3, "RFC 2597, section 6");
         Dscp(8 * class + 2 * precedence)
     }
 
-    /// The number of the code point.
+    /// Returns the number of the code point.
     pub const fn value(self) -> u8 {
         self.0
     }
 
-    /// The name of the code point, if it has one.
+    /// Returns the name of the code point, if it has one.
     pub fn name(self) -> Option<&'static str> {
         NAMES.iter().find(|(_, number)| *number == self.0).map(|(name, _)| *name)
     }
 
-    /// Drop precedence of an assured forwarding code point, from 0 for the lowest to 2; 0 for all others.
+    /// Drop precedence of an assured forwarding code point, from 0 for the lowest to 2; 0 for all
+    /// others.
     pub const fn precedence(self) -> usize {
         match (self.0 >> 3, self.0 & 7) {
             (1..=4, 4) => 1,

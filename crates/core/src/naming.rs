@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 /// Where the number of a member stands in the name of its group.
 const NUMBER: &str = "{}";
 
-/// The names of `count` members of a group called `name`: the numbers from 1, at `{}` if the name has it, after the name
-/// otherwise.
+/// Returns the names of `count` members of a group called `name`: the numbers from 1, at `{}` if
+/// the name has it, after the name otherwise.
 ///
 /// ```
 /// use bentpipe_core::numbered;
@@ -17,7 +17,7 @@ pub fn numbered(name: &str, count: u64) -> impl Iterator<Item = String> + '_ {
     (1..=count).map(move |number| with_number(name, number))
 }
 
-/// The name of member `number` of a group called `name`.
+/// Returns the name of member `number` of a group called `name`.
 pub fn with_number(name: &str, number: u64) -> String {
     match name.contains(NUMBER) {
         true => name.replace(NUMBER, &number.to_string()),
@@ -25,17 +25,18 @@ pub fn with_number(name: &str, number: u64) -> String {
     }
 }
 
-/// Whether a name has a place for the number of a member.
+/// Returns true if a name has a place for the number of a member.
 pub fn has_number(name: &str) -> bool {
     name.contains(NUMBER)
 }
 
-/// Whether a text is a pattern, which may stand for several names: `*` stands for any characters, `?` for one.
+/// Returns true if a text is a pattern, which may stand for several names: `*` stands for any
+/// characters, `?` for one.
 pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// Whether `pattern` stands for `name`.
+/// Returns true if `pattern` stands for `name`.
 ///
 /// ```
 /// use bentpipe_core::matches_pattern;
@@ -45,7 +46,8 @@ pub fn is_pattern(text: &str) -> bool {
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut place) = (0, 0);
-    // The last star and where in the name its text ends: a mismatch after it lengthens that text by one character.
+    // The last star and where in the name its text ends: a mismatch after it lengthens that text by
+    // one character.
     let mut star: Option<(usize, usize)> = None;
     while place < name.len() {
         match pattern.get(at) {
@@ -66,7 +68,8 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|rest| *rest == '*')
 }
 
-/// The order of names in which numbers within them count as numbers: `st2` comes before `st10`.
+/// Returns the order of names in which numbers within them count as numbers: `st2` comes before
+/// `st10`.
 ///
 /// ```
 /// let mut names = ["st10", "gw", "st2", "st1"];

@@ -1,5 +1,5 @@
-//! The problems that a configuration's own checks find, by key path: ranges that depend on other keys,
-//! references to names that do not exist. The scenario loader adds file and line.
+//! The problems that a configuration's own checks find, by key path: ranges that depend on other
+//! keys, references to names that do not exist. The scenario loader adds file and line.
 
 /// Collects problems under the key path of the part that is being checked.
 #[derive(Default, Debug)]
@@ -40,12 +40,12 @@ impl Problems {
         self.found.push(Problem { path, ..problem });
     }
 
-    /// The number of problems found so far.
+    /// Returns the number of problems found so far.
     pub fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// The problems in the order in which they were found.
+    /// Returns the problems in the order in which they were found.
     pub fn into_vec(self) -> Vec<Problem> {
         self.found
     }

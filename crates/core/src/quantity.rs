@@ -1,8 +1,9 @@
-//! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`, `"35786 km"`.
+//! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`,
+//! `"35786 km"`.
 //!
-//! Each parses strictly and reports what is allowed, prints in its shortest exact form, and describes itself
-//! to the JSON Schema. Values without a unit are [`Fraction`](crate::Fraction), [`Count`](crate::Count) and
-//! [`Real`](crate::Real).
+//! Each parses strictly and reports what is allowed, prints in its shortest exact form, and
+//! describes itself to the JSON Schema. Values without a unit are [`Fraction`](crate::Fraction),
+//! [`Count`](crate::Count) and [`Real`](crate::Real).
 
 use crate::Span;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
@@ -67,18 +68,20 @@ pub trait Quantity: Sized {
         Ok(value.in_unit(unit))
     }
 
-    /// The same value, which was written in this unit.
+    /// Returns the same value, which was written in this unit.
     fn in_unit(self, _unit: &str) -> Self {
         self
     }
 
-    /// The shortest exact text: in the largest unit in which the value has at most three decimals.
+    /// Returns the shortest exact text: in the largest unit in which the value has at most three
+    /// decimals.
     fn text(&self) -> String {
         shortest(self.to_base(), Self::UNITS)
     }
 }
 
-/// The text in the largest of `units`, the base unit first, in which the value has at most three decimals.
+/// Returns the text in the largest of `units`, the base unit first, in which the value has at most
+/// three decimals.
 fn shortest(base: f64, units: &[(&str, f64)]) -> String {
     let mut largest_first: Vec<_> = units.iter().collect();
     largest_first.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -92,7 +95,8 @@ fn shortest(base: f64, units: &[(&str, f64)]) -> String {
     format!("{base} {}", units[0].0)
 }
 
-/// Units as people write them: the spelling in lower case, the factor to the unit that was meant, and that unit.
+/// Units as people write them: the spelling in lower case, the factor to the unit that was meant,
+/// and that unit.
 const SPELLINGS: &[(&str, f64, &str)] = &[
     ("bps", 1.0, "bit/s"),
     ("kbps", 1.0, "kbit/s"),
@@ -139,8 +143,8 @@ const SPELLINGS: &[(&str, f64, &str)] = &[
     ("mbaud", 1.0, "MBd"),
 ];
 
-/// Returns the known unit that is closest to `unit`, with the factor to it: the same letters in another case, or a known
-/// misspelling. Returns none if there is no such unit.
+/// Returns the known unit that is closest to `unit`, with the factor to it: the same letters in
+/// another case, or a known misspelling. Returns none if there is no such unit.
 fn meant(unit: &str, units: &[(&'static str, f64)]) -> Option<(f64, &'static str)> {
     // A large B is a byte.
     let bits = unit.contains('b') && unit.ends_with("/s");
@@ -243,19 +247,19 @@ macro_rules! quantity {
 pub struct Rate(u64);
 
 impl Rate {
-    /// A rate of `bits_per_second`, which must not be zero.
+    /// Creates a rate of `bits_per_second`, which must not be zero.
     pub const fn from_bits_per_second(bits_per_second: u64) -> Rate {
         assert!(bits_per_second > 0, "a rate is greater than zero");
         Rate(bits_per_second)
     }
 
-    /// The rate in bit/s.
+    /// Returns the rate in bit/s.
     #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// The time that `bytes` take at this rate, rounded down to the nanosecond.
+    /// Returns the time that `bytes` take at this rate, rounded down to the nanosecond.
     #[inline]
     pub const fn span_of(self, bytes: u64) -> Span {
         // 64-bit division is several times faster than 128-bit and sufficient up to 2.3 GB.
@@ -266,7 +270,7 @@ impl Rate {
         }
     }
 
-    /// The number of whole bytes that pass in `span`.
+    /// Returns the number of whole bytes that pass in `span`.
     #[inline]
     pub const fn bytes_in(self, span: Span) -> u64 {
         (self.0 as u128 * span.as_nanos() as u128 / 8_000_000_000) as u64
@@ -288,7 +292,8 @@ impl Quantity for Rate {
 }
 quantity!(Rate);
 
-/// The rate of a channel: a data rate, or a symbol rate in baud, which counts as the rate at one bit per symbol.
+/// The rate of a channel: a data rate, or a symbol rate in baud, which counts as the rate at one
+/// bit per symbol.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ChannelRate {
     rate: Rate,
@@ -352,17 +357,18 @@ impl Quantity for ChannelRate {
 }
 quantity!(ChannelRate);
 
-/// A data rate in bit/s that may be zero: a guaranteed or offered rate, as opposed to that of a transmitter.
+/// A data rate in bit/s that may be zero: a guaranteed or offered rate, as opposed to that of a
+/// transmitter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct RateOrZero(u64);
 
 impl RateOrZero {
-    /// A rate of `bits_per_second`.
+    /// Creates a rate of `bits_per_second`.
     pub const fn from_bits_per_second(bits_per_second: u64) -> RateOrZero {
         RateOrZero(bits_per_second)
     }
 
-    /// The rate in bit/s.
+    /// Returns the rate in bit/s.
     #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0
@@ -415,12 +421,12 @@ quantity!(Span);
 pub struct Size(u64);
 
 impl Size {
-    /// A size of `bytes` bytes.
+    /// Creates a size of `bytes` bytes.
     pub const fn from_bytes(bytes: u64) -> Size {
         Size(bytes)
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     #[inline]
     pub const fn bytes(self) -> u64 {
         self.0
@@ -447,7 +453,8 @@ impl Quantity for Size {
     fn to_base(&self) -> f64 {
         self.0 as f64
     }
-    /// The shortest exact text with at most three decimals: "75 kB", not "73.242 KiB", but "64 KiB".
+    /// Returns the shortest exact text with at most three decimals: "75 kB", not "73.242 KiB", but
+    /// "64 KiB".
     fn text(&self) -> String {
         let base = self.to_base();
         let texts = Self::UNITS.iter().filter_map(|(name, size)| {
@@ -468,12 +475,12 @@ quantity!(Size);
 pub struct Distance(f64);
 
 impl Distance {
-    /// A distance of `metres` metres.
+    /// Creates a distance of `metres` metres.
     pub const fn from_metres(metres: f64) -> Distance {
         Distance(metres)
     }
 
-    /// The distance in metres.
+    /// Returns the distance in metres.
     pub const fn metres(self) -> f64 {
         self.0
     }
@@ -505,12 +512,12 @@ quantity!(Distance);
 pub struct Speed(f64);
 
 impl Speed {
-    /// A speed of `value` metres per second.
+    /// Creates a speed of `value` metres per second.
     pub const fn from_metres_per_second(value: f64) -> Speed {
         Speed(value)
     }
 
-    /// The speed in metres per second.
+    /// Returns the speed in metres per second.
     pub const fn metres_per_second(self) -> f64 {
         self.0
     }
@@ -538,17 +545,17 @@ quantity!(Speed);
 pub struct Angle(f64);
 
 impl Angle {
-    /// An angle of `degrees` degrees.
+    /// Creates an angle of `degrees` degrees.
     pub const fn from_degrees(degrees: f64) -> Angle {
         Angle(degrees)
     }
 
-    /// The angle in degrees.
+    /// Returns the angle in degrees.
     pub const fn degrees(self) -> f64 {
         self.0
     }
 
-    /// The angle in radians.
+    /// Returns the angle in radians.
     pub const fn radians(self) -> f64 {
         self.0.to_radians()
     }
@@ -576,7 +583,7 @@ quantity!(Angle);
 pub struct Frequency(f64);
 
 impl Frequency {
-    /// The frequency in Hz, the symbol rate in baud.
+    /// Returns the frequency in Hz, the symbol rate in baud.
     pub const fn hertz(self) -> f64 {
         self.0
     }
@@ -686,8 +693,8 @@ mod tests {
             prop_assert_eq!(Rate::parse(&Quantity::text(&rate)).unwrap(), rate);
             let span = Span::from_nanos(nanos);
             let back = Span::parse(&Quantity::text(&span)).unwrap();
-            // Text passes through f64 and is rounded twice, to 2^-53 of the value each time: exact to the nanosecond below
-            // 2^51 ns, which is 26 days.
+            // Text passes through f64 and is rounded twice, to 2^-53 of the value each time: exact
+            // to the nanosecond below 2^51 ns, which is 26 days.
             prop_assert!(back.as_nanos().abs_diff(nanos) <= nanos >> 51);
         }
     }

@@ -1,5 +1,5 @@
-//! Named random streams: a stage's draws depend on (seed, run, its name) and on nothing else, so that adding
-//! a stage to a scenario changes no other stage's draws.
+//! Named random streams: a stage's draws depend on (seed, run, its name) and on nothing else, so
+//! that adding a stage to a scenario changes no other stage's draws.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -23,7 +23,8 @@ impl Streams {
         Streams { seed, run }
     }
 
-    /// The stream that belongs to `name`. Equal arguments give equal streams on every machine.
+    /// Returns the stream that belongs to `name`. Equal arguments give equal streams on every
+    /// machine.
     pub fn stream(&self, name: &str) -> Stream {
         let mut state = [0u8; 32];
         for (half, chunk) in state.chunks_mut(16).enumerate() {

@@ -1,8 +1,9 @@
 //! Traces and reports: tables whose columns are described once, next to the model that fills them.
 //!
-//! A [`Table`] is a constant. The scenario's builder opens a [`Probe`] on it for one entity (a flow, a link, a
-//! terminal) and hands it to the stage as `Option<Probe>`; rows go through the stage's outbox to a
-//! [`Sink`] in batches. Reference pages and Parquet schemas are generated from the tables.
+//! A [`Table`] is a constant. The scenario's builder opens a [`Probe`] on it for one entity (a
+//! flow, a link, a terminal) and hands it to the stage as `Option<Probe>`; rows go through the
+//! stage's outbox to a [`Sink`] in batches. Reference pages and Parquet schemas are generated from
+//! the tables.
 
 mod watch;
 
@@ -18,19 +19,19 @@ pub struct Column {
     pub name: &'static str,
     /// Unit: `s`, `bytes`, `bit/s`, `packets`, `segments`, `slots`, ... or `1` if dimensionless.
     pub unit: &'static str,
-    /// Whether values are whole numbers (stored as 64-bit integers).
+    /// True if values are whole numbers (stored as 64-bit integers).
     pub whole: bool,
     /// Description of the value, for the reference.
     pub about: &'static str,
 }
 
 impl Column {
-    /// A column of whole numbers.
+    /// Returns a column of whole numbers.
     pub const fn whole(name: &'static str, unit: &'static str, about: &'static str) -> Column {
         Column { name, unit, whole: true, about }
     }
 
-    /// A column of real numbers; NaN stands for "no value" and becomes null.
+    /// Returns a column of real numbers; NaN stands for "no value" and becomes null.
     pub const fn real(name: &'static str, unit: &'static str, about: &'static str) -> Column {
         Column { name, unit, whole: false, about }
     }
@@ -49,7 +50,8 @@ pub struct Table {
     pub columns: &'static [Column],
 }
 
-/// The tables that a model writes, said beside its `Config`. [`kinds`](crate::kinds) gathers those of a list.
+/// The tables that a model writes, said beside its `Config`. [`kinds`](crate::kinds) gathers those
+/// of a list.
 pub trait Tables {
     /// Written as a run goes on.
     const TRACES: &'static [&'static Table] = &[];
@@ -66,15 +68,15 @@ pub struct Probe {
 
 /// Receives batches of rows.
 pub trait Sink: Send {
-    /// Takes rows of `table` with their values, row by row (`table.columns.len()` each). `entities` are the
-    /// names to which the rows' indices refer.
+    /// Takes rows of `table` with their values, row by row (`table.columns.len()` each). `entities`
+    /// are the names to which the rows' indices refer.
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>);
 
     /// Called when the first probe on `table` is opened, so that a table without rows is known too.
     fn open(&mut self, _table: &'static Table) {}
 
-    /// Returns emptied buffers of an earlier batch for reuse: a fresh megabyte costs a page fault every 4
-    /// KiB.
+    /// Returns emptied buffers of an earlier batch for reuse: a fresh megabyte costs a page fault
+    /// every 4 KiB.
     fn recycled(&mut self) -> Option<(Vec<Row>, Vec<f64>)> {
         None
     }
@@ -95,7 +97,8 @@ struct Buffer {
     values: Vec<f64>,
 }
 
-/// Collects the rows of all probes and hands them to a [`Sink`] in batches, so that memory stays bounded.
+/// Collects the rows of all probes and hands them to a [`Sink`] in batches, so that memory stays
+/// bounded.
 #[derive(Default)]
 pub struct Recorder {
     buffers: Vec<Buffer>,
@@ -106,7 +109,8 @@ pub struct Recorder {
     watch: Option<Watch>,
 }
 
-/// Number of rows in a batch: large enough to make a batch cheap, small enough for the second-level cache.
+/// Number of rows in a batch: large enough to make a batch cheap, small enough for the second-level
+/// cache.
 const BATCH: usize = 2048;
 
 impl Recorder {
@@ -139,12 +143,12 @@ impl Recorder {
         Probe { table: index as u16, entity }
     }
 
-    /// Names of the entities, by index.
+    /// Returns the names of the entities, by index.
     pub fn entities(&self) -> &[String] {
         &self.entities
     }
 
-    /// The tables on which probes were opened, in that order.
+    /// Returns the tables on which probes were opened, in that order.
     pub fn tables(&self) -> Vec<&'static Table> {
         self.buffers.iter().map(|buffer| buffer.table).collect()
     }
@@ -161,13 +165,14 @@ impl Recorder {
         }
     }
 
-    /// Keeps rows for [`look`](Self::look) from now on: of each entity in each table at most one per `spacing`.
+    /// Keeps rows for [`look`](Self::look) from now on: of each entity in each table at most one
+    /// per `spacing`.
     pub fn watch(&mut self, spacing: Span) {
         self.watch = Some(Watch::new(spacing));
     }
 
-    /// Returns the rows that a watcher has not seen yet; none unless [`watch`](Self::watch) was called. What the sink gets
-    /// does not depend on it.
+    /// Returns the rows that a watcher has not seen yet; none unless [`watch`](Self::watch) was
+    /// called. What the sink gets does not depend on it.
     pub fn look(&mut self) -> Seen {
         let Some(watch) = &mut self.watch else { return Seen::default() };
         for (index, buffer) in self.buffers.iter().enumerate() {
@@ -228,12 +233,13 @@ impl Report {
         self.rows.push((table, entity.to_owned(), values.to_vec()));
     }
 
-    /// All rows in the order in which they were written: table, entity, values.
+    /// Returns all rows in the order in which they were written: table, entity, values.
     pub fn rows(&self) -> &[(&'static Table, String, Vec<f64>)] {
         &self.rows
     }
 
-    /// A single value, by table name, entity and column; `None` if there is no such row or the value is NaN.
+    /// Returns a single value, by table name, entity and column; `None` if there is no such row or
+    /// the value is NaN.
     pub fn value(&self, table: &str, entity: &str, column: &str) -> Option<f64> {
         let place = self.places.get(table)?.get(entity)?;
         let (table, _, values) = &self.rows[*place];

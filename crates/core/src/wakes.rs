@@ -1,9 +1,10 @@
-//! The event queue: one pending wake per stage, in a winner tree. A stage of many parts can keep one of its own.
+//! The event queue: one pending wake per stage, in a winner tree. A stage of many parts can keep
+//! one of its own.
 //!
-//! One entry per waiting stage, rather than one per packet in flight, keeps it so small that it stays in the
-//! first-level cache. Each inner node holds the earlier of its two children, so a change walks from its leaf
-//! towards the root over a fixed path, without the branches that a heap mispredicts. Equal times come out in
-//! the order of the stages' numbers.
+//! One entry per waiting stage, rather than one per packet in flight, keeps it so small that it
+//! stays in the first-level cache. Each inner node holds the earlier of its two children, so a
+//! change walks from its leaf towards the root over a fixed path, without the branches that a heap
+//! mispredicts. Equal times come out in the order of the stages' numbers.
 
 use crate::Time;
 
@@ -24,8 +25,8 @@ pub struct Wakes {
     taken: usize,
 }
 
-/// Number of nodes above which a change stops where it makes no difference: a branch that is often mispredicted costs less
-/// than the nodes above it that are not in the first-level cache.
+/// Number of nodes above which a change stops where it makes no difference: a branch that is often
+/// mispredicted costs less than the nodes above it that are not in the first-level cache.
 const LARGE: usize = 512;
 
 /// The leaf of a stage that has never waited.
@@ -37,14 +38,15 @@ impl Wakes {
         Wakes { wakes: vec![Time::MAX; stages], tree: vec![NONE; 4], leaves: vec![NOWHERE; stages], taken: 0 }
     }
 
-    /// The earliest wake and its stage.
+    /// Returns the earliest wake and its stage.
     #[inline]
     pub fn first(&self) -> Option<(Time, u32)> {
         let first = self.tree[1];
         (first != NONE).then(|| (Time::from_nanos((first >> 32) as u64), first as u32))
     }
 
-    /// The earliest wake of the stages other than `stage`; `Time::MAX` if none of them waits.
+    /// Returns the earliest wake of the stages other than `stage`; `Time::MAX` if none of them
+    /// waits.
     pub fn others(&self, stage: u32) -> Time {
         let mut first = NONE;
         let mut at = match self.leaves[stage as usize] {

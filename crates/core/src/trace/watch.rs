@@ -1,5 +1,6 @@
-//! A bounded view of the traces for those who watch a run: the same rows that the probes write for the files, thinned by
-//! time, and dropped rather than kept when nobody takes them. The files do not depend on whether someone watches.
+//! A bounded view of the traces for those who watch a run: the same rows that the probes write for
+//! the files, thinned by time, and dropped rather than kept when nobody takes them. The files do
+//! not depend on whether someone watches.
 
 use super::{Row, Table};
 use crate::Span;
@@ -25,7 +26,8 @@ pub struct Glimpse {
 pub struct Seen {
     /// The rows, table by table, in the order in which they were written.
     pub rows: Vec<Glimpse>,
-    /// Number of rows dropped because nobody looked in time. Rows that are closer than the spacing do not count.
+    /// Number of rows dropped because nobody looked in time. Rows that are closer than the spacing
+    /// do not count.
     pub dropped: u64,
 }
 
@@ -52,8 +54,8 @@ impl Watch {
         Watch { spacing: spacing.as_nanos(), tables: Vec::new(), seen: Seen::default() }
     }
 
-    /// Looks at the rows of a table's buffer that were added since the last time. `emptied` says that the buffer will be
-    /// empty from now on.
+    /// Looks at the rows of a table's buffer that were added since the last time. `emptied` says
+    /// that the buffer will be empty from now on.
     pub(crate) fn follow(
         &mut self,
         index: usize,
@@ -111,8 +113,8 @@ mod tests {
         }
     }
 
-    /// Records `count` rows, one per 10 ns, and looks after each `every` of them; returns what was seen, and the batches
-    /// of the files.
+    /// Records `count` rows, one per 10 ns, and looks after each `every` of them; returns what was
+    /// seen, and the batches of the files.
     fn recorded(count: u64, every: u64, spacing: u64) -> (Seen, Vec<Vec<(u64, f64)>>) {
         let (sender, batches) = channel();
         let mut recorder = Recorder::new(Box::new(Files(sender)));
