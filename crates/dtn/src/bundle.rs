@@ -1,7 +1,9 @@
-//! The length of bundles on the wire (BPv7, RFC 9171), for simulations: payloads have no content there.
+//! The length of bundles on the wire (BPv7, RFC 9171), for simulations: payloads have no content
+//! there.
 //!
-//! A bundle is an indefinite array of a primary block and canonical blocks in CBOR. Nodes have `ipn` endpoints, the primary block
-//! a CRC-32, and the payload block a CRC-32 as well: what agents send by default.
+//! A bundle is an indefinite array of a primary block and canonical blocks in CBOR. Nodes have
+//! `ipn` endpoints, the primary block a CRC-32, and the payload block a CRC-32 as well: what agents
+//! send by default.
 
 use bentpipe_core::{Span, Time};
 
@@ -20,11 +22,12 @@ pub struct Header {
     pub lifetime: Span,
 }
 
-/// Milliseconds from the epoch of bundles (2000) to 2024, when simulated bundles are created: it decides over the length of a time.
+/// Milliseconds from the epoch of bundles (2000) to 2024, when simulated bundles are created: it
+/// decides over the length of a time.
 const SINCE_2000: u64 = 757_382_400_000;
 
 impl Header {
-    /// Length in bytes of the bundle with so much payload.
+    /// Returns the length in bytes of the bundle with so much payload.
     pub fn length(&self, payload: u64) -> u64 {
         let milliseconds = SINCE_2000 + self.created.as_nanos() / 1_000_000;
         let lifetime = self.lifetime.as_nanos() / 1_000_000;
@@ -39,7 +42,7 @@ impl Header {
     }
 }
 
-/// Length of a whole number, or of the head of a string, in CBOR (RFC 8949, section 3).
+/// Returns the length of a whole number, or of the head of a string, in CBOR (RFC 8949, section 3).
 pub const fn integer(value: u64) -> u64 {
     match value {
         0..=23 => 1,
@@ -80,7 +83,8 @@ mod tests {
             sequence: 0,
             lifetime: Span::from_secs(3600),
         };
-        // 2 + (1 3 flags, version and type, three endpoints of 5, timestamp 11, lifetime 5, CRC 5) + (5, head 1, CRC 5).
+        // 2 + (1 3 flags, version and type, three endpoints of 5, timestamp 11, lifetime 5, CRC 5)
+        // + (5, head 1, CRC 5).
         assert_eq!(header.length(10), 2 + (4 + 15 + 11 + 5 + 5) + (5 + 1 + 10 + 5));
     }
 }

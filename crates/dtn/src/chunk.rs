@@ -21,12 +21,12 @@ impl Chunk {
         }
     }
 
-    /// Whether it has no bytes.
+    /// Returns true if it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A part of it.
+    /// Returns a part of it.
     ///
     /// # Panics
     /// If the range is not within it.

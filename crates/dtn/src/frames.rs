@@ -1,9 +1,10 @@
 //! Transfer frames of space links: their sizes, and what fits into them.
 //!
-//! TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B), TC (232.0-B) and Proximity-1 (211.0-B). A long-haul link sends frames of one length without a
-//! pause: idle frames when there is nothing to send. Packets are put into space packets or encapsulation packets and those
-//! behind each other into the frames' data fields, across their bounds. Sizes are those of the standards' overviews in `tests/authorities/dtn`, which were not read
-//! in the original.
+//! TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B), TC (232.0-B) and Proximity-1 (211.0-B). A
+//! long-haul link sends frames of one length without a pause: idle frames when there is nothing to
+//! send. Packets are put into space packets or encapsulation packets and those behind each other
+//! into the frames' data fields, across their bounds. Sizes are those of the standards' overviews
+//! in `tests/authorities/dtn`, which were not read in the original.
 
 use crate::coding::{Code, CODEWORD};
 
@@ -14,7 +15,8 @@ pub enum Kind {
     Tm,
     /// Advanced orbiting systems.
     Aos,
-    /// Unified space data link protocol, with the full primary header and a frame count of two bytes.
+    /// Unified space data link protocol, with the full primary header and a frame count of two
+    /// bytes.
     Uslp,
     /// Telecommand.
     Tc,
@@ -29,7 +31,7 @@ pub struct Frame {
     pub kind: Kind,
     /// Its length in bytes, header and trailer included.
     pub length: u32,
-    /// Whether it carries an operational control field of 4 bytes (TM, AOS, USLP).
+    /// True if it carries an operational control field of 4 bytes (TM, AOS, USLP).
     pub control_field: bool,
     /// Bytes of an insert zone (AOS, USLP).
     pub insert: u32,
@@ -41,17 +43,18 @@ pub const SPACE_PACKET: u32 = 6;
 pub const ENCAPSULATION: u32 = 4;
 
 impl Kind {
-    /// Bytes of the header.
+    /// Returns the bytes of the header.
     pub fn header(self) -> u32 {
         match self {
             Kind::Tm | Kind::Aos => 6,
-            // 7 bytes with a count of none; two more for the count, and one of the data field's header.
+            // 7 bytes with a count of none; two more for the count, and one of the data field's
+            // header.
             Kind::Uslp => 10,
             Kind::Tc | Kind::Proximity1 => 5,
         }
     }
 
-    /// Bytes of the error control field.
+    /// Returns the bytes of the error control field.
     pub fn check(self) -> u32 {
         match self {
             Kind::Proximity1 => 4,
@@ -59,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// The longest frame in bytes.
+    /// Returns the longest frame in bytes.
     pub fn longest(self) -> u32 {
         match self {
             Kind::Tm | Kind::Proximity1 | Kind::Aos => 2048,
@@ -68,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of the attached sync marker.
+    /// Returns the bytes of the attached sync marker.
     pub fn marker(self) -> u32 {
         match self {
             Kind::Tm | Kind::Aos | Kind::Uslp => 4,
@@ -88,7 +91,7 @@ impl Frame {
         self.length.saturating_sub(self.kind.header() + check + control + self.insert)
     }
 
-    /// Bytes that are sent for a frame: sync marker, code and frame.
+    /// Returns the bytes that are sent for a frame: sync marker, code and frame.
     pub fn sent(&self, code: &Code) -> u32 {
         let marker = self.kind.marker();
         match (*code, self.kind) {

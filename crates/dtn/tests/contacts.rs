@@ -1,4 +1,5 @@
-//! Contact plans and the routes through them: the cases of others, a search through all paths, plans that are refused.
+//! Contact plans and the routes through them: the cases of others, a search through all paths,
+//! plans that are refused.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::number::BitRate;

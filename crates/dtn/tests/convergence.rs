@@ -22,7 +22,8 @@ fn a_session_begins_with_contact_header_and_initialization() {
     assert_eq!(session.write(Time::ZERO, 1 << 16), expected);
 }
 
-/// RFC 9174, section 5.2.2: START and END in one segment, with the length of the (empty) extension items only at the start.
+/// RFC 9174, section 5.2.2: START and END in one segment, with the length of the (empty) extension
+/// items only at the start.
 #[test]
 fn a_transfer_is_segments_of_what_the_other_side_takes() {
     let (mut left, mut right) = (session("dtn://a/", 1 << 20, 0), session("dtn://b/", 3, 0));
@@ -41,7 +42,8 @@ fn a_transfer_is_segments_of_what_the_other_side_takes() {
     assert_eq!(left.next_event(), Some(Event::Sent(0)));
 }
 
-/// RFC 9174, section 5.2.3: each segment is acknowledged, with its flags and the length that has arrived so far.
+/// RFC 9174, section 5.2.3: each segment is acknowledged, with its flags and the length that has
+/// arrived so far.
 #[test]
 fn an_acknowledgment_has_the_flags_of_its_segment() {
     let (mut left, mut right) = (session("dtn://a/", 1 << 20, 0), session("dtn://b/", 3, 0));

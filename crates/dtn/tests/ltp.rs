@@ -22,7 +22,8 @@ struct Pair {
     now: Time,
     number: u64,
     config: Config,
-    /// Draws at each arrival whether the second engine has died since, and is started again without what it knew.
+    /// Draws at each arrival whether the second engine has died since, and is started again without
+    /// what it knew.
     dies: Box<dyn FnMut() -> bool>,
 }
 
@@ -41,7 +42,8 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing is left to be done; `lost` decides over each segment by its sender, its number there and its content.
+    /// Runs until nothing is left to be done; `lost` decides over each segment by its sender, its
+    /// number there and its content.
     fn run(&mut self, mut lost: impl FnMut(usize, u64, &Segment) -> bool) {
         for _ in 0..1_000_000 {
             for side in [0, 1] {
@@ -84,7 +86,7 @@ impl Pair {
     }
 }
 
-/// A block of 44 bytes in segments of one byte each.
+/// Returns a block of 44 bytes in segments of one byte each.
 fn exchange(red: u64, lost: &[u64]) -> [u64; 2] {
     let config = Config { segment: 1, ..Config::default() };
     let mut pair = Pair::new(&config);
@@ -204,7 +206,8 @@ proptest! {
 }
 
 proptest! {
-    /// A receiver that dies loses the parts of blocks that it has reported. The sender does not take such a block for delivered.
+    /// A receiver that dies loses the parts of blocks that it has reported. The sender does not
+    /// take such a block for delivered.
     #[test]
     fn blocks_of_a_receiver_that_dies_arrive_whole_or_are_cancelled(
         length in 1..24_usize, loss in 0..40_u64, deaths in 0..40_u64, seed in any::<u64>()

@@ -56,7 +56,8 @@ fn a_bundle_is_stored_until_the_next_contact() {
     );
     let [lander, earth] = ["lander", "earth"].map(|name| plan.node(name).unwrap());
     let number = network.insert(at(50), bundle(lander.0, earth.0, 1000));
-    // 1000 bytes of payload, 55 of the bundle's blocks, 28 of the datagram: at 10 kB/s behind 1000 s.
+    // 1000 bytes of payload, 55 of the bundle's blocks, 28 of the datagram: at 10 kB/s behind 1000
+    // s.
     let size = 1000 + 28 + 55;
     let [(time, outcome)] = finish(&mut network)[..] else { panic!("it ended once") };
     assert_eq!(outcome, Outcome::Delivered { bundle: number, to: earth, hops: 2 });

@@ -27,7 +27,7 @@ struct Partial {
 }
 
 impl Partial {
-    /// Whether the fragments cover the whole payload; they may overlap.
+    /// Returns true if the fragments cover the whole payload; they may overlap.
     fn is_whole(&self) -> bool {
         let mut end = 0;
         for (offset, length) in self.parts.keys() {
@@ -78,7 +78,7 @@ impl<N: Ord + Clone> Partials<N> {
         self.names.get(&number).is_none_or(|name| self.by_name.get(name).is_some_and(Partial::is_whole))
     }
 
-    /// The bundle of a fragment, and the offsets and numbers of all that have come.
+    /// Returns the bundle of a fragment, and the offsets and numbers of all that have come.
     pub fn of(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
         let (name, partial) = self.by_name.get_key_value(self.names.get(&number)?)?;
         let parts = partial.parts.iter().map(|((offset, _), number)| (*offset, *number));

@@ -1,13 +1,19 @@
-//! Decisions of a bundle agent about the bundles that it stores (RFC 9171, section 5), in simulations and on real hosts alike.
+//! Decisions of a bundle agent about the bundles that it stores (RFC 9171, section 5), in
+//! simulations and on real hosts alike.
 //!
-//! - **Lifetime.** A bundle that comes after its lifetime is not stored; one whose lifetime is over is dropped (section 5.5).
-//! - **Duplicates.** A bundle that is stored is not stored again. Agents that hand out copies also remember what they have stored before.
-//! - **Storage.** An agent stores so many bytes at most; without room it refuses a bundle or drops others for it ([`Discard`]).
+//! - **Lifetime.** A bundle that comes after its lifetime is not stored; one whose lifetime is over
+//!   is dropped (section 5.5).
+//! - **Duplicates.** A bundle that is stored is not stored again. Agents that hand out copies also
+//!   remember what they have stored before.
+//! - **Storage.** An agent stores so many bytes at most; without room it refuses a bundle or drops
+//!   others for it ([`Discard`]).
 //! - **Hop limit.** A bundle whose hop count would exceed its limit is not sent on (section 4.4.3).
-//! - **Fragments.** A bundle is delivered when its [fragments](fragments) have come, and its fragments replace it only if both have room.
+//! - **Fragments.** A bundle is delivered when its [fragments](fragments) have come, and its
+//!   fragments replace it only if both have room.
 //!
-//! The bundles themselves are in a [`Store`]: on disk, or nowhere in simulations, where they have no content. Callers pass the time, which
-//! counts from any moment. Routing is elsewhere ([`crate::network::routing`]).
+//! The bundles themselves are in a [`Store`]: on disk, or nowhere in simulations, where they have
+//! no content. Callers pass the time, which counts from any moment. Routing is elsewhere
+//! ([`crate::network::routing`]).
 
 pub mod fragments;
 
@@ -43,7 +49,7 @@ impl Store for Numbers {
 
 /// A name that identifies a bundle.
 pub trait Name: Ord + Clone {
-    /// The number under which a bundle of this name is stored, if the name says it.
+    /// Returns the number under which a bundle of this name is stored, if the name says it.
     fn number(&self) -> Option<u64>;
 }
 
@@ -69,7 +75,8 @@ pub enum Discard {
     Newest,
     /// It drops the oldest ones.
     Oldest,
-    /// It drops those of the lowest priority below the new one's, the oldest first, and else refuses it.
+    /// It drops those of the lowest priority below the new one's, the oldest first, and else
+    /// refuses it.
     LowestPriority,
 }
 
@@ -80,9 +87,10 @@ pub struct Rules {
     pub storage: u64,
     /// What it does without room.
     pub discard: Discard,
-    /// Whether it remembers what it has stored before, so that it does not take a second copy.
+    /// True if it remembers what it has stored before, so that it does not take a second copy.
     pub remembers: bool,
-    /// Whether it watches for the ends of lifetimes, which a simulation does for all agents together.
+    /// True if it watches for the ends of lifetimes, which a simulation does for all agents
+    /// together.
     pub watches: bool,
 }
 
@@ -145,7 +153,8 @@ pub struct Agent<S, N> {
     held: BTreeMap<u64, Held<N>>,
     /// Bundles by priority and arrival.
     order: BTreeSet<(usize, u64, u64)>,
-    /// The names of stored bundles, where they do not say the number, and of those that are remembered.
+    /// The names of stored bundles, where they do not say the number, and of those that are
+    /// remembered.
     names: BTreeSet<N>,
     expiries: BTreeSet<(Time, u64)>,
     partials: Partials<N>,
@@ -154,7 +163,7 @@ pub struct Agent<S, N> {
 }
 
 impl<S: Store, N: Name> Agent<S, N> {
-    /// An agent that knows nothing of what its store may hold.
+    /// Creates an agent that knows nothing of what its store may hold.
     pub fn new(store: S, rules: Rules) -> Agent<S, N> {
         Agent {
             store,
@@ -204,7 +213,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.held.insert(number, Held { about, order });
     }
 
-    /// The bundles to be dropped so that `size` more bytes fit. None if the new one has to go.
+    /// Returns the bundles to be dropped so that `size` more bytes fit. None if the new one has to
+    /// go.
     fn make_room(&self, size: u64, priority: usize) -> Option<Vec<u64>> {
         let Rules { storage, discard, .. } = self.rules;
         let mut excess = (self.bytes + size).saturating_sub(storage);
@@ -230,7 +240,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         None
     }
 
-    /// Puts the fragments of a bundle into its place; returns their numbers, or none if there is no room for them beside it: it stays whole.
+    /// Puts the fragments of a bundle into its place; returns their numbers, or none if there is no
+    /// room for them beside it: it stays whole.
     pub fn replace<'a>(&mut self, number: u64, fragments: Vec<(About<N>, &'a S::Bundle)>) -> Option<Vec<u64>>
     where
         S::Bundle: 'a,
@@ -269,7 +280,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.store.remove(number);
     }
 
-    /// A stored bundle whose lifetime is over, the longest over first, for an agent that watches.
+    /// Returns a stored bundle whose lifetime is over, the longest over first, for an agent that
+    /// watches.
     pub fn overdue(&self, now: Time) -> Option<u64> {
         self.expiries.first().filter(|(expires, _)| *expires <= now).map(|(_, number)| *number)
     }
@@ -292,7 +304,7 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.held.get(&number).map(|held| &held.about)
     }
 
-    /// Whether a bundle is stored.
+    /// Returns true if a bundle is stored.
     pub fn contains(&self, number: u64) -> bool {
         self.held.contains_key(&number)
     }
@@ -302,38 +314,40 @@ impl<S: Store, N: Name> Agent<S, N> {
         name.number().is_some_and(|number| self.contains(number)) || self.names.contains(name)
     }
 
-    /// Whether a stored bundle can be delivered: always, unless it is a fragment and others are missing.
+    /// Returns true if a stored bundle can be delivered: always, unless it is a fragment and others
+    /// are missing.
     pub fn is_whole(&self, number: u64) -> bool {
         self.partials.is_whole(number)
     }
 
-    /// If a stored bundle is a fragment: the name of its bundle, and the fragments of that by offset, with their numbers.
+    /// If a stored bundle is a fragment: the name of its bundle, and the fragments of that by
+    /// offset, with their numbers.
     pub fn parts(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
         self.partials.of(number)
     }
 
-    /// The stored bundles in the order of arrival within a priority, the lowest first.
+    /// Returns the stored bundles in the order of arrival within a priority, the lowest first.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.order.iter().map(|(_, _, number)| *number)
     }
 
-    /// Whether all stored bundles have one priority.
+    /// Returns true if all stored bundles have one priority.
     pub fn one_priority(&self) -> bool {
         let ends = self.order.first().zip(self.order.last());
         ends.is_none_or(|(first, last)| first.0 == last.0)
     }
 
-    /// Bytes of the stored bundles.
+    /// Returns the bytes of the stored bundles.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The number of stored bundles.
+    /// Returns the number of stored bundles.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Whether nothing is stored.
+    /// Returns true if nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }

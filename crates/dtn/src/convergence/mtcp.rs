@@ -1,5 +1,6 @@
-//! Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl-01): each bundle is a byte string of CBOR (RFC 8949, major type 2) with a definite length,
-//! one after the other, in one direction. Nothing is acknowledged: the sender does not learn whether its bundles arrived.
+//! Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl-01): each bundle is a byte string of CBOR
+//! (RFC 8949, major type 2) with a definite length, one after the other, in one direction. Nothing
+//! is acknowledged: the sender does not learn whether its bundles arrived.
 
 use super::stream::Form;
 

@@ -1,5 +1,6 @@
-//! Simple TCP convergence layer (draft-burleigh-dtn-stcp-01): each bundle stands behind its length, four bytes with the most significant first, in one
-//! direction. Nothing is acknowledged: the sender does not learn whether its bundles arrived.
+//! Simple TCP convergence layer (draft-burleigh-dtn-stcp-01): each bundle stands behind its length,
+//! four bytes with the most significant first, in one direction. Nothing is acknowledged: the
+//! sender does not learn whether its bundles arrived.
 
 use super::stream::Form;
 

@@ -1,12 +1,14 @@
-//! Bundles one after the other in a stream of bytes, each behind a head that says its length: what MTCP and STCP have in common.
+//! Bundles one after the other in a stream of bytes, each behind a head that says its length: what
+//! MTCP and STCP have in common.
 
 use bytes::Bytes;
 
-/// Reads a head: the bytes that it takes and the length of its bundle, or None if it is not whole; the byte that begins no head is
-/// the error.
+/// Reads a head: the bytes that it takes and the length of its bundle, or None if it is not whole;
+/// the byte that begins no head is the error.
 pub type Head = fn(&[u8]) -> Result<Option<(usize, u64)>, u8>;
 
-/// Appends a bundle behind its head; returns false if the bundle is too long for one, and appends nothing.
+/// Appends a bundle behind its head; returns false if the bundle is too long for one, and appends
+/// nothing.
 pub type Write = fn(&[u8], &mut Vec<u8>) -> bool;
 
 /// The form in which a convergence layer puts bundles into a stream.
@@ -21,7 +23,8 @@ pub struct Form {
 /// What makes a connection unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A byte that does not begin the head of a bundle: for MTCP, a byte string of a definite length.
+    /// A byte that does not begin the head of a bundle: for MTCP, a byte string of a definite
+    /// length.
     NotAHead(u8),
     /// A bundle that is longer than the reader takes.
     TooLong(u64),
@@ -48,7 +51,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader of bundles of `longest` bytes at most, in this form.
+    /// Creates a reader of bundles of `longest` bytes at most, in this form.
     pub fn new(longest: u64, form: Form) -> Reader {
         Reader { buffer: Vec::new(), taken: 0, longest, form }
     }
@@ -62,7 +65,7 @@ impl Reader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole bundle, if it is here.
+    /// Returns the next whole bundle, if it is here.
     ///
     /// # Errors
     /// If the connection cannot be read any further.

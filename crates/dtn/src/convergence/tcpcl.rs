@@ -1,11 +1,15 @@
-//! TCP convergence layer version 4 (RFC 9174) without TLS: a session between two agents over one TCP connection.
+//! TCP convergence layer version 4 (RFC 9174) without TLS: a session between two agents over one
+//! TCP connection.
 //!
-//! Both sides send a contact header and a SESS_INIT, then transfers of bundles in segments. Each segment is acknowledged; the
-//! last one of a transfer when its receiver has [accepted](Session::accept) the bundle, so that a sender keeps a bundle until the other side has it. A session
-//! that is idle sends keepalives and fails if it hears nothing for twice the negotiated interval.
+//! Both sides send a contact header and a SESS_INIT, then transfers of bundles in segments. Each
+//! segment is acknowledged; the last one of a transfer when its receiver has
+//! [accepted](Session::accept) the bundle, so that a sender keeps a bundle until the other side has
+//! it. A session that is idle sends keepalives and fails if it hears nothing for twice the
+//! negotiated interval.
 //!
-//! Lenient in what is received: flags of acknowledgments and reserved flags are ignored, unknown extension items are ignored even if they are
-//! critical, and an acknowledgment that covers a whole transfer ends it whatever its flags.
+//! Lenient in what is received: flags of acknowledgments and reserved flags are ignored, unknown
+//! extension items are ignored even if they are critical, and an acknowledgment that covers a whole
+//! transfer ends it whatever its flags.
 
 use bentpipe_core::{Span, Time};
 use bytes::Bytes;
@@ -16,7 +20,8 @@ use std::collections::{BTreeSet, VecDeque};
 pub struct Config {
     /// Identifier of the own node, such as `dtn://mars/` or `ipn:3.0`.
     pub node: String,
-    /// Keepalive interval in seconds; 0 asks for none. The session's is the smaller one of both sides.
+    /// Keepalive interval in seconds; 0 asks for none. The session's is the smaller one of both
+    /// sides.
     pub keepalive: u16,
     /// Longest segment that is received, in bytes.
     pub segment: u64,
@@ -127,7 +132,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session over a connection that was established, or begun, at `now`.
+    /// Creates a session over a connection that was established, or begun, at `now`.
     pub fn new(config: Config, now: Time) -> Session {
         let mut session = Session {
             output: MAGIC.to_vec(),
@@ -162,7 +167,7 @@ impl Session {
         (self.heard, self.spoke) = (now, now);
     }
 
-    /// Whether bundles can be sent.
+    /// Returns true if bundles can be sent.
     pub fn is_established(&self) -> bool {
         self.state == State::Established
     }
@@ -172,7 +177,8 @@ impl Session {
         self.unacknowledged.len()
     }
 
-    /// Sends a bundle; returns the number of its transfer, or none if the other side does not take bundles of its length.
+    /// Sends a bundle; returns the number of its transfer, or none if the other side does not take
+    /// bundles of its length.
     pub fn send(&mut self, bundle: Bytes) -> Option<u64> {
         if self.state != State::Established || bundle.len() as u64 > self.theirs.1 {
             return None;
@@ -184,7 +190,8 @@ impl Session {
         Some(transfer)
     }
 
-    /// Acknowledges a bundle that has arrived, with the flags of its last segment (RFC 9174, section 5.2.3).
+    /// Acknowledges a bundle that has arrived, with the flags of its last segment (RFC 9174,
+    /// section 5.2.3).
     pub fn accept(&mut self, transfer: u64, length: u64) {
         let flags = if self.in_one.remove(&transfer) { START | END } else { END };
         self.acknowledge(flags, transfer, length);
@@ -205,7 +212,8 @@ impl Session {
         }
     }
 
-    /// Takes what is to be written to the connection at `now`: at most about `limit` bytes beyond what was written for other messages.
+    /// Takes what is to be written to the connection at `now`: at most about `limit` bytes beyond
+    /// what was written for other messages.
     pub fn write(&mut self, now: Time, limit: usize) -> Vec<u8> {
         let longest = self.theirs.0.clamp(1, 1 << 20);
         while self.output.len() < limit {
@@ -254,7 +262,7 @@ impl Session {
         self.end(Reason::Terminated(0));
     }
 
-    /// The next event of the session, in the order in which they happened.
+    /// Returns the next event of the session, in the order in which they happened.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -299,7 +307,8 @@ impl Session {
         self.output.extend(length.to_be_bytes());
     }
 
-    /// Handles the message at the beginning of `input`; returns its length, or none if it is not whole.
+    /// Handles the message at the beginning of `input`; returns its length, or none if it is not
+    /// whole.
     fn message(&mut self, input: &[u8]) -> Result<Option<usize>, &'static str> {
         let mut fields = Fields { input, at: 0 };
         let handled = match self.state {
@@ -368,7 +377,8 @@ impl Session {
                 }
                 Ok(Some(()))
             }
-            // What it rejects is answered by nothing else; a transfer in question fails with the session.
+            // What it rejects is answered by nothing else; a transfer in question fails with the
+            // session.
             MSG_REJECT => Ok(fields.bytes(2).map(|_| ())),
             _ => Err("it sends a message of an unknown type"),
         }

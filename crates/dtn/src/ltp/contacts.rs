@@ -14,7 +14,8 @@ pub struct ByContacts<'a> {
     pub to: Node,
     /// Light time of what leaves now.
     pub delay: Span,
-    /// What an answer may take beyond light times and closed contacts: transmission, queues, processing.
+    /// What an answer may take beyond light times and closed contacts: transmission, queues,
+    /// processing.
     pub margin: Span,
 }
 

@@ -71,13 +71,14 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine of this number, whose sessions and reports are numbered from 1.
+    /// Creates an engine of this number, whose sessions and reports are numbered from 1.
     pub fn new(number: u64, config: Config) -> Engine {
         Engine::starting(number, 1, config)
     }
 
-    /// An engine of this number, whose sessions and reports are numbered from `first`. An engine that is started again needs higher numbers than it had
-    /// before: its peers ignore sessions that they take for old ones.
+    /// Returns an engine of this number, whose sessions and reports are numbered from `first`. An
+    /// engine that is started again needs higher numbers than it had before: its peers ignore
+    /// sessions that they take for old ones.
     pub fn starting(number: u64, first: u64, config: Config) -> Engine {
         Engine {
             number,
@@ -97,7 +98,7 @@ impl Engine {
         }
     }
 
-    /// The number of the engine, which is the originator of its sessions.
+    /// Returns the number of the engine, which is the originator of its sessions.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -122,7 +123,8 @@ impl Engine {
         }
     }
 
-    /// Refuses a block that has arrived, before its last report has left: its sender has to keep it.
+    /// Refuses a block that has arrived, before its last report has left: its sender has to keep
+    /// it.
     pub fn refuse(&mut self, session: Session) {
         if let Some((_, receiver)) = self.receiving.get_mut(&session) {
             receiver.cancel(reason::SYSTEM);
@@ -196,7 +198,7 @@ impl Engine {
         self.settle(session);
     }
 
-    /// The next segment, which leaves at `now`, and the peer to which it goes.
+    /// Returns the next segment, which leaves at `now`, and the peer to which it goes.
     pub fn next_segment(&mut self, now: Time, patience: &dyn Patience) -> Option<(u64, Segment)> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
@@ -221,7 +223,7 @@ impl Engine {
         None
     }
 
-    /// Whether segments wait to be sent.
+    /// Returns true if segments wait to be sent.
     pub fn has_segments(&self) -> bool {
         !self.answers.is_empty() || !self.ready.is_empty()
     }
@@ -247,12 +249,12 @@ impl Engine {
         }
     }
 
-    /// The next thing that the client should know.
+    /// Returns the next thing that the client should know.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The number of blocks that are being sent and received.
+    /// Returns the number of blocks that are being sent and received.
     pub fn sessions(&self) -> (usize, usize) {
         (self.sending.len(), self.receiving.len())
     }
@@ -261,7 +263,8 @@ impl Engine {
         self.settle_at(session, false);
     }
 
-    /// Brings queue and timers up to date with a session, the one that has just sent before the others if `first`; ends it if it is over.
+    /// Brings queue and timers up to date with a session, the one that has just sent before the
+    /// others if `first`; ends it if it is over.
     fn settle_at(&mut self, session: Session, first: bool) {
         let mine = session.engine == self.number;
         let (has_segments, wake, over) = if mine {

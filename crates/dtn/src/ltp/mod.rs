@@ -1,11 +1,14 @@
-//! The Licklider Transmission Protocol (RFC 5326): blocks of red data, which are retransmitted, and green data, which are not.
+//! The Licklider Transmission Protocol (RFC 5326): blocks of red data, which are retransmitted, and
+//! green data, which are not.
 //!
-//! The sending of a block is a [`sender::Sender`], its receiving a [`receiver::Receiver`], and an [`engine::Engine`] has many of both. All
-//! of them are told the time. A timer starts when its segment leaves, and runs out when the answer could be here: two light times, the time
-//! for which the way there or back is closed, and a margin ([`Patience`]).
+//! The sending of a block is a [`sender::Sender`], its receiving a [`receiver::Receiver`], and an
+//! [`engine::Engine`] has many of both. All of them are told the time. A timer starts when its
+//! segment leaves, and runs out when the answer could be here: two light times, the time for which
+//! the way there or back is closed, and a margin ([`Patience`]).
 //!
-//! **Limits.** No authentication (RFC 5327), no aggregation of bundles into blocks: a block is what its client gives. Sessions
-//! that are over are remembered, so that late segments open no session again, up to [`engine::REMEMBERED`].
+//! **Limits.** No authentication (RFC 5327), no aggregation of bundles into blocks: a block is what
+//! its client gives. Sessions that are over are remembered, so that late segments open no session
+//! again, up to [`engine::REMEMBERED`].
 
 pub mod contacts;
 pub mod engine;
@@ -28,7 +31,8 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        // 1400 bytes fit into a datagram on every link; HDTN and ION give up after 5 and 10 retransmissions.
+        // 1400 bytes fit into a datagram on every link; HDTN and ION give up after 5 and 10
+        // retransmissions.
         Config { segment: 1400, claims: 20, attempts: 10 }
     }
 }

@@ -41,7 +41,8 @@ pub struct Receiver {
     queue: VecDeque<Segment>,
     /// Reports by number, until they are acknowledged.
     waiting: BTreeMap<u64, Waiting>,
-    /// The bounds of each report that was issued, by number, and the reports that a checkpoint led to.
+    /// The bounds of each report that was issued, by number, and the reports that a checkpoint led
+    /// to.
     bounds: BTreeMap<u64, Range<u64>>,
     issued: BTreeMap<u64, Vec<u64>>,
     /// End of the last report that answered no report.
@@ -54,7 +55,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of a block of which a segment has arrived.
+    /// Creates a receiver of a block of which a segment has arrived.
     pub fn new(session: Session, service: u64, first_report: u64, config: &Config) -> Receiver {
         Receiver {
             session,
@@ -120,14 +121,15 @@ impl Receiver {
         (whole && !std::mem::replace(&mut self.delivered, true)).then_some(Arrival::Red)
     }
 
-    /// Keeps the longest of the pieces that begin at one place: a checkpoint may be divided otherwise than the data before it.
+    /// Keeps the longest of the pieces that begin at one place: a checkpoint may be divided
+    /// otherwise than the data before it.
     fn keep(&mut self, start: u64, bytes: Chunk) {
         if self.pieces.get(&start).is_none_or(|known| known.len() < bytes.len()) {
             self.pieces.insert(start, bytes);
         }
     }
 
-    /// The red part, once it is whole. Data without content are zeros.
+    /// Returns the red part, once it is whole. Data without content are zeros.
     pub fn red_part(&mut self) -> Chunk {
         let length = self.red_length.unwrap_or(0);
         if self.pieces.is_empty() {
@@ -167,7 +169,8 @@ impl Receiver {
                 lower
             }
             (_, Some(bounds)) => bounds.start,
-            // The sender answers a report of an engine that was here before and has lost its data: it has to begin again.
+            // The sender answers a report of an engine that was here before and has lost its data:
+            // it has to begin again.
             (_, None) => return self.cancel(reason::SYSTEM),
         };
         self.issued.insert(number, Vec::new());
@@ -223,12 +226,12 @@ impl Receiver {
         }
     }
 
-    /// Whether something waits to be sent.
+    /// Returns true if something waits to be sent.
     pub fn has_segments(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// The next segment, which leaves now; the answer is `overdue` then.
+    /// Returns the next segment, which leaves now; the answer is `overdue` then.
     pub fn next_segment(&mut self, overdue: impl FnOnce() -> Time) -> Option<Segment> {
         let segment = self.queue.pop_front()?;
         match &segment.content {
@@ -280,7 +283,8 @@ impl Receiver {
             }
         }
         if exceeded && self.delivered {
-            // All data are here: only the sender's acknowledgment is missing, and nothing is left to be given up.
+            // All data are here: only the sender's acknowledgment is missing, and nothing is left
+            // to be given up.
             self.over = true;
             self.waiting.clear();
         } else if exceeded {
@@ -288,18 +292,18 @@ impl Receiver {
         }
     }
 
-    /// Whether nothing is left to be done.
+    /// Returns true if nothing is left to be done.
     pub fn is_over(&self) -> bool {
         let whole = self.delivered && self.waiting.is_empty() || self.only_green();
         self.queue.is_empty() && (self.over || whole && self.cancel.is_none())
     }
 
-    /// Whether the block has no red part, and has ended.
+    /// Returns true if the block has no red part, and has ended.
     fn only_green(&self) -> bool {
         self.green == Some(0) && self.length.is_some()
     }
 
-    /// Whether the session ended without all red data.
+    /// Returns true if the session ended without all red data.
     pub fn was_cancelled(&self) -> bool {
         self.over && !self.delivered
     }

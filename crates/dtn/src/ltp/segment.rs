@@ -1,8 +1,8 @@
 //! Segments of the Licklider Transmission Protocol (RFC 5326, section 3).
 //!
-//! A segment is a control byte (version 0 and type), the session (engine that originated it and number, SDNVs), a byte with the
-//! numbers of header and trailer extensions, the header extensions, the content and the trailer extensions. Claims of a report are offsets
-//! from its lower bound.
+//! A segment is a control byte (version 0 and type), the session (engine that originated it and
+//! number, SDNVs), a byte with the numbers of header and trailer extensions, the header extensions,
+//! the content and the trailer extensions. Claims of a report are offsets from its lower bound.
 
 use crate::chunk::Chunk;
 use crate::sdnv;
@@ -63,9 +63,9 @@ pub enum Content {
 pub struct Data {
     /// Red data are retransmitted until they have arrived, green data are not.
     pub red: bool,
-    /// Whether the red part ends with it; only a checkpoint can end it.
+    /// True if the red part ends with it; only a checkpoint can end it.
     pub ends_red: bool,
-    /// Whether the block ends with it.
+    /// True if the block ends with it.
     pub ends_block: bool,
     /// The client to which it goes, 1 for bundles.
     pub service: u64,
@@ -73,7 +73,8 @@ pub struct Data {
     pub offset: u64,
     /// The part of the block that the segment carries.
     pub bytes: Chunk,
-    /// If it is a checkpoint, which asks for a report: its number and that of the report that it answers, or 0.
+    /// If it is a checkpoint, which asks for a report: its number and that of the report that it
+    /// answers, or 0.
     pub checkpoint: Option<(u64, u64)>,
 }
 
@@ -107,12 +108,12 @@ pub mod reason {
 }
 
 impl Segment {
-    /// A segment without extensions.
+    /// Creates a segment without extensions.
     pub fn new(session: Session, content: Content) -> Segment {
         Segment { session, header: Vec::new(), content, trailer: Vec::new() }
     }
 
-    /// The number of its type.
+    /// Returns the number of its type.
     pub fn kind(&self) -> u8 {
         match &self.content {
             Content::Data(data) => {
@@ -296,7 +297,7 @@ mod tests {
             .collect()
     }
 
-    /// The segment that a vector describes.
+    /// Returns the segment that a vector describes.
     fn described(vector: &Value) -> Segment {
         let fields = &vector["fields"];
         let field = |name: &str| fields[name].as_u64().unwrap_or_default();

@@ -47,7 +47,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of a block whose first `red` bytes are red.
+    /// Creates a sender of a block whose first `red` bytes are red.
     pub fn new(
         session: Session,
         service: u64,
@@ -81,7 +81,8 @@ impl Sender {
         sender
     }
 
-    /// Queues a range in segments. A red range ends with a checkpoint that answers report number `answers`.
+    /// Queues a range in segments. A red range ends with a checkpoint that answers report number
+    /// `answers`.
     fn divide(&mut self, range: Range<u64>, answers: Option<u64>, is_red: bool) {
         // What a segment adds at most, with a checkpoint's numbers.
         let sample = |bytes: u64, checkpoint| {
@@ -111,7 +112,8 @@ impl Sender {
             let data = Data {
                 red: is_red,
                 ends_red: checkpoint.is_some() && to == self.red,
-                // The flags of RFC 5326, section 3.1.1, have the end of a red block only with a checkpoint.
+                // The flags of RFC 5326, section 3.1.1, have the end of a red block only with a
+                // checkpoint.
                 ends_block: to == self.block.len() && (checkpoint.is_some() || !is_red),
                 service: self.service,
                 offset: from,
@@ -123,12 +125,12 @@ impl Sender {
         }
     }
 
-    /// Whether something waits to be sent.
+    /// Returns true if something waits to be sent.
     pub fn has_segments(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// The next segment, which leaves now; the answer is `overdue` then.
+    /// Returns the next segment, which leaves now; the answer is `overdue` then.
     pub fn next_segment(&mut self, overdue: impl FnOnce() -> Time) -> Option<Segment> {
         let segment = self.queue.pop_front()?;
         match &segment.content {
@@ -166,8 +168,8 @@ impl Sender {
         });
         let bounds = report.lower..report.upper.min(self.red);
         if report.number >= self.newest {
-            // The newest report knows best: what it does not claim is not there, even if an earlier one has claimed it. The
-            // receiver has been started again since then.
+            // The newest report knows best: what it does not claim is not there, even if an earlier
+            // one has claimed it. The receiver has been started again since then.
             self.newest = report.number;
             self.arrived.remove(bounds.clone());
         }

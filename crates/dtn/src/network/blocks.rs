@@ -5,7 +5,8 @@ use super::{config, Convergence, Event, Network};
 use crate::contacts::{Contact, Node};
 
 impl Network {
-    /// Sends the next segment over a contact. New blocks begin when there is nothing else to send, so that they keep their order.
+    /// Sends the next segment over a contact. New blocks begin when there is nothing else to send,
+    /// so that they keep their order.
     pub(super) fn transmit_segment(&mut self, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         let Convergence::Ltp { config, .. } = &self.config.convergence else { return };
@@ -74,7 +75,8 @@ impl Network {
         }
     }
 
-    /// Sessions to a neighbour that is never seen again are given up, and their bundles go another way.
+    /// Sessions to a neighbour that is never seen again are given up, and their bundles go another
+    /// way.
     pub(super) fn give_up_sessions(&mut self, from: Node, to: Node) {
         let later = self
             .plan

@@ -37,12 +37,13 @@ pub enum Convergence {
 pub(crate) const DATAGRAM: u64 = 28;
 
 impl Convergence {
-    /// Bytes that are sent with a bundle of `size` bytes if nothing is lost.
+    /// Returns the bytes that are sent with a bundle of `size` bytes if nothing is lost.
     pub fn overhead(&self, size: u64) -> u64 {
         match self {
             Convergence::Udp => DATAGRAM,
             Convergence::Ltp { config, .. } => {
-                // Twelve bytes of a segment's header at most with small numbers, sixteen of a checkpoint's.
+                // Twelve bytes of a segment's header at most with small numbers, sixteen of a
+                // checkpoint's.
                 let segments = size.div_ceil(config.segment.saturating_sub(16).max(1));
                 segments * (DATAGRAM + 16)
             }

@@ -25,7 +25,7 @@ struct Sending {
     bundle: u64,
     /// The contacts that it has passed.
     hops: u32,
-    /// Whether it was given up, and goes another way.
+    /// True if it was given up, and goes another way.
     given_up: bool,
 }
 
@@ -70,7 +70,7 @@ impl Links {
         link.sessions.insert(session.number, Sending { bundle, hops, given_up: false });
     }
 
-    /// The next segment from one node to another, which leaves at `now`.
+    /// Returns the next segment from one node to another, which leaves at `now`.
     pub fn next_segment(
         &mut self,
         plan: &Plan,
@@ -108,7 +108,8 @@ impl Links {
         self.links.values().filter_map(|link| link.engine.next_wake()).min().filter(|time| *time < Time::MAX)
     }
 
-    /// Gives up everything that is being sent from one node to another, and returns those bundles. What is on the way still arrives.
+    /// Gives up everything that is being sent from one node to another, and returns those bundles.
+    /// What is on the way still arrives.
     pub fn give_up(&mut self, from: Node, to: Node) -> Vec<u64> {
         let Some(link) = self.links.get_mut(&(from, to)) else { return Vec::new() };
         let engine = link.engine.number();

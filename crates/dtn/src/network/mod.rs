@@ -1,11 +1,15 @@
-//! A network of bundle nodes over a contact plan: storage, routing, convergence layers. Told the time, it moves bundles.
+//! A network of bundle nodes over a contact plan: storage, routing, convergence layers. Told the
+//! time, it moves bundles.
 //!
-//! Each contact transmits one thing after the other at its rate; what has left when it ends arrives, what is cut off does not. Over
-//! [UDP](Convergence::Udp) a bundle is one unit that is lost or not, and the sender forgets it when it has been sent; a bundle that would not
-//! be sent before the contact ends is not begun. Over [LTP](Convergence::Ltp) a bundle is a red block, and the sender stores it
-//! until its reports claim all of it. Contacts of two directions are independent.
+//! Each contact transmits one thing after the other at its rate; what has left when it ends
+//! arrives, what is cut off does not. Over [UDP](Convergence::Udp) a bundle is one unit that is
+//! lost or not, and the sender forgets it when it has been sent; a bundle that would not be sent
+//! before the contact ends is not begun. Over [LTP](Convergence::Ltp) a bundle is a red block, and
+//! the sender stores it until its reports claim all of it. Contacts of two directions are
+//! independent.
 //!
-//! Every bundle ends in one of four ways: delivered, expired, dropped for a [`Reason`], or still stored.
+//! Every bundle ends in one of four ways: delivered, expired, dropped for a [`Reason`], or still
+//! stored.
 
 mod blocks;
 pub mod config;
@@ -67,7 +71,8 @@ pub(crate) struct Channel {
     pub queue: VecDeque<u64>,
 }
 
-/// Decides whether a unit that has been sent at this time, with so many bytes, is spoiled on its way.
+/// Decides whether a unit that has been sent at this time, with so many bytes, is spoiled on its
+/// way.
 pub type Errors = Box<dyn FnMut(Time, u64) -> bool + Send>;
 
 /// A network of bundle nodes.
@@ -96,7 +101,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network over the contacts of `plan`, as they really open; `known` are those by which nodes route. Both have the same nodes.
+    /// Creates a network over the contacts of `plan`, as they really open; `known` are those by
+    /// which nodes route. Both have the same nodes.
     pub fn new(plan: Plan, known: Plan, config: Config, errors: Errors) -> Network {
         let nodes = plan.nodes().len();
         let router = config.routing.router(&known);
@@ -133,7 +139,7 @@ impl Network {
         network
     }
 
-    /// The contacts as they are.
+    /// Returns the contacts as they are.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -153,8 +159,8 @@ impl Network {
         self.bundles.values().filter(|state| !state.delivered).count() as u64
     }
 
-    /// Puts a bundle into the network at `now`, not before the last call's time, and returns its number. What becomes of it is an
-    /// [`Outcome`].
+    /// Puts a bundle into the network at `now`, not before the last call's time, and returns its
+    /// number. What becomes of it is an [`Outcome`].
     pub fn insert(&mut self, now: Time, bundle: Bundle) -> u64 {
         self.advance(now);
         let number = self.next_bundle;
@@ -210,7 +216,8 @@ impl Network {
 
     fn schedule(&mut self, time: Time, event: Event) {
         self.sequence += 1;
-        // At one time contacts close before others open, and what has been sent has been sent before the contact closes.
+        // At one time contacts close before others open, and what has been sent has been sent
+        // before the contact closes.
         let rank = match event {
             Event::Sent(_) => 0,
             Event::Closes(_) => 1,
@@ -275,7 +282,8 @@ impl Network {
         }
     }
 
-    /// A node gets a bundle for another node, which it stores and sends on. A node without room drops it, or others for it.
+    /// A node gets a bundle for another node, which it stores and sends on. A node without room
+    /// drops it, or others for it.
     fn place(&mut self, bundle: u64, node: Node, hops: u32) {
         let State { size, bundle: about, expires, .. } = &self.bundles[&bundle];
         let about = About {
@@ -298,7 +306,8 @@ impl Network {
                 self.route(bundle, node);
             }
             Verdict::Expired => self.lose(bundle, node, Reason::Expired),
-            // A copy that is or was here already; without copies that is one which went another way after its acknowledgment was lost.
+            // A copy that is or was here already; without copies that is one which went another way
+            // after its acknowledgment was lost.
             Verdict::Duplicate => self.end_copy(bundle),
             Verdict::NoRoom => self.lose(bundle, node, Reason::StorageFull),
         }
@@ -312,7 +321,8 @@ impl Network {
             let bytes = size + self.config.convergence.overhead(size);
             let waiting = Waiting { now: self.now, node, number: bundle, bundle: &about, bytes, expires };
             let Some(known) = router.choose(&self.known, &waiting) else { return };
-            // The contact as it is: an unannounced outage may have shortened or removed it, which shows when it should be open.
+            // The contact as it is: an unannounced outage may have shortened or removed it, which
+            // shows when it should be open.
             let Some(index) = self.real(&known) else {
                 return self.schedule(known.end, Event::Retry(bundle, node.0));
             };
@@ -332,7 +342,7 @@ impl Network {
         }
     }
 
-    /// The real contact in which a known one lies from now on.
+    /// Returns the real contact in which a known one lies from now on.
     fn real(&self, known: &crate::contacts::Contact) -> Option<u32> {
         let contacts = self.plan.contacts();
         let candidates = self.plan.leaving(known.from, self.now.max(known.start)).iter().copied();
@@ -350,7 +360,8 @@ impl Network {
             .or_else(|| fitting.min_by_key(|index| contacts[*index as usize].start))
     }
 
-    /// Puts a copy into the queue of an open contact, if the routing wants the neighbour to have it.
+    /// Puts a copy into the queue of an open contact, if the routing wants the neighbour to have
+    /// it.
     fn offer(&mut self, bundle: u64, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         let to = self.bundles[&bundle].bundle.to;
@@ -375,7 +386,8 @@ impl Network {
         }
     }
 
-    /// The next bundle of a contact's queue that is still stored and fits into the rest of it; by priority, then by age.
+    /// Returns the next bundle of a contact's queue that is still stored and fits into the rest of
+    /// it; by priority, then by age.
     fn next_bundle(&mut self, index: u32) -> Option<u64> {
         let contact = self.plan.contacts()[index as usize];
         loop {
@@ -487,8 +499,9 @@ impl Network {
         self.place(bundle, node, hops);
     }
 
-    /// A copy has ended, wherever it was; the bundle ends with its last one. If none has arrived, it was lost where one was lost last:
-    /// a neighbour that has taken a bundle may have dropped it before its sender knows that it has it.
+    /// A copy has ended, wherever it was; the bundle ends with its last one. If none has arrived,
+    /// it was lost where one was lost last: a neighbour that has taken a bundle may have dropped it
+    /// before its sender knows that it has it.
     fn end_copy(&mut self, bundle: u64) {
         let state = self.bundle_mut(bundle);
         state.copies -= 1;
@@ -519,7 +532,8 @@ impl Network {
         self.links.forget(bundle, node);
     }
 
-    /// A bundle's lifetime is over: all stored copies are dropped, and those on the way when they arrive.
+    /// A bundle's lifetime is over: all stored copies are dropped, and those on the way when they
+    /// arrive.
     fn expire(&mut self, bundle: u64) {
         if !self.bundles.contains_key(&bundle) {
             return;
@@ -534,7 +548,7 @@ impl Network {
         }
     }
 
-    /// The contacts that a stored bundle has passed.
+    /// Returns the contacts that a stored bundle has passed.
     fn hops(&self, bundle: u64, node: Node) -> u32 {
         self.agents[node.0 as usize].about(bundle).map_or(0, |about| about.hops)
     }

@@ -1,19 +1,23 @@
 //! Contact graph routing after CCSDS 734.3-B-1, Schedule-Aware Bundle Routing (SABR).
 //!
-//! A route is a sequence of contacts. A bundle of B bytes that is at the transmitter of a contact with rate R and light time d at t
-//! begins at s = max(t, start, what waits before it), its last bit leaves at e = s + 8 B / R and arrives at e + d. The contact
-//! is usable if s < end and e <= end. Nodes store bundles and forward them whole. Arrival always means that of the last bit.
+//! A route is a sequence of contacts. A bundle of B bytes that is at the transmitter of a contact
+//! with rate R and light time d at t begins at s = max(t, start, what waits before it), its last
+//! bit leaves at e = s + 8 B / R and arrives at e + d. The contact is usable if s < end and e <=
+//! end. Nodes store bundles and forward them whole. Arrival always means that of the last bit.
 //!
-//! The best route has the earliest arrival; among equals the fewest contacts, then the latest termination (the earliest end of its
-//! contacts), then the entry node (the first receiver) of the smallest number: section 3.2.8 of the standard in this order. Ties between nodes are why one
-//! best predecessor for each node is not enough: a route that reaches a relay later can have fewer contacts and arrive at the
-//! destination at the same time. [`Search`] therefore keeps for each node every label that no other dominates.
+//! The best route has the earliest arrival; among equals the fewest contacts, then the latest
+//! termination (the earliest end of its contacts), then the entry node (the first receiver) of the
+//! smallest number: section 3.2.8 of the standard in this order. Ties between nodes are why one
+//! best predecessor for each node is not enough: a route that reaches a relay later can have fewer
+//! contacts and arrive at the destination at the same time. [`Search`] therefore keeps for each
+//! node every label that no other dominates.
 //!
-//! **Deviations.** The light time has no margin for the movement of nodes (the standard adds up to 0.07 % for a speed of
-//! 450 000 miles an hour), and the size has no margin for convergence layers: both belong to the plan, and to the number of bytes.
+//! **Deviations.** The light time has no margin for the movement of nodes (the standard adds up to
+//! 0.07 % for a speed of 450 000 miles an hour), and the size has no margin for convergence layers:
+//! both belong to the plan, and to the number of bytes.
 //!
-//! **Volume.** Bundles that are already promised to a contact ([`Bookings`]) delay others or take their room, by the contact's
-//! [`Accounting`].
+//! **Volume.** Bundles that are already promised to a contact ([`Bookings`]) delay others or take
+//! their room, by the contact's [`Accounting`].
 
 use crate::contacts::{Contact, Node, Plan};
 use bentpipe_core::{Span, Time};
@@ -23,10 +27,12 @@ use std::collections::BinaryHeap;
 /// How bundles that are promised to a contact affect those that come later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Accounting {
-    /// They wait in a queue at this node, which drains from now on: a later one begins when they have been sent. That is the standard's
-    /// earliest transmission opportunity, for the contacts of the node that routes.
+    /// They wait in a queue at this node, which drains from now on: a later one begins when they
+    /// have been sent. That is the standard's earliest transmission opportunity, for the contacts
+    /// of the node that routes.
     Queue,
-    /// They take room, and do not delay: the standard's effective volume limit, for the contacts of other nodes.
+    /// They take room, and do not delay: the standard's effective volume limit, for the contacts of
+    /// other nodes.
     #[default]
     Volume,
     /// They take room from the start of the contact, and a later one begins behind them.
@@ -40,7 +46,8 @@ pub struct Bookings {
     accounting: Vec<Accounting>,
 }
 
-/// Priorities of bundles: bulk, normal, expedited. A bundle waits for those of its own and of higher priorities only.
+/// Priorities of bundles: bulk, normal, expedited. A bundle waits for those of its own and of
+/// higher priorities only.
 pub const PRIORITIES: usize = 3;
 
 impl Bookings {
@@ -58,7 +65,8 @@ impl Bookings {
         self.accounting[contact as usize] = accounting;
     }
 
-    /// Sets the accounting of the standard as `node` sees it: a queue for its own contacts, volumes for those of others.
+    /// Sets the accounting of the standard as `node` sees it: a queue for its own contacts, volumes
+    /// for those of others.
     pub fn seen_by(&mut self, plan: &Plan, node: Node) {
         for (place, contact) in self.accounting.iter_mut().zip(plan.contacts()) {
             *place = if contact.from == node { Accounting::Queue } else { Accounting::Volume };
@@ -76,7 +84,7 @@ impl Bookings {
         *place = place.saturating_sub(bytes);
     }
 
-    /// The bytes before which a bundle of this priority does not go.
+    /// Returns the bytes before which a bundle of this priority does not go.
     fn ahead(&self, contact: u32, priority: usize) -> u64 {
         self.booked
             .get(contact as usize)
@@ -112,7 +120,7 @@ pub struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// A query without exceptions.
+    /// Creates a query without exceptions.
     pub fn new(from: Node, to: Node, at: Time, bytes: u64) -> Query<'static> {
         Query {
             from,
@@ -155,13 +163,14 @@ pub struct Route {
 }
 
 impl Route {
-    /// The order of preference.
+    /// Returns the order of preference.
     fn rank(&self) -> (Time, usize, Reverse<Time>, Node) {
         (self.arrival, self.passages.len(), Reverse(self.ends), self.entry)
     }
 }
 
-/// The passage of a bundle that is at the contact's transmitter at `at`, if the contact can take it.
+/// Returns the passage of a bundle that is at the contact's transmitter at `at`, if the contact can
+/// take it.
 pub fn pass(
     index: u32,
     contact: &Contact,
@@ -215,17 +224,19 @@ type Waiting = (Time, u32, Reverse<Time>, Node, u32);
 pub struct Search {
     labels: Vec<Label>,
     heap: BinaryHeap<Reverse<Waiting>>,
-    /// For each node the labels that are final and not dominated: contacts, termination and entry node.
+    /// For each node the labels that are final and not dominated: contacts, termination and entry
+    /// node.
     settled: Vec<Vec<(u32, Time, Node)>>,
 }
 
 impl Search {
-    /// The best route, if there is any.
+    /// Returns the best route, if there is any.
     pub fn best(&mut self, plan: &Plan, query: &Query<'_>, bookings: &Bookings) -> Option<Route> {
         self.best_from(plan, query, bookings, query.from, query.at, None)
     }
 
-    /// The best route from `node` at `at`. If the first contacts are given, `beginning` has their number, termination and entry node.
+    /// Returns the best route from `node` at `at`. If the first contacts are given, `beginning` has
+    /// their number, termination and entry node.
     fn best_from(
         &mut self,
         plan: &Plan,
@@ -255,7 +266,7 @@ impl Search {
         None
     }
 
-    /// Whether a label that was final earlier, and so arrives no later, is no worse.
+    /// Returns true if a label that was final earlier, and so arrives no later, is no worse.
     fn dominated(&self, node: Node, hops: u32, ends: Time, entry: Node) -> bool {
         let worse = (hops, Reverse(ends), entry);
         self.settled[node.0 as usize].iter().any(|&(hops, ends, entry)| {
@@ -298,7 +309,8 @@ impl Search {
         }
     }
 
-    /// Whether the way to a label leads through `node`. Only routes through nodes that cannot store could do so twice.
+    /// Returns true if the way to a label leads through `node`. Only routes through nodes that
+    /// cannot store could do so twice.
     fn visits(&self, mut label: Option<u32>, node: Node) -> bool {
         while let Some(index) = label {
             if self.labels[index as usize].node == node {
@@ -365,8 +377,8 @@ impl Search {
     }
 }
 
-/// How a bundle would pass the contacts of a route that was found earlier: none if a contact has ended or has no room, or if the bundle comes too
-/// late for one.
+/// How a bundle would pass the contacts of a route that was found earlier: none if a contact has
+/// ended or has no room, or if the bundle comes too late for one.
 pub fn follow(plan: &Plan, route: &Route, query: &Query<'_>, bookings: &Bookings) -> Option<Route> {
     let mut at = query.at;
     let mut passages = Vec::with_capacity(route.passages.len());

@@ -1,7 +1,8 @@
-//! Contact graph routing at one node: the routes that it has found, and what it has promised to contacts.
+//! Contact graph routing at one node: the routes that it has found, and what it has promised to
+//! contacts.
 //!
-//! A route that was the best stays so as long as it arrives before the second best did when both were found, since time and promises only
-//! make others later. So most bundles need no search.
+//! A route that was the best stays so as long as it arrives before the second best did when both
+//! were found, since time and promises only make others later. So most bundles need no search.
 
 use super::contact_graph::{follow, Bookings, Query, Route, Search};
 use crate::contacts::{Node, Plan};
@@ -19,11 +20,12 @@ struct Promise {
     contacts: Vec<u32>,
     bytes: u64,
     priority: usize,
-    /// Whether the first contact has sent it.
+    /// True if the first contact has sent it.
     sent: bool,
 }
 
-/// What a node knows of the contact graph besides the plan: its own promises, and the routes that it has found.
+/// What a node knows of the contact graph besides the plan: its own promises, and the routes that
+/// it has found.
 pub struct Planner {
     bookings: Bookings,
     routes: BTreeMap<(Node, usize), Cached>,
@@ -32,20 +34,21 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// The planner of a node that has promised nothing yet.
+    /// Returns the planner of a node that has promised nothing yet.
     pub fn new(plan: &Plan, node: Node) -> Planner {
         let mut bookings = Bookings::new(plan);
         bookings.seen_by(plan, node);
         Planner { bookings, routes: BTreeMap::new(), promises: BTreeMap::new(), searches: 0 }
     }
 
-    /// The number of searches so far.
+    /// Returns the number of searches so far.
     pub fn searches(&self) -> u64 {
         self.searches
     }
 
-    /// The index of the contact over which a bundle is to leave, if a route leads to its destination. The bundle is promised to the contacts of its
-    /// route until it is [released](Self::release).
+    /// Returns the index of the contact over which a bundle is to leave, if a route leads to its
+    /// destination. The bundle is promised to the contacts of its route until it is
+    /// [released](Self::release).
     pub fn choose(
         &mut self,
         plan: &Plan,
@@ -64,7 +67,8 @@ impl Planner {
                 self.searches += 1;
                 let mut routes = search.routes(plan, query, &self.bookings, 2).into_iter();
                 let route = routes.next()?;
-                // A larger bundle may not fit where a smaller one does, and the bound holds for later times only.
+                // A larger bundle may not fit where a smaller one does, and the bound holds for
+                // later times only.
                 let other = routes.next().map_or(Time::MAX, |other| other.arrival);
                 self.routes.insert(key, Cached { route: route.clone(), other });
                 route
@@ -80,7 +84,7 @@ impl Planner {
         Some(first)
     }
 
-    /// Whether a route leads to the destination of a query. Nothing is promised.
+    /// Returns true if a route leads to the destination of a query. Nothing is promised.
     pub fn reaches(&self, plan: &Plan, search: &mut Search, query: &Query<'_>) -> bool {
         search.best(plan, query, &self.bookings).is_some()
     }
@@ -93,7 +97,8 @@ impl Planner {
         }
     }
 
-    /// The node has no more to do with a bundle. What it has promised to contacts of others stays promised if it was sent.
+    /// The node has no more to do with a bundle. What it has promised to contacts of others stays
+    /// promised if it was sent.
     pub fn release(&mut self, bundle: u64) {
         let Some(promise) = self.promises.remove(&bundle) else { return };
         if !promise.sent {

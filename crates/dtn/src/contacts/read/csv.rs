@@ -1,4 +1,5 @@
-//! Plans as comma-separated values, with the names of the JSON object in the first line. Lines that start with # are comments.
+//! Plans as comma-separated values, with the names of the JSON object in the first line. Lines that
+//! start with # are comments.
 
 use super::Content;
 use crate::contacts::{number, Entry, Wrong};

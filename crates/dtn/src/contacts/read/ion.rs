@@ -1,9 +1,11 @@
 //! Plans as commands of ION's ionadmin, as ionrc(5) describes them.
 //!
-//! `a contact START STOP FROM TO RATE [CONFIDENCE]`, rate in byte/s, and `a range START STOP NODE NODE LIGHTTIME`, in seconds. A range
-//! whose first node has the smaller number holds in both directions, unless one in the other direction is given, too. Times are
-//! `+SECONDS` from the reference time, or `yyyy/mm/dd-hh:mm:ss`, which are counted from the earliest day of the file; a file has
-//! one kind or the other. If the light time changes during a contact, the contact is divided there. Other commands are ignored.
+//! `a contact START STOP FROM TO RATE [CONFIDENCE]`, rate in byte/s, and `a range START STOP NODE
+//! NODE LIGHTTIME`, in seconds. A range whose first node has the smaller number holds in both
+//! directions, unless one in the other direction is given, too. Times are `+SECONDS` from the
+//! reference time, or `yyyy/mm/dd-hh:mm:ss`, which are counted from the earliest day of the file; a
+//! file has one kind or the other. If the light time changes during a contact, the contact is
+//! divided there. Other commands are ignored.
 
 use super::Content;
 use crate::contacts::number::{nanoseconds, rate, BitRate};
@@ -11,7 +13,7 @@ use crate::contacts::{Entry, Wrong};
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeMap;
 
-/// Whether a line adds a contact or a range.
+/// Returns true if a line adds a contact or a range.
 pub(super) fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next() == Some("a") && matches!(words.next(), Some("contact" | "range"))
@@ -90,7 +92,8 @@ fn interval(line: usize, words: &[&str], times: &mut Times) -> Result<Interval, 
         Ok::<_, String>(number.to_string())
     };
     let (start, end) = (times.read(line, words[2])?, times.read(line, words[3])?);
-    // A contact that does not end after its start is left to those who refuse or skip such contacts.
+    // A contact that does not end after its start is left to those who refuse or skip such
+    // contacts.
     if end <= start && words[1] == "range" {
         return Err(format!(
             "ends at {} and starts at {}; allowed: an end after its start",
@@ -168,7 +171,7 @@ fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
     }
 }
 
-/// The contact, divided where its light time changes.
+/// Returns the contact, divided where its light time changes.
 fn divide(contact: &Interval, rate: BitRate, pairs: &Pairs<'_>) -> Result<Vec<Entry>, String> {
     let (from, to) = (contact.from.as_str(), contact.to.as_str());
     let smaller_first = to.parse::<u64>().ok() < from.parse::<u64>().ok();

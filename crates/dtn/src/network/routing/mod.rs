@@ -1,8 +1,10 @@
-//! Routings of bundles: the choice of the next node. Each routing is a file of this folder and a line of the list below.
+//! Routings of bundles: the choice of the next node. Each routing is a file of this folder and a
+//! line of the list below.
 //!
-//! A routing is one of two kinds. One that [plans](Planning) decides for each bundle that a node stores over which contact of the known
-//! plan it leaves. One that [copies](Copying) decides at each meeting of two nodes which bundles the neighbour gets as well; a bundle
-//! that meets its destination is always handed over.
+//! A routing is one of two kinds. One that [plans](Planning) decides for each bundle that a node
+//! stores over which contact of the known plan it leaves. One that [copies](Copying) decides at
+//! each meeting of two nodes which bundles the neighbour gets as well; a bundle that meets its
+//! destination is always handed over.
 
 pub mod contact_graph;
 pub mod epidemic;
@@ -18,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Declares the routings that scenarios can name: the doc comment is what the reference says of the name, and the closure makes the
-/// routing.
+/// Declares the routings that scenarios can name: the doc comment is what the reference says of the
+/// name, and the closure makes the routing.
 macro_rules! routings {
     ($($(#[$meta:meta])* $name:ident => $routing:expr,)+) => {
         /// The rule by which a node chooses to whom it gives a bundle.
@@ -34,7 +36,7 @@ macro_rules! routings {
             /// All methods, in the order of the list.
             pub const ALL: &'static [Method] = &[$(Method::$name),+];
 
-            /// The routing of this name.
+            /// Returns the routing of this name.
             pub fn routing(self, keys: &Keys) -> Arc<dyn Routing> {
                 match self {
                     $(Method::$name => Arc::new(made($routing, keys)),)+
@@ -50,8 +52,8 @@ routings! {
     ContactGraph => |_| contact_graph::ContactGraph,
     /// A copy to everyone who has none.
     Epidemic => |_| epidemic::Epidemic,
-    /// A given number of copies, half of which are handed over at each meeting; a last copy waits for the destination
-    /// (Spyropoulos, Psounis and Raghavendra, 2005).
+    /// A given number of copies, half of which are handed over at each meeting; a last copy waits
+    /// for the destination (Spyropoulos, Psounis and Raghavendra, 2005).
     SprayAndWait => |keys| spray_and_wait::SprayAndWait { copies: keys.copies },
     /// PRoPHET (RFC 6693), with its default parameters.
     Prophet => |_| prophet::Prophet::default(),
@@ -70,7 +72,7 @@ pub struct Keys {
 
 /// A routing and its parameters.
 pub trait Routing: Debug + Send + Sync {
-    /// The routing at the nodes of a network that know this plan.
+    /// Returns the routing at the nodes of a network that know this plan.
     fn router(&self, known: &Plan) -> Router;
 }
 
@@ -101,21 +103,23 @@ pub struct Waiting<'a> {
 
 /// A routing that decides for each bundle over which known contact it leaves.
 pub trait Planning: Send {
-    /// The contact over which a bundle is to leave, if there is any.
+    /// Returns the contact over which a bundle is to leave, if there is any.
     fn choose(&mut self, known: &Plan, waiting: &Waiting<'_>) -> Option<Contact>;
 
-    /// Takes the bundles at a node for which no contact was chosen, and which leave as soon as this neighbour is there.
+    /// Takes the bundles at a node for which no contact was chosen, and which leave as soon as this
+    /// neighbour is there.
     fn waiting_for(&mut self, _node: Node, _neighbour: Node) -> Vec<u64> {
         Vec::new()
     }
 
-    /// The first contact of a bundle's route has sent it.
+    /// Returns the first contact of a bundle's route has sent it.
     fn departed(&mut self, _bundle: u64, _node: Node) {}
 
-    /// A node has no more to do with a bundle. What it has promised to contacts of others stays promised if it was sent.
+    /// Releases the state of a bundle that its node no longer holds. Volume already promised on
+    /// later contacts stays promised if the bundle was sent.
     fn release(&mut self, _bundle: u64, _node: Node) {}
 
-    /// The number of searches for routes so far.
+    /// Returns the number of searches for routes so far.
     fn searches(&self) -> u64 {
         0
     }
@@ -129,7 +133,8 @@ pub trait Copying: Send {
     /// A bundle has entered the network.
     fn created(&mut self, _bundle: u64, _from: Node) {}
 
-    /// Whether a neighbour that has no copy of a bundle to `to` should get one from a node that has.
+    /// Returns true if a neighbour that has no copy of a bundle to `to` should get one from a node
+    /// that has.
     fn wants(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool;
 
     /// A copy is on its way to a neighbour, and the node keeps one.
@@ -140,7 +145,7 @@ pub trait Copying: Send {
 }
 
 impl Router {
-    /// Whether it plans.
+    /// Returns true if it plans.
     pub fn plans(&self) -> bool {
         matches!(self, Router::Planning(_))
     }
@@ -181,7 +186,7 @@ impl Router {
         }
     }
 
-    /// Whether a neighbour that has no copy should get one, the destination in any case.
+    /// Returns true if a neighbour that has no copy should get one, the destination in any case.
     pub fn wants(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
         match self {
             Router::Copying(router) => neighbour == to || router.wants(bundle, node, neighbour, to),
@@ -189,7 +194,8 @@ impl Router {
         }
     }
 
-    /// A copy is on its way to a neighbour. Returns whether the node keeps one: not if it plans, nor if that was the destination.
+    /// A copy is on its way to a neighbour. Returns whether the node keeps one: not if it plans,
+    /// nor if that was the destination.
     pub fn keeps(&mut self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
         match self {
             Router::Copying(router) if neighbour != to => {

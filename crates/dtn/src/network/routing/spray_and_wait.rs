@@ -1,10 +1,13 @@
-//! Binary spray and wait: a bundle begins with L copies at its source. A node that has n > 1 of them hands floor(n / 2) over to a
-//! neighbour without any and keeps ceil(n / 2); a node with one copy waits for the destination.
+//! Binary spray and wait: a bundle begins with L copies at its source. A node that has n > 1 of
+//! them hands floor(n / 2) over to a neighbour without any and keeps ceil(n / 2); a node with one
+//! copy waits for the destination.
 //!
-//! Source: T. Spyropoulos, K. Psounis, C. S. Raghavendra, "Spray and wait: an efficient routing scheme for intermittently connected
-//! mobile networks", WDTN 2005, section 3.2 (definition 3.2, binary spray and wait).
+//! Source: T. Spyropoulos, K. Psounis, C. S. Raghavendra, "Spray and wait: an efficient routing
+//! scheme for intermittently connected mobile networks", WDTN 2005, section 3.2 (definition 3.2,
+//! binary spray and wait).
 //!
-//! **Deviation.** Copies are counted by the network: those of a bundle that is lost on its way, or that a node drops, are gone.
+//! **Deviation.** Copies are counted by the network: those of a bundle that is lost on its way, or
+//! that a node drops, are gone.
 
 use super::{Copying, Router, Routing};
 use crate::contacts::{Node, Plan};

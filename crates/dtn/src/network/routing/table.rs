@@ -1,4 +1,5 @@
-//! Static routing: a table says the neighbour for each destination, and a bundle leaves in the next contact with it that has room.
+//! Static routing: a table says the neighbour for each destination, and a bundle leaves in the next
+//! contact with it that has room.
 
 use super::{Planning, Router, Routing, Waiting};
 use crate::contacts::{Contact, Node, Plan};
