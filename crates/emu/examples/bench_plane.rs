@@ -1,4 +1,5 @@
-//! The data plane for `benchmarks/run.py`, which describes the protocol: one measurement, one line of JSON.
+//! The data plane for `benchmarks/run.py`, which describes the protocol: one measurement, one line
+//! of JSON.
 //!
 //! `bench_plane rate|release|delay|idle|geo|tcp|deep [--KEY VALUE]...`
 
@@ -99,8 +100,8 @@ fn peak_rss() -> u64 {
     line.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// `--size 64 --rate 300000` packets per second through one link; without a rate, as many as there is time for.
-/// `--terminals 1`: up a DVB-RCS return link.
+/// `--size 64 --rate 300000` packets per second through one link; without a rate, as many as there
+/// is time for. `--terminals 1`: up a DVB-RCS return link.
 fn rate(options: &Options) -> Outcome {
     let size = options.number("size", 64.0) as usize;
     let asked = options.0.get("rate").map(|_| options.number("rate", 0.0));
@@ -128,7 +129,8 @@ fn rate(options: &Options) -> Outcome {
     Ok(said(&mut ran, more))
 }
 
-/// The network of examples/dvb-rcs-upload.toml at a rate at which the engine and not the link is what counts.
+/// Returns the network of examples/dvb-rcs-upload.toml at a rate at which the engine and not the
+/// link is what counts.
 fn return_link() -> bentpipe_engine::scenario::Scenario {
     scenario(json!({
         "name": "return link", "duration": "1 s", "record": {"traces": []},
@@ -149,7 +151,8 @@ fn return_link() -> bentpipe_engine::scenario::Scenario {
     }))
 }
 
-/// How late packets leave at `--rate` packets per second of 1500 bytes; `--busy 1` with the other cores occupied.
+/// How late packets leave at `--rate` packets per second of 1500 bytes; `--busy 1` with the other
+/// cores occupied.
 fn release(options: &Options) -> Outcome {
     let rate = options.number("rate", 10_000.0);
     let size = options.number("size", 1500.0) as usize;
@@ -191,7 +194,8 @@ fn delay(options: &Options) -> Outcome {
     Ok(said(&mut rig.stop()?, more))
 }
 
-/// CPU time of the engine's thread: idle, or with `--rate` bits per second over a satellite of 250 ms.
+/// CPU time of the engine's thread: idle, or with `--rate` bits per second over a satellite of 250
+/// ms.
 fn cpu(options: &Options) -> Outcome {
     let bits = options.number("rate", 0.0);
     let rig = Rig::start(&one_link(2_000_000, 250_000_000), "a", "b", 1500)?;
@@ -209,8 +213,8 @@ fn cpu(options: &Options) -> Outcome {
     Ok(said(&mut rig.stop()?, json!({})))
 }
 
-/// One flow of the kernel's TCP, reno, over a link of `--rate` bits per second and 250 ms each way; what it carries in
-/// the last `--seconds` of a run `--warm` seconds longer. `--mtu 1500`.
+/// One flow of the kernel's TCP, reno, over a link of `--rate` bits per second and 250 ms each way;
+/// what it carries in the last `--seconds` of a run `--warm` seconds longer. `--mtu 1500`.
 fn tcp(options: &Options) -> Outcome {
     let bits = options.number("rate", 1e9);
     let mtu = options.number("mtu", 1500.0) as u32;

@@ -1,5 +1,5 @@
-//! The engine between real hosts: one thread that takes packets in, lets the network do what is due, and hands packets
-//! out on time.
+//! The engine between real hosts: one thread that takes packets in, lets the network do what is
+//! due, and hands packets out on time.
 
 use crate::clock::attendance::{Attendance, Counts};
 use crate::clock::lateness::Lateness;
@@ -43,7 +43,7 @@ type Request = Box<dyn FnOnce(&mut Bridge, Time) + Send>;
 struct Attachment {
     host: Host,
     port: Box<dyn Port>,
-    /// Whether it is a part of the network outside of the models, where no packet begins or ends.
+    /// True if it is a part of the network outside of the models, where no packet begins or ends.
     relays: bool,
     /// Its packets come and go by the ring.
     by_ring: bool,
@@ -90,7 +90,8 @@ pub struct Bridge {
     clock: Clock,
     attachments: Vec<Attachment>,
     plan: Plan,
-    /// Index of the attachment to the rest of the world, which is the last. It takes what comes to its gate for no node.
+    /// Index of the attachment to the rest of the world, which is the last. It takes what comes to
+    /// its gate for no node.
     outlet: Option<usize>,
     wait: Wait,
     event: Arc<EventFd>,
@@ -101,7 +102,8 @@ pub struct Bridge {
     /// When the ports were last looked at.
     looked: Time,
     stopping: bool,
-    /// Attachments whose hosts have received something that they may have answered at once, in virtual time.
+    /// Attachments whose hosts have received something that they may have answered at once, in
+    /// virtual time.
     answering: Vec<usize>,
     put_off: Option<PutOff>,
     readings: Lateness,
@@ -136,7 +138,7 @@ impl Handle {
         Ok(())
     }
 
-    /// The same, and waits for its answer.
+    /// Returns the same, and waits for its answer.
     ///
     /// # Errors
     /// It has ended.
@@ -151,7 +153,8 @@ impl Handle {
         answered.recv().map_err(|_| Ended)
     }
 
-    /// The same for an engine that may have reached its end meanwhile, so that nobody would answer.
+    /// Returns the same for an engine that may have reached its end meanwhile, so that nobody would
+    /// answer.
     ///
     /// # Errors
     /// It has ended, or has not answered within `patience`.
@@ -169,8 +172,8 @@ impl Handle {
 }
 
 impl Bridge {
-    /// A bridge between `network` and its hosts, each with its port. What is for no node leaves at the host with the number
-    /// in `outlet` by the port there.
+    /// Creates a bridge between `network` and its hosts, each with its port. What is for no node
+    /// leaves at the host with the number in `outlet` by the port there.
     ///
     /// # Errors
     /// No file descriptors are left.
@@ -318,7 +321,8 @@ impl Bridge {
         }
     }
 
-    /// Takes back the buffers of packets that the ring has written, and what it has discarded, both at `now`.
+    /// Takes back the buffers of packets that the ring has written, and what it has discarded, both
+    /// at `now`.
     #[inline]
     fn take_written(&mut self, now: Time) {
         let Some(ring) = self.wait.ring() else { return };
@@ -335,8 +339,9 @@ impl Bridge {
         }
     }
 
-    /// Takes what hosts have answered at once to what they got. Where time stands still that saves waiting for it, and asking
-    /// what time it is then: a kernel's TCP answers before the packet's write returns.
+    /// Takes what hosts have answered at once to what they got. Where time stands still that saves
+    /// waiting for it, and asking what time it is then: a kernel's TCP answers before the packet's
+    /// write returns.
     fn take_answers(&mut self) -> io::Result<()> {
         while let Some(number) = self.answering.pop() {
             self.attachments[number].answers = false;
@@ -370,7 +375,8 @@ impl Bridge {
         self.follow(number)
     }
 
-    /// Shortens the delays at a host by what the path to it takes, when that has been measured again.
+    /// Shortens the delays at a host by what the path to it takes, when that has been measured
+    /// again.
     #[inline]
     fn follow(&mut self, number: usize) -> io::Result<()> {
         let attachment = &self.attachments[number];
@@ -479,7 +485,8 @@ impl Bridge {
                 if question.is_some() || matches!(look, Look::Discard(_)) {
                     let least = self.network.least_delay(&self.attachments[number].host.stages);
                     let packet_alone = !self.network.out().is_any_leaving();
-                    // A program that hears of the end of a connection acts on what the observer has seen of it until then.
+                    // A program that hears of the end of a connection acts on what the observer has
+                    // seen of it until then.
                     let ends = frame::begins_or_ends(&buffer[..packet.size as usize]);
                     if packet_alone && !ends && least > Span::ZERO {
                         let (flow, asked) = (packet.flow, question.is_some());
@@ -536,7 +543,7 @@ impl Bridge {
         self.clock.now()
     }
 
-    /// The network, for what its stages and its outbox have to say.
+    /// Returns the network, for what its stages and its outbox have to say.
     pub fn network(&mut self) -> &mut Network {
         &mut self.network
     }
@@ -563,16 +570,16 @@ impl Bridge {
         self.attachments.iter().map(|attachment| (&attachment.host, &attachment.lateness))
     }
 
-    /// The hosts on other machines: what is known of the path to each, and how much of its delay the delays of the network had no
-    /// room for.
+    /// Returns the hosts on other machines: what is known of the path to each, and how much of its
+    /// delay the delays of the network had no room for.
     pub fn paths(&self) -> impl Iterator<Item = (&Host, &Path, &Lateness)> {
         self.attachments
             .iter()
             .filter_map(|attachment| Some((&attachment.host, attachment.port.path()?, &attachment.remaining)))
     }
 
-    /// How long packets from hosts may have lain in the kernel before the engine took them, at most. The time to wake
-    /// a thread that sleeps is not in it, see [`wakeups`](Self::wakeups).
+    /// How long packets from hosts may have lain in the kernel before the engine took them, at
+    /// most. The time to wake a thread that sleeps is not in it, see [`wakeups`](Self::wakeups).
     pub fn readings(&self) -> &Lateness {
         &self.readings
     }
@@ -587,13 +594,14 @@ impl Bridge {
         self.wait.wakeups()
     }
 
-    /// Packets lost between the hosts and the engine, which no model dropped: in the kernel's queues, and where a host
-    /// had no room.
+    /// Packets lost between the hosts and the engine, which no model dropped: in the kernel's
+    /// queues, and where a host had no room.
     pub fn lost(&self) -> u64 {
         self.attachments.iter().map(|attachment| attachment.port.lost() + attachment.refused).sum()
     }
 
-    /// Packets that were for nobody in the network: multicast, unknown addresses, no IP.
+    /// Returns the packets that were for nobody in the network: multicast, unknown addresses, no
+    /// IP.
     pub fn strays(&self) -> u64 {
         self.strays
     }

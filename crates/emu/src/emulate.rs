@@ -32,7 +32,7 @@ pub struct Emulated {
     pub report: Report,
     /// Numbers of packets created, consumed and dropped.
     pub totals: Totals,
-    /// Whether the run reached its end; it was interrupted otherwise.
+    /// True if the run reached its end; it was interrupted otherwise.
     pub complete: bool,
     /// Events, real time and processor time of the run.
     pub cost: Cost,
@@ -75,20 +75,22 @@ const MTU: u32 = 1500;
 
 /// Longest time between two reports of progress.
 pub(crate) const PROGRESS: Duration = Duration::from_millis(100);
-/// Reports of progress in a run in virtual time, where each costs more than the time between them, and the longest time between two, as a
-/// run learns by them that it is to stop.
+/// Reports of progress in a run in virtual time, where each costs more than the time between them,
+/// and the longest time between two, as a run learns by them that it is to stop.
 const STEPS: u32 = 200;
 const LONGEST_STEP: Duration = Duration::from_secs(10);
 
 /// Time for the threads to begin, also on a machine with other work; until then nothing is sent.
 pub(crate) const LEAD: Span = Span::from_millis(50);
 
-/// Emulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an earlier run. `progress`
-/// is told the fraction done about ten times a second and stops the run by breaking.
+/// Emulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an
+/// earlier run. `progress` is told the fraction done about ten times a second and stops the run by
+/// breaking.
 ///
 /// # Errors
-/// The machine does not give what is needed, or the folder cannot be made or written. What was written before stays
-/// readable and is marked incomplete; hosts, interfaces and congestion controls are gone in any case.
+/// The machine does not give what is needed, or the folder cannot be made or written. What was
+/// written before stays readable and is marked incomplete; hosts, interfaces and congestion
+/// controls are gone in any case.
 pub fn emulate(
     scenario: &Scenario,
     text: &str,
@@ -99,7 +101,7 @@ pub fn emulate(
     emulate_on(Timing::Real, scenario, text, out, options, &mut OnlyProgress(progress))
 }
 
-/// The same for a run that `follow` watches and may change.
+/// Returns the same for a run that `follow` watches and may change.
 ///
 /// # Errors
 /// As for [`emulate`].
@@ -113,7 +115,7 @@ pub fn emulate_followed(
     emulate_on(Timing::Real, scenario, text, out, options, follow)
 }
 
-/// The same on a machine with this timing.
+/// Returns the same on a machine with this timing.
 pub(crate) fn emulate_on(
     timing: Timing,
     scenario: &Scenario,
@@ -185,7 +187,8 @@ pub(crate) fn emulate_on(
     conclude(scenario, run, live, Ended { reached, end, cpu, ran, commands, memory, skipped, changes })
 }
 
-/// How long an engine that was asked for something is waited for; at the end of the run nobody answers.
+/// How long an engine that was asked for something is waited for; at the end of the run nobody
+/// answers.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A run whose engine is in a thread of its own.
@@ -213,7 +216,8 @@ impl Running for Alive<'_> {
     }
 }
 
-/// Runs the flows in a thread of their own until `end`, or until `look`, which is told the fraction done, wants them to stop.
+/// Runs the flows in a thread of their own until `end`, or until `look`, which is told the fraction
+/// done, wants them to stop.
 fn run_flows(
     traffic: Traffic,
     live: &Live,
@@ -305,7 +309,7 @@ fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> 
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }
 
-/// Bytes of the largest packet of the flows whose transports limit it.
+/// Returns the bytes of the largest packet of the flows whose transports limit it.
 fn largest_packet(scenario: &Scenario) -> u32 {
     let largest = traffic::flows(scenario).filter_map(|(_, flow)| flow.transport.largest_packet());
     largest.map(|(bytes, _)| bytes as u32).max().unwrap_or(0)

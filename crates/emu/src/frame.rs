@@ -1,5 +1,6 @@
-//! Real packets as the engine sees them: what it needs of an IPv4 (RFC 791) or IPv6 (RFC 8200) header, and what models
-//! change in it, the code point of an edge (RFC 2474) and congestion experienced (RFC 3168).
+//! Real packets as the engine sees them: what it needs of an IPv4 (RFC 791) or IPv6 (RFC 8200)
+//! header, and what models change in it, the code point of an edge (RFC 2474) and congestion
+//! experienced (RFC 3168).
 
 use bentpipe_core::FlowId;
 use bentpipe_stage::Ecn;
@@ -15,8 +16,8 @@ pub struct Headers {
     pub dscp: u8,
     /// Explicit congestion notification field (RFC 3168).
     pub ecn: Ecn,
-    /// What the packets of one connection, and hardly any others, have in common. Never the number of a scenario's flow:
-    /// its highest bit is set.
+    /// What the packets of one connection, and hardly any others, have in common. Never the number
+    /// of a scenario's flow: its highest bit is set.
     pub flow: FlowId,
 }
 
@@ -52,7 +53,7 @@ pub fn tcp_flow(source: SocketAddrV4, destination: SocketAddrV4) -> FlowId {
     flow([addresses, ports, TCP.into()])
 }
 
-/// Whether a packet of TCP has data.
+/// Returns true if a packet of TCP has data.
 pub fn has_data(packet: &[u8]) -> bool {
     let tcp = bentpipe_wire::read(packet).filter(|headers| headers.protocol == TCP);
     tcp.and_then(|headers| headers.payload(packet)).is_some_and(|data| !data.is_empty())
@@ -65,7 +66,8 @@ pub fn begins_or_ends(packet: &[u8]) -> bool {
     tcp.and_then(|headers| packet.get(headers.begin + 13)).is_some_and(|flags| flags & SYN_FIN_RST != 0)
 }
 
-/// Reads the headers of `packet`; `None` if it is not a packet of IPv4 or IPv6, see [`bentpipe_wire`].
+/// Reads the headers of `packet`; `None` if it is not a packet of IPv4 or IPv6, see
+/// [`bentpipe_wire`].
 #[inline]
 pub fn parse(packet: &[u8]) -> Option<Headers> {
     let headers = bentpipe_wire::read(packet)?;
@@ -102,7 +104,8 @@ mod tests {
     use bentpipe_wire::checksum;
     use std::net::Ipv6Addr;
 
-    /// The header of RFC 1071's kind: a valid IPv4 header with DSCP 46 and ECT(0), then ports 49152 and 80.
+    /// Returns the header of RFC 1071's kind: a valid IPv4 header with DSCP 46 and ECT(0), then
+    /// ports 49152 and 80.
     fn ipv4() -> Vec<u8> {
         let mut packet =
             vec![0x45, 0xba, 0, 40, 0, 7, 0x40, 0, 64, 6, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2, 0xc0, 0, 0, 80];

@@ -1,8 +1,9 @@
-//! A whole run on the real clock without any privilege: engine thread, ports and clock are those of an emulation, and the
-//! hosts are models in a second thread, behind ports in memory.
+//! A whole run on the real clock without any privilege: engine thread, ports and clock are those of
+//! an emulation, and the hosts are models in a second thread, behind ports in memory.
 //!
-//! Packets cross the ports as bytes, like any host's: a network header, by which the engine knows where they go, and the
-//! number under which the sending host keeps the rest. There are no traces of flows.
+//! Packets cross the ports as bytes, like any host's: a network header, by which the engine knows
+//! where they go, and the number under which the sending host keeps the rest. There are no traces
+//! of flows.
 
 use crate::bridge::{Bridge, Handle};
 use crate::clock::wait::Wait;
@@ -91,8 +92,8 @@ pub fn emulate_in_memory(
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }
 
-/// Runs engine and hosts, each in a thread of its own, until `end`, or until `look`, which is told the fraction done, wants
-/// them to stop. Returns when they did.
+/// Runs engine and hosts, each in a thread of its own, until `end`, or until `look`, which is told
+/// the fraction done, wants them to stop. Returns when they did.
 fn run_both(
     bridge: &mut Bridge,
     ends: &mut Ends,
@@ -205,7 +206,8 @@ impl Ends {
     }
 }
 
-/// A packet as the engine sees it: its network header, the ports, and in the place of what follows them its number.
+/// Returns a packet as the engine sees it: its network header, the ports, and in the place of what
+/// follows them its number.
 fn bytes(packet: &Packet, number: u32) -> Vec<u8> {
     let plan = Plan::default();
     let mut bytes = vec![0; HEAD.max(packet.size as usize)];

@@ -1,5 +1,5 @@
-//! A network that lives on this machine: a namespace for each host, an interface in each, and the engine's thread between
-//! them. All of it ends with this process.
+//! A network that lives on this machine: a namespace for each host, an interface in each, and the
+//! engine's thread between them. All of it ends with this process.
 
 use crate::bridge::{Bridge, Ended, Handle};
 use crate::clock::{Clock, Scheduling, Timing};
@@ -23,11 +23,12 @@ use std::thread::{self, JoinHandle};
 /// Name of the interface that a host has to the network.
 pub const INTERFACE: &str = "sat0";
 
-/// What keeps a host's IPv6 from talking to nobody: there are no routers to ask for, which the kernel would do at random
-/// moments for ever, and none to hear of groups (MLD), which it repeats after random times. In virtual time each such
-/// moment is one at which the guest's clock is set anew, and all later ones are rounded otherwise. The link-local address is the
-/// interface's ([`tun`]), since the kernel's own is settled only up to two seconds later; whereupon Chromium gives up the page
-/// that it is loading (ERR_NETWORK_CHANGED).
+/// What keeps a host's IPv6 from talking to nobody: there are no routers to ask for, which the
+/// kernel would do at random moments for ever, and none to hear of groups (MLD), which it repeats
+/// after random times. In virtual time each such moment is one at which the guest's clock is set
+/// anew, and all later ones are rounded otherwise. The link-local address is the interface's
+/// ([`tun`]), since the kernel's own is settled only up to two seconds later; whereupon Chromium
+/// gives up the page that it is loading (ERR_NETWORK_CHANGED).
 const QUIET: [(&str, &str); 4] = [
     ("net.ipv6.conf.default.addr_gen_mode", "1"),
     ("net.ipv6.conf.default.router_solicitations", "0"),
@@ -49,12 +50,14 @@ pub struct Setup<'a> {
     pub capture: Option<Box<dyn Capture>>,
     /// Largest packet of the hosts' interfaces in bytes.
     pub mtu: u32,
-    /// The host behind which the machine's own network begins, and the name for the machine's rules about it.
+    /// The host behind which the machine's own network begins, and the name for the machine's rules
+    /// about it.
     pub internet: Option<(&'a str, &'a str)>,
-    /// The clock on which networks with `stack = "linux"` get radios of this kernel; without one the model runs.
+    /// The clock on which networks with `stack = "linux"` get radios of this kernel; without one
+    /// the model runs.
     pub radios: Option<Timing>,
-    /// Hosts that are on other machines, with the machine's address and the UDP port of the tunnel, a different one for
-    /// each.
+    /// Hosts that are on other machines, with the machine's address and the UDP port of the tunnel,
+    /// a different one for each.
     pub elsewhere: &'a [(String, SocketAddr)],
 }
 
@@ -204,12 +207,12 @@ impl Prepared {
         &self.hosts
     }
 
-    /// The hosts of other machines, which can join when time has begun.
+    /// Returns the hosts of other machines, which can join when time has begun.
     pub fn elsewhere(&self) -> &[Elsewhere] {
         &self.elsewhere
     }
 
-    /// The hosts, and the network to open traces on.
+    /// Returns the hosts, and the network to open traces on.
     pub fn parts(&mut self) -> (&[LiveHost], &mut Network) {
         (&self.hosts, &mut self.network)
     }
@@ -247,7 +250,7 @@ impl Prepared {
     }
 }
 
-/// The tunnel to a host on another machine.
+/// Returns the tunnel to a host on another machine.
 fn connect(host: &Host, machine: SocketAddr, plan: Plan, mtu: u32) -> Result<(Elsewhere, Tunnel), Error> {
     let (ipv4, ipv6) = (plan.ipv4(host.node), plan.ipv6(host.node));
     let config = tunnel::Config { machine, node: host.node, ipv4, ipv6, prober: plan.ipv4_outside(), mtu };
@@ -267,7 +270,7 @@ impl Live {
         &self.elsewhere
     }
 
-    /// The host of a node, if it is on this machine.
+    /// Returns the host of a node, if it is on this machine.
     pub fn host(&self, name: &str) -> Option<&LiveHost> {
         self.hosts.iter().find(|host| host.name == name)
     }
@@ -292,12 +295,13 @@ impl Live {
         self.radios.take()
     }
 
-    /// The outlet to the machine's own network.
+    /// Returns the outlet to the machine's own network.
     pub fn internet(&self) -> Option<&Internet> {
         self.internet.as_ref()
     }
 
-    /// Ends the engine and returns it, for what it has to say; hosts and interfaces are gone when it is dropped.
+    /// Ends the engine and returns it, for what it has to say; hosts and interfaces are gone when
+    /// it is dropped.
     ///
     /// # Errors
     /// A port broke while it ran.

@@ -12,7 +12,8 @@ pub const QUESTION: usize = 72;
 pub enum Look {
     /// The observer neither looks at the host nor discards the packet's data.
     Nothing,
-    /// It looks at the host as soon as the host has the packet ([`Observer::got`]), with the answer to a question if there is one.
+    /// It looks at the host as soon as the host has the packet ([`Observer::got`]), with the answer
+    /// to a question if there is one.
     AtHost(Option<Question>),
     /// The packet's data is discarded at this TCP socket once all packets of the moment are written
     /// ([`Observer::discarded`]).
@@ -28,16 +29,18 @@ pub struct Question {
     pub bytes: [u8; QUESTION],
 }
 
-/// Observes the packets between the engine and the hosts. It is called in the engine's thread and delays everything
-/// there.
+/// Observes the packets between the engine and the hosts. It is called in the engine's thread and
+/// delays everything there.
 pub trait Observer: Send {
     /// Called first. `discards` tells whether the engine's thread can discard data at sockets.
     fn begin(&mut self, _discards: bool) {}
 
-    /// Called when the host of `node` has received a packet of `flow`. `answer` is the answer to its question, if it was asked.
+    /// Called when the host of `node` has received a packet of `flow`. `answer` is the answer to
+    /// its question, if it was asked.
     fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, answer: Option<&[u8]>);
 
-    /// Returns what there is to do with `packet`, which belongs to `flow` and is for the host of `node`.
+    /// Returns what there is to do with `packet`, which belongs to `flow` and is for the host of
+    /// `node`.
     fn looks(&self, _node: NodeId, _flow: FlowId, _packet: &[u8]) -> Look {
         Look::AtHost(None)
     }

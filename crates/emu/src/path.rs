@@ -1,12 +1,14 @@
 //! How long the path to a host on another machine takes, from probes that are answered there.
 //!
-//! **Estimate.** The round trip is the least of the last [`WINDOW`] answers, so that queues on the path and slow programs at
-//! its ends do not count, smoothed by a quarter of the difference per answer. Half of it is taken for the one-way delay.
-//! With ten probes a second a path that becomes longer is followed within 2 s, one that becomes shorter within 1 s.
+//! **Estimate.** The round trip is the least of the last [`WINDOW`] answers, so that queues on the
+//! path and slow programs at its ends do not count, smoothed by a quarter of the difference per
+//! answer. Half of it is taken for the one-way delay. With ten probes a second a path that becomes
+//! longer is followed within 2 s, one that becomes shorter within 1 s.
 //!
-//! **Error.** No end knows how a round trip divides between its directions without clocks that agree. When they take f and
-//! b, a packet to the host comes (f - b) / 2 too late and one from it as much too early, but a round trip comes right.
-//! What packets take beyond the estimate is jitter that no model made: [`Path::excess`].
+//! **Error.** No end knows how a round trip divides between its directions without clocks that
+//! agree. When they take f and b, a packet to the host comes (f - b) / 2 too late and one from it
+//! as much too early, but a round trip comes right. What packets take beyond the estimate is jitter
+//! that no model made: [`Path::excess`].
 
 use crate::clock::lateness::Lateness;
 use bentpipe_core::Span;
@@ -14,7 +16,8 @@ use std::collections::VecDeque;
 
 /// Answers of which the least counts: one second of them.
 const WINDOW: usize = 10;
-/// Answers before there is an estimate. The first may have waited for the other machine's address or for its joining.
+/// Answers before there is an estimate. The first may have waited for the other machine's address
+/// or for its joining.
 const FIRST: usize = 3;
 /// Share of the difference by which an answer moves the estimate.
 const GAIN: f64 = 0.25;
@@ -48,7 +51,8 @@ impl Path {
         self.excess.add(rtt.saturating_sub(Span::from_secs_f64(estimate)));
     }
 
-    /// A probe was not answered. Before the first answer the other machine has not joined, and nothing is lost.
+    /// A probe was not answered. Before the first answer the other machine has not joined, and
+    /// nothing is lost.
     pub fn unanswered(&mut self) {
         self.lost += u64::from(self.estimate.is_some());
     }

@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 const IPV4: usize = 20;
 const UDP_HEADER: usize = 8;
 
-/// Looks whether a packet that came out of the network at `now`, into which it went at `birth`, belongs to a stream.
+/// Looks whether a packet that came out of the network at `now`, into which it went at `birth`,
+/// belongs to a stream.
 #[inline]
 pub fn look(streams: &mut Recogniser, now: Time, birth: Time, packet: &[u8]) {
     // Most packets are something else, which a few bytes show.

@@ -1,5 +1,5 @@
-//! What flows over real sockets must do whatever the machine is like. Needs namespaces and TUN; says so and passes where a
-//! machine has none.
+//! What flows over real sockets must do whatever the machine is like. Needs namespaces and TUN;
+//! says so and passes where a machine has none.
 
 use bentpipe_emu::{emulate, Emulated, Namespace};
 use bentpipe_engine::presets;
@@ -10,7 +10,8 @@ use bentpipe_testing::{repeated, skipped};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-/// Runs share this process' files, which [`run`] counts, so they take turns; so must all tests of this program.
+/// Runs share this process' files, which [`run`] counts, so they take turns; so must all tests of
+/// this program.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// What came of a run, and the notes in its provenance.
@@ -88,7 +89,8 @@ fn a_transfer_is_over_when_its_last_byte_is_acknowledged() {
         // 342 full segments and a short one; the kernel sends its SYN and FIN apart.
         assert_eq!(run.sent("f", "sent_packets"), 343.0);
         assert_eq!(run.sent("f", "retransmissions"), 0.0);
-        // The last byte's acknowledgment comes 50 ms after its delivery; what is more is the lateness of this machine.
+        // The last byte's acknowledgment comes 50 ms after its delivery; what is more is the
+        // lateness of this machine.
         let (last, completed) = (run.delivered("f", "last_delivery"), run.sent("f", "completed"));
         assert!(
             (0.049..0.090).contains(&(completed - last)),
@@ -170,7 +172,8 @@ fn segments_have_the_size_that_the_scenario_says_with_timestamps_too() {
 
 #[test]
 fn many_datagrams_arrive_each_once_after_the_delay_of_the_link() {
-    // 20 000 datagrams a second for 3 s, in bursts of 4000, and a few that have no room for a number.
+    // 20 000 datagrams a second for 3 s, in bursts of 4000, and a few that have no room for a
+    // number.
     let bursts =
         "kind = \"cbr\", rate = \"16 Mbit/s\", datagram = \"100 B\", on = \"200 ms\", off = \"100 ms\"";
     let mut flows = flow("f", THERE, bursts, "kind = \"udp\"");

@@ -1,15 +1,17 @@
-//! Answers of hosts that are put off: taken when the engine's thread wakes for another reason, at the time of the packet that they answer.
+//! Answers of hosts that are put off: taken when the engine's thread wakes for another reason, at
+//! the time of the packet that they answer.
 
 use super::Bridge;
 use bentpipe_core::{FlowId, Span, Time};
 use std::io;
 
-/// Nanoseconds before the end of a run at which answers are put off no longer, so that they are taken before anybody ends. A clock in
-/// virtual time has steps of 256 ns.
+/// Nanoseconds before the end of a run at which answers are put off no longer, so that they are
+/// taken before anybody ends. A clock in virtual time has steps of 256 ns.
 const BEFORE_END: u64 = 1024;
 
-/// A packet whose answers the host may keep until the engine's thread wakes for another reason, in virtual time. They are then taken at
-/// the packet's own time, so that only one system call is made for it ([speed of guests](../../../../docs/notes/guest-speed.md)).
+/// A packet whose answers the host may keep until the engine's thread wakes for another reason, in
+/// virtual time. They are then taken at the packet's own time, so that only one system call is made
+/// for it ([speed of guests](../../../../docs/notes/guest-speed.md)).
 pub(super) struct PutOff {
     /// Index of the host's attachment, and the flow of the packet.
     pub number: usize,
@@ -30,7 +32,8 @@ impl PutOff {
 }
 
 impl Bridge {
-    /// Takes what a host has answered to the packet for which that was put off. The network has done nothing since.
+    /// Takes what a host has answered to the packet for which that was put off. The network has
+    /// done nothing since.
     pub(super) fn take_put_off(&mut self) -> io::Result<()> {
         let Some(PutOff { number, at, .. }) = self.told_put_off() else { return Ok(()) };
         loop {
@@ -41,7 +44,8 @@ impl Bridge {
         }
     }
 
-    /// Does not put off the answers to a packet after all, since another one leaves at the same moment.
+    /// Does not put off the answers to a packet after all, since another one leaves at the same
+    /// moment.
     pub(super) fn put_off_no_longer(&mut self) -> io::Result<()> {
         if let Some(ring) = self.wait.ring() {
             ring.flush()?;

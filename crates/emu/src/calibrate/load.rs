@@ -11,7 +11,8 @@ use std::time::Duration;
 
 /// IPv4 header (RFC 791) and UDP header (RFC 768).
 const HEADERS: usize = 28;
-/// Most bytes in a datagram that the kernel is to cut into packets, and most packets (UDP_MAX_SEGMENTS).
+/// Most bytes in a datagram that the kernel is to cut into packets, and most packets
+/// (UDP_MAX_SEGMENTS).
 const BATCH_BYTES: usize = 65_000;
 const BATCH_PACKETS: usize = 64;
 /// Time between two turns of a sender, and of a receiver.
@@ -79,7 +80,7 @@ pub fn send_only(rig: &Rig, from: usize, offer: Offer) -> io::Result<u64> {
     send(&sender, offer)
 }
 
-/// A socket at each host, connected to each other.
+/// Returns a socket at each host, connected to each other.
 fn sockets(rig: &Rig, from: usize) -> io::Result<(UdpSocket, UdpSocket)> {
     let to = 1 - from;
     let bound =
@@ -119,7 +120,8 @@ fn send(socket: &UdpSocket, offer: Offer) -> io::Result<u64> {
         let packets = due.min(most as u64);
         match socket.send(&burst[..packets as usize * payload]) {
             Ok(_) => sent += packets,
-            // The interface's queue is full: the kernel has thrown some of the burst away, and knows how many.
+            // The interface's queue is full: the kernel has thrown some of the burst away, and
+            // knows how many.
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => sent += packets,
             Err(error) => return Err(error),
         }

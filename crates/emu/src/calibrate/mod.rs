@@ -1,5 +1,5 @@
-//! What this machine can do: how many packets the engine carries, how exactly it lets them go, how little it adds, and up
-//! to which rate a run would be valid. Takes some ten seconds.
+//! What this machine can do: how many packets the engine carries, how exactly it lets them go, how
+//! little it adds, and up to which rate a run would be valid. Takes some ten seconds.
 
 pub mod load;
 pub mod rig;
@@ -43,9 +43,11 @@ pub struct Calibration {
     pub lateness: Percentiles,
     /// How late the engine's thread is woken by its timer.
     pub wakeups: Percentiles,
-    /// What the emulation adds to the path between two programs: half of a round trip over a link without delay.
+    /// What the emulation adds to the path between two programs: half of a round trip over a link
+    /// without delay.
     pub added_delay: Percentiles,
-    /// The largest rate of those tried at which a second of packets of 1500 bytes was valid, in bit/s.
+    /// The largest rate of those tried at which a second of packets of 1500 bytes was valid, in
+    /// bit/s.
     pub valid_rate: Option<u64>,
     /// Rates that were tried and why a run at them was not valid.
     pub refused: Vec<Refused>,
@@ -115,7 +117,7 @@ fn added_delay() -> Result<Percentiles, Error> {
     Ok((&halves).into())
 }
 
-/// A run over a link of `rate` bit/s to which `packets` full packets a second are offered.
+/// Returns a run over a link of `rate` bit/s to which `packets` full packets a second are offered.
 fn judged(rate: u64, packets: f64, duration: Duration) -> Result<Fidelity, Error> {
     let scenario = one_link(rate, DELAY);
     let rig = Rig::start(&scenario, "a", "b", FULL as u32)?;

@@ -1,4 +1,5 @@
-//! Two hosts of this machine with an engine between them, for measuring what the engine itself costs.
+//! Two hosts of this machine with an engine between them, for measuring what the engine itself
+//! costs.
 
 use crate::clock::Clock;
 use crate::error::{Doing, Error};
@@ -25,7 +26,8 @@ pub struct Ran {
     pub cpu_s: f64,
 }
 
-/// One link between nodes `a` and `b`: bits per second and nanoseconds in each direction, with room for everything.
+/// One link between nodes `a` and `b`: bits per second and nanoseconds in each direction, with room
+/// for everything.
 pub fn one_link(rate: u64, delay: u64) -> Scenario {
     let link = json!({
         "name": "link", "from": "a", "to": "b",
@@ -34,7 +36,7 @@ pub fn one_link(rate: u64, delay: u64) -> Scenario {
     scenario(json!({"name": "calibration", "duration": "1 s", "record": {"traces": []}, "link": [link]}))
 }
 
-/// A scenario from its JSON, which is written in this program.
+/// Returns a scenario from its JSON, which is written in this program.
 pub fn scenario(value: serde_json::Value) -> Scenario {
     serde_json::from_value(value).expect("the scenario is written in this program")
 }

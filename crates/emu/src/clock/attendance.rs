@@ -69,7 +69,8 @@ pub struct Attendance {
     pub waited_s: f64,
     /// How often it had to leave its processor to another thread.
     pub involuntary_switches: u64,
-    /// Share of the time of all processors that the machine did not get from the one that it runs on.
+    /// Share of the time of all processors that the machine did not get from the one that it runs
+    /// on.
     pub steal: f64,
 }
 
@@ -89,7 +90,7 @@ impl Attendance {
     }
 }
 
-/// The kernel's clock source, as "tsc"; empty where the kernel does not say.
+/// Returns the kernel's clock source, as "tsc"; empty where the kernel does not say.
 pub fn clock_source() -> String {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     read_to_string(path).unwrap_or_default().trim().to_owned()

@@ -1,4 +1,5 @@
-//! How late things were: the difference between when the model let a packet go and when the host got it.
+//! How late things were: the difference between when the model let a packet go and when the host
+//! got it.
 
 use bentpipe_core::Span;
 use hdrhistogram::Histogram;

@@ -1,4 +1,5 @@
-//! The machine's monotonic clock as the time of a run, and how the thread that watches it is scheduled.
+//! The machine's monotonic clock as the time of a run, and how the thread that watches it is
+//! scheduled.
 
 pub(crate) mod attendance;
 pub(crate) mod lateness;
@@ -18,7 +19,8 @@ pub enum Timing {
     /// It goes on, and who sleeps is woken late.
     #[default]
     Real,
-    /// It stands still, and who sleeps is woken at the very moment: the machine is a guest in virtual time.
+    /// It stands still, and who sleeps is woken at the very moment: the machine is a guest in
+    /// virtual time.
     Virtual,
 }
 
@@ -61,21 +63,22 @@ pub(crate) fn sleep_until(nanoseconds: u64) {
 }
 
 impl Clock {
-    /// A clock whose time zero is now.
+    /// Returns a clock whose time zero is now.
     pub fn start() -> Clock {
         let unix = clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has this clock");
         let unix = unix.tv_sec() as u64 * 1_000_000_000 + unix.tv_nsec() as u64;
         Clock { timing: Timing::Real, zero: monotonic(), unix }
     }
 
-    /// A clock whose time zero is that much later than now; until then its time is zero.
+    /// Returns a clock whose time zero is that much later than now; until then its time is zero.
     pub fn start_after(lead: Span) -> Clock {
         let now = Clock::start();
         Clock { zero: now.zero + lead.as_nanos(), unix: now.unix + lead.as_nanos(), ..now }
     }
 
-    /// The same clock of a machine with this timing. In virtual time its time zero waits for the next whole ten seconds of
-    /// the machine's, so that it is the same moment in every run, also for what the kernel does now and then.
+    /// Returns the same clock of a machine with this timing. In virtual time its time zero waits
+    /// for the next whole ten seconds of the machine's, so that it is the same moment in every run,
+    /// also for what the kernel does now and then.
     pub fn with(self, timing: Timing) -> Clock {
         let wait = match timing {
             Timing::Real => 0,
@@ -84,19 +87,19 @@ impl Clock {
         Clock { timing, zero: self.zero + wait, unix: self.unix + wait }
     }
 
-    /// The same clock of a machine with this timing, whose time zero stays where it is.
+    /// Returns the same clock of a machine with this timing, whose time zero stays where it is.
     pub fn at_once(self, timing: Timing) -> Clock {
         Clock { timing, ..self }
     }
 
-    /// The same clock whose time zero is at `nanoseconds` of CLOCK_MONOTONIC.
+    /// Returns the same clock whose time zero is at `nanoseconds` of CLOCK_MONOTONIC.
     pub fn from(self, nanoseconds: u64) -> Clock {
         let unix = (self.unix + nanoseconds).saturating_sub(self.zero);
         Clock { zero: nanoseconds, unix, ..self }
     }
 
-    /// This thread has slept until `time`; returns the time. In virtual time it was woken at that very moment, so nobody has
-    /// to look.
+    /// This thread has slept until `time`; returns the time. In virtual time it was woken at that
+    /// very moment, so nobody has to look.
     #[inline]
     pub fn woken_at(&self, time: Time) -> Time {
         if self.timing == Timing::Virtual {
@@ -107,8 +110,8 @@ impl Clock {
         self.now()
     }
 
-    /// This thread has slept until another one passed something on to it; returns the time. In virtual time it is still the
-    /// moment at which that one was woken, so nobody has to look.
+    /// This thread has slept until another one passed something on to it; returns the time. In
+    /// virtual time it is still the moment at which that one was woken, so nobody has to look.
     #[inline]
     pub fn woken_by_another(&self) -> Time {
         if self.timing == Timing::Virtual {
@@ -129,8 +132,8 @@ impl Clock {
         self.timing
     }
 
-    /// The time of the run. In virtual time, for a thread that says when it was [`woken`](Self::woken), it is that moment,
-    /// since none passes until it sleeps again.
+    /// Returns the time of the run. In virtual time, for a thread that says when it was
+    /// [`woken`](Self::woken), it is that moment, since none passes until it sleeps again.
     #[inline]
     pub fn now(&self) -> Time {
         match self.timing {
@@ -150,7 +153,8 @@ impl Clock {
         self.now()
     }
 
-    /// The time of the run at `nanoseconds` of CLOCK_MONOTONIC; zero for what was before it.
+    /// Returns the time of the run at `nanoseconds` of CLOCK_MONOTONIC; zero for what was before
+    /// it.
     #[inline]
     pub fn at(&self, nanoseconds: u64) -> Time {
         Time::from_nanos(nanoseconds.saturating_sub(self.zero))
@@ -178,9 +182,10 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// Gives this thread real-time priority if the machine allows it, and exact timers in any case; says what it got. In
-    /// virtual time it makes nothing faster, but threads of one priority run in the order in which they were woken, where
-    /// ordinary ones run in one that depends on what each has used of the processor before.
+    /// Gives this thread real-time priority if the machine allows it, and exact timers in any case;
+    /// says what it got. In virtual time it makes nothing faster, but threads of one priority run
+    /// in the order in which they were woken, where ordinary ones run in one that depends on what
+    /// each has used of the processor before.
     pub fn best() -> Scheduling {
         sys::exact_timers();
         match sys::real_time_priority(1) {

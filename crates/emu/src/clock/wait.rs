@@ -1,14 +1,16 @@
-//! How the engine's thread waits: asleep until a packet comes or until shortly before something is due, and spinning over
-//! the rest, because a timer is late by some microseconds or tens of them.
+//! How the engine's thread waits: asleep until a packet comes or until shortly before something is
+//! due, and spinning over the rest, because a timer is late by some microseconds or tens of them.
 //!
-//! How much shorter it sleeps follows from how late it was woken before, so that one wake-up in a hundred is too late.
-//! And it never goes without rest: Linux gives the ordinary threads of a processor 50 ms of every second in one piece
-//! (the fair server; before Linux 6.12, real-time throttling) unless a real-time thread has left them as much. So the
-//! thread leaves a sixteenth of its time, in pauses that hardly delay anything.
+//! How much shorter it sleeps follows from how late it was woken before, so that one wake-up in a
+//! hundred is too late. And it never goes without rest: Linux gives the ordinary threads of a
+//! processor 50 ms of every second in one piece (the fair server; before Linux 6.12, real-time
+//! throttling) unless a real-time thread has left them as much. So the thread leaves a sixteenth of
+//! its time, in pauses that hardly delay anything.
 //!
-//! In a guest in virtual time it is woken at the very moment and nobody else waits for a processor, so it does none of
-//! this: it sleeps until something is due. There a system call costs as much as the rest of a packet's way, so one call does
-//! all of a moment ([`Ring`]): it writes packets, waits, and reads those that come.
+//! In a guest in virtual time it is woken at the very moment and nobody else waits for a processor,
+//! so it does none of this: it sleeps until something is due. There a system call costs as much as
+//! the rest of a packet's way, so one call does all of a moment ([`Ring`]): it writes packets,
+//! waits, and reads those that come.
 
 use crate::clock::lateness::Lateness;
 use crate::clock::{cpu_time, sleep_until, Clock, Timing};
@@ -36,7 +38,8 @@ pub struct Wait {
     /// Nanoseconds of CLOCK_MONOTONIC at which the timer will expire.
     armed: Option<u64>,
     events: [EpollEvent; 64],
-    /// What waits in the place of `epoll` and `timer` in virtual time, and the numbers of the files that were ready.
+    /// What waits in the place of `epoll` and `timer` in virtual time, and the numbers of the files
+    /// that were ready.
     ring: Option<Ring>,
     came: Vec<u64>,
     /// Neither is there in virtual time.
@@ -94,9 +97,9 @@ impl Wait {
         }
     }
 
-    /// Makes this thread wait with a ring for `files`, whose numbers follow each other, and for `event` under its number.
-    /// Packets come by the ring from those files of which the length of the longest packet is given. Returns whether the
-    /// kernel has such rings.
+    /// Makes this thread wait with a ring for `files`, whose numbers follow each other, and for
+    /// `event` under its number. Packets come by the ring from those files of which the length of
+    /// the longest packet is given. Returns whether the kernel has such rings.
     pub fn by_ring<'a>(
         &mut self,
         files: impl Iterator<Item = (BorrowedFd<'a>, Option<usize>)>,
@@ -114,7 +117,7 @@ impl Wait {
         self.ring.is_some()
     }
 
-    /// The ring, if there is one.
+    /// Returns the ring, if there is one.
     pub fn ring(&mut self) -> Option<&mut Ring> {
         self.ring.as_mut()
     }
@@ -124,8 +127,8 @@ impl Wait {
         self.ring.take().map_or(Ok(()), |mut ring| ring.flush())
     }
 
-    /// Waits until a file is ready or until shortly before `next`; then returns at once, with or without events. It is
-    /// `now` on `clock`.
+    /// Waits until a file is ready or until shortly before `next`; then returns at once, with or
+    /// without events. It is `now` on `clock`.
     ///
     /// # Errors
     /// None that a running program can do anything about.
@@ -217,8 +220,8 @@ impl Wait {
     }
 }
 
-/// How long before something is due the thread is woken: the lateness that one wake-up in a hundred exceeds, followed by
-/// steps up that are 99 times those down.
+/// How long before something is due the thread is woken: the lateness that one wake-up in a hundred
+/// exceeds, followed by steps up that are 99 times those down.
 struct Margin {
     nanos: u64,
 }
@@ -256,14 +259,14 @@ struct Rest {
 }
 
 impl Rest {
-    /// Whether it is time to ask [`pause`](Self::pause).
+    /// Returns true if it is time to ask [`pause`](Self::pause).
     #[inline]
     fn due(&self, now: Time) -> bool {
         now.since(self.checked).as_nanos() >= AWAKE_PER_REST * PAUSE
     }
 
-    /// The thread has `used` so much CPU time until `now`: how long it has to rest now, if it has to. A large debt is paid
-    /// in parts, so that packets are not late by all of it.
+    /// Returns the rest due now, if any, for a thread that has `used` this much CPU time until
+    /// `now`. A large debt is paid in parts, which bounds the delay of a packet.
     fn pause(&mut self, now: Time, used: u64) -> Option<u64> {
         let awake = used - self.used;
         let others = now.since(self.checked).as_nanos().saturating_sub(awake);

@@ -1,5 +1,6 @@
-//! Which congestion control of the kernel a flow uses: bentpipe's own C file where it can be loaded, and otherwise what
-//! the kernel has under the same name; `linux-NAME` is always the kernel's own.
+//! Which congestion control of the kernel a flow uses: bentpipe's own C file where it can be
+//! loaded, and otherwise what the kernel has under the same name; `linux-NAME` is always the
+//! kernel's own.
 
 pub mod parameters;
 
@@ -61,8 +62,8 @@ fn built_in() -> String {
 }
 
 impl Variants {
-    /// Gives the kernel of a machine with this timing what `flows` need. A guest's takes nothing but parameters, which it has
-    /// got when it was started.
+    /// Gives the kernel of a machine with this timing what `flows` need. A guest's takes nothing
+    /// but parameters, which it has got when it was started.
     ///
     /// # Errors
     /// A congestion control can neither be loaded nor found.
@@ -127,24 +128,26 @@ impl Variants {
         }
     }
 
-    /// The flow's congestion control, if it was loaded for this run.
+    /// Returns the flow's congestion control, if it was loaded for this run.
     fn loaded(&self, config: &tcp::Config) -> Option<&Registered> {
         let key = key(config);
         self.loaded.iter().find(|(other, _)| *other == key).map(|(_, registered)| registered)
     }
 
-    /// Whether the flow's congestion control begins connections with the flow's slow-start threshold.
+    /// Returns true if the flow's congestion control begins connections with the flow's slow-start
+    /// threshold.
     pub fn sets_threshold(&self, config: &tcp::Config) -> bool {
         config.initial_ssthresh.is_some() && self.loaded(config).is_some()
     }
 
-    /// The kernel's name for a flow's congestion control.
+    /// Returns the kernel's name for a flow's congestion control.
     pub fn name<'a>(&'a self, config: &'a tcp::Config) -> &'a str {
         let own = || of_linux(&config.congestion).unwrap_or(&config.congestion);
         self.loaded(config).map_or_else(own, Registered::name)
     }
 
-    /// What of the flow's parameters the kernel's own congestion control does not take, a sentence each.
+    /// What of the flow's parameters the kernel's own congestion control does not take, a sentence
+    /// each.
     pub fn unapplied(&self, config: &tcp::Config) -> Vec<String> {
         if self.loaded(config).is_some() {
             return Vec::new();

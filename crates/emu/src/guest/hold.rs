@@ -1,9 +1,10 @@
-//! Keeps a guest on one processor at a time. Its kernel and its programs are processes of this machine that run in turns, one for each
-//! system call of a program. On two processors every turn wakes the other one, which takes several times as long as a switch between
-//! processes. A scheduler that sees an idle processor puts them there all the same.
+//! Keeps a guest on one processor at a time. Its kernel and its programs are processes of this
+//! machine that run in turns, one for each system call of a program. On two processors every turn
+//! wakes the other one, which takes several times as long as a switch between processes. A
+//! scheduler that sees an idle processor puts them there all the same.
 //!
-//! The guests of this process are spread over the processors. A guest that has to wait for its own, because of other work
-//! there, moves to another one.
+//! The guests of this process are spread over the processors. A guest that has to wait for its own,
+//! because of other work there, moves to another one.
 
 use super::outside::below;
 use nix::sched::{sched_getaffinity, sched_setaffinity, CpuSet};
@@ -17,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks at how long a guest has waited for its processor.
 const LOOK: Duration = Duration::from_secs(2);
-/// The share of its time that a guest waits for its processor before it moves: more than the odd thread takes, and less than another
-/// guest there.
+/// The share of its time that a guest waits for its processor before it moves: more than the odd
+/// thread takes, and less than another guest there.
 const WAITS: f64 = 0.25;
 
 /// Number of guests of this process on each processor.
@@ -54,7 +55,7 @@ impl Hold {
         Some(Hold { allowed, processor, guest: 0, looked: Instant::now(), used: (0.0, 0.0) })
     }
 
-    /// The processor, for a process that is to become the guest.
+    /// Returns the processor, for a process that is to become the guest.
     pub fn processor(&self) -> CpuSet {
         let mut set = CpuSet::new();
         let _ = set.set(self.processor);
@@ -91,7 +92,8 @@ impl Hold {
         if let Some(processor) = moved {
             self.processor = processor;
             let set = self.processor();
-            // Programs that start in between are where their kernel was: the second time finds them.
+            // Programs that start in between are where their kernel was: the second time finds
+            // them.
             for _ in 0..2 {
                 for process in below(self.guest) {
                     let _ = sched_setaffinity(Pid::from_raw(process.id as i32), &set);
@@ -123,18 +125,19 @@ fn least(guests: &BTreeMap<usize, u32>, allowed: &[usize], chance: u64) -> usize
     best[chance as usize % best.len()]
 }
 
-/// A random number, which nothing in a guest depends on.
+/// Returns a random number, which nothing in a guest depends on.
 fn chance() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Whether a guest has waited too long between two values of [`used`].
+/// Returns true if a guest has waited too long between two values of [`used`].
 fn waits((ran_before, waited_before): (f64, f64), (ran, waited): (f64, f64)) -> bool {
     let (ran, waited) = ((ran - ran_before).max(0.0), (waited - waited_before).max(0.0));
     waited > WAITS * (ran + waited)
 }
 
-/// Seconds that the processes of a guest have run, and waited for a processor while they could have.
+/// Seconds that the processes of a guest have run, and waited for a processor while they could
+/// have.
 fn used(guest: u32) -> (f64, f64) {
     let seconds = |word: Option<&str>| word.and_then(|word| word.parse().ok()).unwrap_or(0.0) / 1e9;
     below(guest).iter().fold((0.0, 0.0), |(ran, waited), process| {

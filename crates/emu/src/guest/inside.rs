@@ -1,7 +1,8 @@
-//! The guest's first process: makes the few file systems that a run needs, runs its job, and turns the guest off.
+//! The guest's first process: makes the few file systems that a run needs, runs its job, and turns
+//! the guest off.
 //!
-//! The machine's files are the guest's, read-only; the folder of the run is the exception. When the console ends, so does
-//! the guest.
+//! The machine's files are the guest's, read-only; the folder of the run is the exception. When the
+//! console ends, so does the guest.
 
 use super::protocol::{Job, Said, Told, JOB};
 use crate::clock::{monotonic, Timing};
@@ -31,8 +32,8 @@ const STEPS: f64 = 200.0;
 /// Where programs may write besides the folder of the run; it is gone with the guest.
 const SCRATCH: &str = "/dev/shm";
 
-/// Is the guest's first process: reads its job from the console, runs it, and turns the guest off. `load` reads a
-/// scenario as resolved.
+/// Is the guest's first process: reads its job from the console, runs it, and turns the guest off.
+/// `load` reads a scenario as resolved.
 pub fn live(load: &dyn Fn(&str) -> Result<Scenario, String>) -> ! {
     let said = match job() {
         Ok(job) => work(&job, load),
@@ -169,7 +170,8 @@ fn listen(stop: Arc<AtomicBool>) -> Result<(), Trouble> {
     thread.map(drop).doing("starting the thread that hears the console")
 }
 
-/// The programs that want a processor at this moment, without this one and the kernel's own threads.
+/// Returns the programs that want a processor at this moment, without this one and the kernel's own
+/// threads.
 fn what_runs() -> Vec<String> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

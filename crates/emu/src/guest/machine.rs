@@ -1,5 +1,5 @@
-//! A guest as a process of this machine: started where it can write to nothing but its run's folder and has no network,
-//! told its job, and ended with whoever started it.
+//! A guest as a process of this machine: started where it can write to nothing but its run's folder
+//! and has no network, told its job, and ended with whoever started it.
 
 use super::hold::Hold;
 use super::protocol::{Job, Said, Told, JOB};
@@ -23,8 +23,9 @@ const PROGRESS: Duration = Duration::from_millis(100);
 const OFF: Duration = Duration::from_secs(10);
 /// Lines of the console that are kept for a message.
 const KEPT: usize = 12;
-/// Where a guest's memory is, in a file system that covers what is there. The place is on the kernel's command line, so it must be the
-/// same in every run. /sys can be, because no file that a guest needs is below it and each guest mounts its own once it has started.
+/// Where a guest's memory is, in a file system that covers what is there. The place is on the
+/// kernel's command line, so it must be the same in every run. /sys can be, because no file that a
+/// guest needs is below it and each guest mounts its own once it has started.
 const SCRATCH: &str = "/sys";
 /// Name of the file there that contains the guest's [`Job`].
 const NOTE: &str = "job";
@@ -34,16 +35,19 @@ const NOTE: &str = "job";
 pub struct Start {
     /// Path of the guest's kernel, an executable file.
     pub kernel: PathBuf,
-    /// The guest's first process and its arguments, words without spaces. A word that is a name in `files` stands for that file.
+    /// The guest's first process and its arguments, words without spaces. A word that is a name in
+    /// `files` stands for that file.
     pub init: Vec<String>,
-    /// Absolute paths of files of the machine, by the names under which the guest finds them in one folder. This keeps the paths
-    /// off the kernel's command line, on which the guest's behaviour depends.
+    /// Absolute paths of files of the machine, by the names under which the guest finds them in one
+    /// folder. This keeps the paths off the kernel's command line, on which the guest's behaviour
+    /// depends.
     pub files: BTreeMap<String, PathBuf>,
     /// Megabytes of memory that it may use.
     pub memory_mb: u64,
     /// The guest's time of day when it starts, in nanoseconds of Unix time.
     pub epoch: u64,
-    /// Words for its kernel's command line: what this kernel needs, and what [`parameters::of`](super::parameters::of) returns.
+    /// Words for its kernel's command line: what this kernel needs, and what
+    /// [`parameters::of`](super::parameters::of) returns.
     pub parameters: Vec<String>,
 }
 
@@ -65,7 +69,7 @@ pub enum Error {
     /// The guest reported why the run has no results.
     #[error("{message}")]
     Failed {
-        /// Whether the caller can put it right.
+        /// True if the caller can put it right.
         bad_input: bool,
         /// Why the guest failed, as a sentence.
         message: String,
@@ -100,8 +104,8 @@ fn said(console: &[String]) -> String {
     format!("; the last that it said:\n  {}", console.join("\n  "))
 }
 
-/// Runs `job` in a guest of its own. `progress` is told the fraction done about ten times a second and stops the run by
-/// breaking.
+/// Runs `job` in a guest of its own. `progress` is told the fraction done about ten times a second
+/// and stops the run by breaking.
 ///
 /// # Errors
 /// The machine does not give what is needed, or what the guest said.
@@ -263,7 +267,7 @@ fn spawn(start: &Start, job: &Job, hold: Option<&Hold>) -> io::Result<Child> {
     command.spawn()
 }
 
-/// The first process and its arguments, with the paths at which the guest finds its files.
+/// Returns the first process and its arguments, with the paths at which the guest finds its files.
 fn first_process(start: &Start) -> Vec<String> {
     let place = |word: &String| match start.files.contains_key(word) {
         true => format!("{SCRATCH}/{word}"),
@@ -272,8 +276,9 @@ fn first_process(start: &Start) -> Vec<String> {
     start.init.iter().map(place).collect()
 }
 
-/// The words of the kernel's command line. The kernel draws its first random numbers from them and a guest's course depends even on
-/// their length, so no path of this machine is among them.
+/// Returns the words of the kernel's command line. The kernel draws its first random numbers from
+/// them and a guest's course depends even on their length, so no path of this machine is among
+/// them.
 fn command_line(start: &Start) -> io::Result<Vec<String>> {
     let words = first_process(start);
     let (init, arguments) = words.split_first().ok_or_else(|| io::Error::other("no first process"))?;
@@ -300,7 +305,7 @@ fn command_line(start: &Start) -> io::Result<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// A guest of an installation in `folder`.
+    /// Returns a guest of an installation in `folder`.
     fn installed(folder: &str) -> Start {
         let file = |name: &str| (name.to_owned(), Path::new(folder).join(name));
         Start {

@@ -1,5 +1,6 @@
-//! Parameters of a guest's congestion controls, which are its kernel's own, and what its kernel cannot do. Parameters stand on its
-//! command line, as the kernel computes other values from them only once, when it starts.
+//! Parameters of a guest's congestion controls, which are its kernel's own, and what its kernel
+//! cannot do. Parameters stand on its command line, as the kernel computes other values from them
+//! only once, when it starts.
 
 use crate::flows::traffic::flows;
 use crate::flows::variants::parameters::of_flow;

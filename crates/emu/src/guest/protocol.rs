@@ -1,6 +1,7 @@
-//! What a guest and the process that started it say to each other. What it is to do is in a file of memory that is there
-//! before its kernel starts, since waiting for it would let time pass, in each run another span. All else is lines of
-//! JSON over the guest's console, those of the guest with a mark, as its kernel writes there too.
+//! What a guest and the process that started it say to each other. What it is to do is in a file of
+//! memory that is there before its kernel starts, since waiting for it would let time pass, in each
+//! run another span. All else is lines of JSON over the guest's console, those of the guest with a
+//! mark, as its kernel writes there too.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ pub struct Job {
     pub run: u64,
     /// Command line that is recorded in the provenance.
     pub command: Vec<String>,
-    /// Whether programs that the scenario names may be run.
+    /// True if programs that the scenario names may be run.
     pub allow_commands: bool,
     /// When the run started, for the provenance.
     pub started: Option<String>,
@@ -48,7 +49,8 @@ pub enum Said {
     Ready,
     /// The fraction of the run that is done, 0 to 1.
     Progress(f64),
-    /// These programs of the scenario do not wait for anything, at this time of the guest's clock in nanoseconds.
+    /// These programs of the scenario do not wait for anything, at this time of the guest's clock
+    /// in nanoseconds.
     Runs {
         /// Names of the programs that are running.
         programs: Vec<String>,
@@ -59,7 +61,7 @@ pub enum Said {
     Done,
     /// The run failed and has no results.
     Failed {
-        /// Whether the caller can put it right.
+        /// True if the caller can put it right.
         bad_input: bool,
         /// Why the guest failed, as a sentence.
         message: String,

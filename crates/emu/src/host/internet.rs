@@ -1,9 +1,10 @@
-//! The path from an emulated network to the machine's own: an interface in the namespace of this process, and a rule that
-//! gives what comes from the network the machine's address (NAT, RFC 3022). IPv4 only.
+//! The path from an emulated network to the machine's own: an interface in the namespace of this
+//! process, and a rule that gives what comes from the network the machine's address (NAT, RFC
+//! 3022). IPv4 only.
 //!
-//! The rules are in an nftables table of their own and go with this value; a process that is killed leaves the table
-//! behind, for [`remove_rules`]. Forwarding stays on, for other networks may use it by then: to switch it off again is for
-//! who knows that this was the last.
+//! The rules are in an nftables table of their own and go with this value; a process that is killed
+//! leaves the table behind, for [`remove_rules`]. Forwarding stays on, for other networks may use
+//! it by then: to switch it off again is for who knows that this was the last.
 
 use crate::error::{Doing, Error};
 use crate::host::port::tun::{self, Tun};
@@ -25,7 +26,7 @@ pub struct Internet {
     config: tun::Config,
     plan: Plan,
     table: String,
-    /// Whether forwarding was off before.
+    /// True if forwarding was off before.
     switched: bool,
 }
 
@@ -73,12 +74,12 @@ impl Internet {
         Tun::here(&self.config).doing(format!("making the interface {}", self.config.name))
     }
 
-    /// Name of the interface in the machine's own namespace.
+    /// Returns the name of the interface in the machine's own namespace.
     pub fn interface(&self) -> &str {
         &self.config.name
     }
 
-    /// Whether the machine did not forward before.
+    /// Returns true if the machine did not forward before.
     pub fn switched_forwarding(&self) -> bool {
         self.switched
     }

@@ -1,5 +1,5 @@
-//! Network namespaces without names: they last as long as a file descriptor or a process of theirs, so nothing is left
-//! of them when their owner ends, however it ends.
+//! Network namespaces without names: they last as long as a file descriptor or a process of theirs,
+//! so nothing is left of them when their owner ends, however it ends.
 
 use crate::sys;
 use nix::errno::Errno;
@@ -32,10 +32,11 @@ fn aside<R: Send>(task: impl FnOnce() -> R + Send) -> R {
 }
 
 impl Namespace {
-    /// A new one, with its loopback interface up.
+    /// Creates a new one, with its loopback interface up.
     ///
     /// # Errors
-    /// Those of unshare(2): EPERM without CAP_SYS_ADMIN; `QuotaExceeded` when there may be no more of them.
+    /// Those of unshare(2): EPERM without CAP_SYS_ADMIN; `QuotaExceeded` when there may be no more
+    /// of them.
     pub fn new() -> io::Result<Namespace> {
         aside(|| {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|error| match error {
@@ -58,7 +59,7 @@ impl Namespace {
         Ok(Namespace { file: File::open("/proc/thread-self/ns/net")? })
     }
 
-    /// The same namespace, held once more.
+    /// Returns the same namespace, held once more.
     ///
     /// # Errors
     /// There is no file descriptor left.
@@ -66,7 +67,8 @@ impl Namespace {
         Ok(Namespace { file: self.file.try_clone()? })
     }
 
-    /// Runs `task` inside, in a thread of its own. Sockets and interfaces that it makes belong to the namespace.
+    /// Runs `task` inside, in a thread of its own. Sockets and interfaces that it makes belong to
+    /// the namespace.
     ///
     /// # Errors
     /// Those of setns(2).
@@ -82,7 +84,7 @@ impl Namespace {
         fstat(self.file.as_fd()).expect("an open file has an inode").st_ino
     }
 
-    /// A path by which processes of the same user can enter it while this process lives.
+    /// Returns a path by which processes of the same user can enter it while this process lives.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }

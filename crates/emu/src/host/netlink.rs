@@ -1,8 +1,8 @@
-//! Messages of netlink(7), and what the kernel lets only rtnetlink(7) do: in a user namespace of our own the ioctl asks for root,
-//! or it lacks an option.
+//! Messages of netlink(7), and what the kernel lets only rtnetlink(7) do: in a user namespace of
+//! our own the ioctl asks for root, or it lacks an option.
 //!
-//! A message is a header (length, type, flags, sequence number, port), a header of its family, and attributes, each with its
-//! length and type before it and padded to four bytes.
+//! A message is a header (length, type, flags, sequence number, port), a header of its family, and
+//! attributes, each with its length and type before it and padded to four bytes.
 
 use nix::sys::socket::{recv, send, socket, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
 use std::io;
@@ -70,7 +70,8 @@ impl Attributes {
     }
 }
 
-/// The value of the attribute of this kind, of those that begin `rest`; `None` if there is none.
+/// Returns the value of the attribute of this kind, of those that begin `rest`; `None` if there is
+/// none.
 pub fn attribute(mut rest: &[u8], kind: u16) -> Option<&[u8]> {
     while rest.len() >= 4 {
         let length = usize::from(u16::from_ne_bytes([rest[0], rest[1]]));
@@ -84,7 +85,7 @@ pub fn attribute(mut rest: &[u8], kind: u16) -> Option<&[u8]> {
     None
 }
 
-/// A message of type `kind` with the header of its family and its attributes.
+/// Returns a message of type `kind` with the header of its family and its attributes.
 pub fn message(kind: u16, flags: u16, sequence: u32, header: &[u8], attributes: &Attributes) -> Vec<u8> {
     let length = HEADER + header.len() + attributes.bytes.len();
     let mut message = Vec::with_capacity(length);
@@ -106,11 +107,12 @@ pub fn set_queue(index: u32, packets: u32) -> io::Result<()> {
     ask(libc::RTM_NEWLINK, 0, &header, &Attributes::new().u32(libc::IFLA_TXQLEN, packets))
 }
 
-/// Gives interface number `index`, which is up, of this thread's namespace an IPv6 address that programs can use at once: without
-/// the search for duplicates, which marks it as tentative until a thread of the kernel has run, and which nobody would answer.
+/// Gives interface number `index`, which is up, of this thread's namespace an IPv6 address that
+/// programs can use at once: without the search for duplicates, which marks it as tentative until a
+/// thread of the kernel has run, and which nobody would answer.
 ///
-/// The kernel drops what is sent to the address until one of its threads has added the local route to it, so this function
-/// returns when that route is there.
+/// The kernel drops what is sent to the address until one of its threads has added the local route
+/// to it, so this function returns when that route is there.
 ///
 /// # Errors
 /// The kernel refuses the address, or has not added the route after ten seconds.

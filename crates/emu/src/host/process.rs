@@ -1,4 +1,5 @@
-//! Programs in hosts: they see the host's network, the names of its hosts, and otherwise what the user sees.
+//! Programs in hosts: they see the host's network, the names of its hosts, and otherwise what the
+//! user sees.
 
 use crate::host::namespace::Namespace;
 use crate::host::user;
@@ -13,13 +14,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Longest time that a tool which configures the machine (ip, nft) takes: the kernel answers it in milliseconds.
+/// Longest time that a tool which configures the machine (ip, nft) takes: the kernel answers it in
+/// milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Runs a tool that configures the machine, with `input` on its standard input.
 ///
 /// # Errors
-/// It cannot be started, failed (the error is what it wrote to standard error), or did not end in time and was killed.
+/// It cannot be started, failed (the error is what it wrote to standard error), or did not end in
+/// time and was killed.
 pub(crate) fn configure(command: Command, input: &str) -> io::Result<()> {
     configure_within(LIMIT, command, input)
 }
@@ -68,7 +71,8 @@ impl Guest {
         namespace: &Namespace,
         started: impl FnOnce(&Child) + Send,
     ) -> io::Result<ExitStatus> {
-        // The thread that starts it is the parent whose death it must not survive, so that thread waits for it.
+        // The thread that starts it is the parent whose death it must not survive, so that thread
+        // waits for it.
         namespace.within(move || {
             let surroundings = Surroundings::new(&self.files, true)?;
             sys::prepare(&mut self.command, surroundings);
@@ -78,8 +82,8 @@ impl Guest {
         })?
     }
 
-    /// Starts it in `namespace`, in a process group and a PID namespace of its own, and has `wait` wait for it. Nothing that it
-    /// starts outlives it, and it does not outlive this process.
+    /// Starts it in `namespace`, in a process group and a PID namespace of its own, and has `wait`
+    /// wait for it. Nothing that it starts outlives it, and it does not outlive this process.
     ///
     /// # Errors
     /// It cannot be started, or `wait` fails.
@@ -96,10 +100,12 @@ impl Guest {
         })?
     }
 
-    /// Becomes the program, in the network namespace at `namespace` of the living network whose process is `owner`.
+    /// Becomes the program, in the network namespace at `namespace` of the living network whose
+    /// process is `owner`.
     ///
     /// # Errors
-    /// The network has ended, belongs to another user, or the program cannot be started. Returns only then.
+    /// The network has ended, belongs to another user, or the program cannot be started. Returns
+    /// only then.
     pub fn exec(mut self, owner: u32, namespace: &str) -> io::Error {
         let mut enter = || -> io::Result<()> {
             let file = std::fs::File::open(namespace)?;
@@ -116,7 +122,8 @@ impl Guest {
     }
 }
 
-/// The exit code that a shell gives for a status: 128 and the signal's number for a program that was killed.
+/// Returns the exit code that a shell gives for a status: 128 and the signal's number for a program
+/// that was killed.
 pub fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

@@ -1,5 +1,6 @@
-//! Emulation without root: a user namespace in which this process and the programs that it starts may make networks.
-//! They stay the user that they are, with four capabilities inside the namespace and none outside.
+//! Emulation without root: a user namespace in which this process and the programs that it starts
+//! may make networks. They stay the user that they are, with four capabilities inside the namespace
+//! and none outside.
 
 use crate::host::namespace::Namespace;
 use crate::sys;
@@ -8,14 +9,14 @@ use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
 use std::io;
 
-/// Whether this process may not make networks in the user namespace in which it is.
+/// Returns true if this process may not make networks in the user namespace in which it is.
 pub fn needed() -> bool {
     // The cheapest way to ask is to try, in a thread that ends with what it got.
     Namespace::new().is_err()
 }
 
-/// Enters a user namespace of our own if this process may not make networks otherwise. Says whether it did. Call it
-/// before there is a second thread.
+/// Enters a user namespace of our own if this process may not make networks otherwise. Says whether
+/// it did. Call it before there is a second thread.
 ///
 /// # Errors
 /// The kernel does not allow user namespaces (EPERM, ENOSPC), or there is another thread (EINVAL).
@@ -25,7 +26,8 @@ pub fn enter() -> io::Result<bool> {
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER)?;
-    // A user who is nobody else inside than outside may say so without privileges (user_namespaces(7)).
+    // A user who is nobody else inside than outside may say so without privileges
+    // (user_namespaces(7)).
     fs::write("/proc/thread-self/setgroups", "deny")?;
     fs::write("/proc/thread-self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/thread-self/gid_map", format!("{group} {group} 1"))?;

@@ -1,5 +1,5 @@
-//! What this machine offers to an emulation, found out by trying where that is possible, and what to do where it is not
-//! enough.
+//! What this machine offers to an emulation, found out by trying where that is possible, and what
+//! to do where it is not enough.
 
 use crate::clock::attendance::clock_source;
 use crate::host::port::tun::{self, Tun};
@@ -34,7 +34,7 @@ pub struct Finding {
     pub what: &'static str,
     /// Whether the requirement is met.
     pub status: Status,
-    /// Whether there is no emulation without it.
+    /// True if there is no emulation without it.
     pub needed: bool,
     /// What this machine has, as a sentence.
     pub found: String,
@@ -71,14 +71,14 @@ impl Finding {
 /// All requirements with their state on this machine, and what follows from them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examination {
-    /// Whether emulation is possible at all.
+    /// True if emulation is possible at all.
     pub possible: bool,
     /// All requirements, in the order in which they were checked.
     pub findings: Vec<Finding>,
 }
 
-/// Looks at this machine as an emulation of this process would find it. Call it before there is a second thread: without
-/// root it enters a user namespace.
+/// Looks at this machine as an emulation of this process would find it. Call it before there is a
+/// second thread: without root it enters a user namespace.
 pub fn examine() -> Examination {
     let findings = vec![
         device().needed(),
@@ -271,8 +271,9 @@ fn buffers(what: &'static str, path: &str, remedy: &'static str) -> Finding {
     }
 }
 
-/// Bytes of TCP's memory that a run at 1 Gbit/s and 250 ms each way may take: 62.5 MB in flight, kept by the sender, out of
-/// order at the receiver, and each twice for what the kernel counts besides the data.
+/// Bytes of TCP's memory that a run at 1 Gbit/s and 250 ms each way may take: 62.5 MB in flight,
+/// kept by the sender, out of order at the receiver, and each twice for what the kernel counts
+/// besides the data.
 const ENOUGH: u64 = 250_000_000;
 
 fn memory_of_tcp() -> Finding {
@@ -313,7 +314,8 @@ mod tests {
 
     #[test]
     fn what_is_not_as_it_should_be_comes_with_a_remedy() {
-        // As root nothing is entered; elsewhere this thread is not the only one, and namespaces are missing.
+        // As root nothing is entered; elsewhere this thread is not the only one, and namespaces are
+        // missing.
         let examination = examine();
         assert!(examination.findings.len() >= 10);
         for finding in &examination.findings {

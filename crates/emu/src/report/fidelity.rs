@@ -1,8 +1,10 @@
-//! What an emulation imposed, how far that is from what its scenario says, and whether its results can be used.
+//! What an emulation imposed, how far that is from what its scenario says, and whether its results
+//! can be used.
 //!
-//! Lateness is the time from when the model lets a packet go to when the host has it: it is delay, and jitter, that no
-//! model made. A packet lost outside of the models is a loss that no model made. The rates and losses of links are the
-//! models' own: they are compared to say that the network was the one that was meant.
+//! Lateness is the time from when the model lets a packet go to when the host has it: it is delay,
+//! and jitter, that no model made. A packet lost outside of the models is a loss that no model
+//! made. The rates and losses of links are the models' own: they are compared to say that the
+//! network was the one that was meant.
 
 use crate::bridge::Bridge;
 use crate::clock::attendance::Attendance;
@@ -64,7 +66,8 @@ pub struct Link {
     pub name: String,
     /// Configured rate in bit/s.
     pub rate: f64,
-    /// Rate while it transmitted, in bit/s; `None` if it never did, and if the rate varies or has been changed.
+    /// Rate while it transmitted, in bit/s; `None` if it never did, and if the rate varies or has
+    /// been changed.
     pub achieved_rate: Option<f64>,
     /// Configured propagation delay in seconds.
     pub delay_s: f64,
@@ -72,14 +75,16 @@ pub struct Link {
     pub achieved_delay_s: f64,
     /// Configured probability that a packet of the mean size is spoiled.
     pub loss: f64,
-    /// Share of the transmitted packets that were; `None` if there were none, and if the probability varies or has been changed.
+    /// Share of the transmitted packets that were; `None` if there were none, and if the
+    /// probability varies or has been changed.
     pub achieved_loss: Option<f64>,
 }
 
 /// The path to a host on another machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tunnel {
-    /// Estimate of its delay in one direction in seconds, by which the delays at the host were shortened at the end.
+    /// Estimate of its delay in one direction in seconds, by which the delays at the host were
+    /// shortened at the end.
     pub one_way_s: f64,
     /// Round-trip times of the probes.
     pub rtt: Percentiles,
@@ -111,15 +116,16 @@ pub struct Flows {
     pub skipped: Programs,
 }
 
-/// Programs of ours in the kernel that it did not run: some kernels skip them while process 1 is the current one, and take
-/// what lies on the stack for their result (docs/measured-linux.md).
+/// Programs of ours in the kernel that it did not run: some kernels skip them while process 1 is
+/// the current one, and take what lies on the stack for their result (docs/measured-linux.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
     /// Operations whose value was computed at the next acknowledgment instead.
     pub repaired: u64,
     /// Connections that began without their parameters and their start.
     pub begun: u64,
-    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, which an acknowledgment had not changed.
+    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, which an
+    /// acknowledgment had not changed.
     pub absurd: u64,
 }
 
@@ -132,7 +138,8 @@ pub struct Measured {
     pub lateness: Percentiles,
     /// The same for each host, by node.
     pub lateness_by_host: BTreeMap<String, Percentiles>,
-    /// How long packets may have lain in the kernel before the engine took them from a host, at most.
+    /// How long packets may have lain in the kernel before the engine took them from a host, at
+    /// most.
     pub reading: Percentiles,
     /// How late the engine's thread was woken by its timer.
     pub wakeups: Percentiles,
@@ -176,7 +183,8 @@ pub struct Fidelity {
 }
 
 impl Fidelity {
-    /// Judges the run of `scenario` that `bridge` has made until `end`. Call it when the engine has ended, or in its thread.
+    /// Judges the run of `scenario` that `bridge` has made until `end`. Call it when the engine has
+    /// ended, or in its thread.
     pub fn of(bridge: &mut Bridge, scenario: &Scenario, end: Time) -> Fidelity {
         let report = bridge.network().report(end);
         let lateness = bridge.lateness();
@@ -295,7 +303,8 @@ impl Judgment {
             self.late(tunnel.remaining.p99_s, p99, &delay);
         }
         if let Some(datagrams) = &measured.datagrams {
-            // Their delay is counted from when they were sent: what suffers is the pattern in which they are.
+            // Their delay is counted from when they were sent: what suffers is the pattern in which
+            // they are.
             let what = "1 % of the datagrams were sent later than their application wanted by more than";
             self.late(datagrams.late.p99_s, max, what);
         }
@@ -388,7 +397,7 @@ pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
     bridge.paths().map(tunnel).collect()
 }
 
-/// The links of `scenario`, of which the keys in `changed` have been changed.
+/// Returns the links of `scenario`, of which the keys in `changed` have been changed.
 fn links(
     scenario: &Scenario,
     changed: &Map<String, Value>,
@@ -419,7 +428,8 @@ fn links(
     of_links.chain(of_networks).map(link).collect()
 }
 
-/// Whether this key of a link or network is among those that have been changed, in either direction.
+/// Returns true if this key of a link or network is among those that have been changed, in either
+/// direction.
 fn changes(changed: &Map<String, Value>, part: &str, key: &str) -> bool {
     fn contains(keys: &Value, key: &str) -> bool {
         keys.as_object()

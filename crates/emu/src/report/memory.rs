@@ -8,12 +8,12 @@ use std::fs::read_to_string;
 use std::io;
 use std::path::Path;
 
-/// Bytes of memory per byte in flight, measured with packets of 1500 bytes at 1 to 10 Gbit/s: the packet, its place in the
-/// pool and in the model's queue.
+/// Bytes of memory per byte in flight, measured with packets of 1500 bytes at 1 to 10 Gbit/s: the
+/// packet, its place in the pool and in the model's queue.
 const PER_BYTE: f64 = 1.42;
 
-/// What the links of a scenario take when they are full, without their queues, each in the direction that takes more: the other
-/// one carries acknowledgments.
+/// What the links of a scenario take when they are full, without their queues, each in the
+/// direction that takes more: the other one carries acknowledgments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Need {
     /// Bytes of memory, for all links.
@@ -70,14 +70,15 @@ impl Need {
     }
 }
 
-/// Bytes of memory that this process can still take: of the machine's, and of its control groups'. `None` if unknown.
+/// Returns the bytes of memory that this process can still take: of the machine's, and of its
+/// control groups'. `None` if unknown.
 pub fn available() -> Option<u64> {
     let text = read_to_string("/proc/meminfo").ok()?;
     let machine = of_machine(&text)?;
     Some(of_groups().fold(machine, u64::min))
 }
 
-/// Bytes in flight that so many bytes of memory hold.
+/// Returns the bytes in flight that so many bytes of memory hold.
 pub fn held(memory: u64) -> f64 {
     memory as f64 / PER_BYTE
 }

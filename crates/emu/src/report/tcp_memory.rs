@@ -1,5 +1,6 @@
-//! The memory that the kernel's TCP may use, which all connections of a machine share (`tcp_mem` in tcp(7)): from its second
-//! limit on, windows and queues are cut without a word, and from the third segments are dropped.
+//! The memory that the kernel's TCP may use, which all connections of a machine share (`tcp_mem` in
+//! tcp(7)): from its second limit on, windows and queues are cut without a word, and from the third
+//! segments are dropped.
 
 use crate::host::namespace::Namespace;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,8 @@ use std::fs::read_to_string;
 /// What came of the limits in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TcpMemory {
-    /// Bytes from which on the kernel is under pressure; `None` where it does not say (in a namespace).
+    /// Bytes from which on the kernel is under pressure; `None` where it does not say (in a
+    /// namespace).
     pub pressure_bytes: Option<u64>,
     /// Most bytes that all TCP connections of the machine used, of several looks a second.
     pub used_max_bytes: u64,
@@ -16,7 +18,8 @@ pub struct TcpMemory {
     pub pressures: u64,
     /// Seconds of pressure that ended at a connection of a host.
     pub pressure_s: f64,
-    /// How often connections of hosts threw received data away, for want of memory or of room in their buffers.
+    /// How often connections of hosts threw received data away, for want of memory or of room in
+    /// their buffers.
     pub pruned: u64,
 }
 
@@ -28,7 +31,7 @@ fn page() -> u64 {
     nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten().map_or(4096, |bytes| bytes as u64)
 }
 
-/// The limits in bytes: none, pressure, most.
+/// Returns the limits in bytes: none, pressure, most.
 pub fn limits() -> Option<[u64; 3]> {
     let text = read_to_string("/proc/sys/net/ipv4/tcp_mem").ok()?;
     let mut pages = text.split_whitespace().map(|word| word.parse::<u64>().ok());
@@ -36,20 +39,20 @@ pub fn limits() -> Option<[u64; 3]> {
     Some([next()?, next()?, next()?])
 }
 
-/// Bytes that all TCP connections of the machine use, whatever namespace asks.
+/// Returns the bytes that all TCP connections of the machine use, whatever namespace asks.
 pub fn used() -> u64 {
     let text = read_to_string("/proc/net/sockstat").unwrap_or_default();
     pages_used(&text).unwrap_or(0).saturating_mul(page())
 }
 
-/// The number behind `mem` in the line of TCP.
+/// Returns the number behind `mem` in the line of TCP.
 fn pages_used(sockstat: &str) -> Option<u64> {
     let mut words = sockstat.lines().find(|line| line.starts_with("TCP:"))?.split_whitespace();
     words.find(|word| *word == "mem")?;
     words.next()?.parse().ok()
 }
 
-/// A number of /proc/net/netstat, or 0.
+/// Returns a number of /proc/net/netstat, or 0.
 fn count(netstat: &str, name: &str) -> u64 {
     let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
     let found = lines.next().zip(lines.next()).and_then(|(names, values)| {

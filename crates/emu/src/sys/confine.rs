@@ -1,5 +1,5 @@
-//! What a guest's kernel may touch of this machine, for it is a process like others, and root in it is anything: no file
-//! but those below one folder, no network, no other process.
+//! What a guest's kernel may touch of this machine, for it is a process like others, and root in it
+//! is anything: no file but those below one folder, no network, no other process.
 
 use super::fence;
 use nix::errno::Errno;
@@ -17,7 +17,8 @@ use std::process::Command;
 /// Attribute that makes a mount read-only (<linux/mount.h>).
 const MOUNT_ATTR_RDONLY: u64 = 1;
 
-/// A folder in memory that only the process sees and that ends with it, and its contents when the process starts.
+/// A folder in memory that only the process sees and that ends with it, and its contents when the
+/// process starts.
 pub struct Scratch<'a> {
     /// The folder, which the memory covers.
     pub place: &'a Path,
@@ -42,7 +43,8 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// The process may write below `writable`, and to `scratch`. Everything else is read-only, and there is no network.
+    /// Creates a confinement: the process may write below `writable` and to `scratch`. Everything
+    /// else is read-only, and there is no network.
     pub fn new(writable: &Path, scratch: &Scratch<'_>, own_user: bool) -> io::Result<Confinement> {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
         let own = |number: u32| CString::new(format!("{number} {number} 1")).map_err(io::Error::from);
@@ -59,7 +61,7 @@ impl Confinement {
         })
     }
 
-    /// The same, on these processors if there are any.
+    /// Returns the same, on these processors if there are any.
     pub fn on(self, processors: Option<CpuSet>) -> Confinement {
         Confinement { processors, ..self }
     }
@@ -97,9 +99,10 @@ impl Confinement {
     }
 }
 
-/// Takes the machine's random numbers from this process and its children: `getrandom` says that there is none. A guest's kernel
-/// would mix them into its own (arch_get_random_longs of arch/um), and so would no two runs of one scenario be the same where the
-/// kernel draws lots. The system calls of a guest's programs are not concerned, since its kernel takes them before they are made.
+/// Takes the machine's random numbers from this process and its children: `getrandom` says that
+/// there is none. A guest's kernel would mix them into its own (arch_get_random_longs of arch/um),
+/// and so would no two runs of one scenario be the same where the kernel draws lots. The system
+/// calls of a guest's programs are not concerned, since its kernel takes them before they are made.
 fn without_randomness() -> nix::Result<()> {
     let code = |class: u32, operation: u32, source: u32| (class | operation | source) as u16;
     let answer =
@@ -123,8 +126,8 @@ fn without_randomness() -> nix::Result<()> {
 
 /// Confines `command` after the fork and ends it with the thread that starts it.
 pub fn prepare(command: &mut Command, confinement: Confinement) {
-    // SAFETY: between fork and exec only system calls are made, on values that were ready before: nothing is allocated,
-    // no lock is taken.
+    // SAFETY: between fork and exec only system calls are made, on values that were ready before:
+    // nothing is allocated, no lock is taken.
     unsafe {
         command
             .pre_exec(move || confinement.enter().map_err(|error| io::Error::from_raw_os_error(error as i32)))

@@ -1,6 +1,6 @@
-//! All that a thread does with its files at a moment, in one system call (io_uring): packets that it writes, packets that come,
-//! data that is discarded at the sockets to which packets were written, and the wait for the next. A packet is read as it comes,
-//! into one of the ring's rooms.
+//! All that a thread does with its files at a moment, in one system call (io_uring): packets that
+//! it writes, packets that come, data that is discarded at the sockets to which packets were
+//! written, and the wait for the next. A packet is read as it comes, into one of the ring's rooms.
 
 use super::call::Way;
 use super::rooms::Rooms;
@@ -36,10 +36,12 @@ const ASK: u64 = 8;
 const ANSWER: u64 = 9;
 /// What a host has answered to a packet is read, if it has.
 const TAKE: u64 = 10;
-/// Reading from a file ends, since the answers to the next packet there are put off. Told only if there was nothing to end.
+/// Reading from a file ends, since the answers to the next packet there are put off. Told only if
+/// there was nothing to end.
 const CANCEL: u64 = 11;
 
-/// Answers of a host that are read at most with the write that they answer. Further ones end the wait.
+/// Answers of a host that are read at most with the write that they answer. Further ones end the
+/// wait.
 const TAKES: usize = 8;
 /// Number of writes after which one answer less is read with each write, until one has more again.
 const LOWERED: u32 = 32;
@@ -52,7 +54,8 @@ const ANSWERS: usize = 4096;
 /// A file that is watched.
 struct Watched {
     file: RawFd,
-    /// Whether packets are read from it by the ring, which otherwise only says that something is there.
+    /// True if packets are read from it by the ring, which otherwise only says that something is
+    /// there.
     packets: bool,
     /// The kernel has nothing to do with it at present.
     idle: bool,
@@ -61,7 +64,8 @@ struct Watched {
     arrived: VecDeque<(u16, usize)>,
     /// Number of answers that are read with the write of a packet.
     takes: usize,
-    /// Number of answers to the last such write, and such writes since the number of reads was lowered.
+    /// Number of answers to the last such write, and such writes since the number of reads was
+    /// lowered.
     answered: usize,
     written: u32,
 }
@@ -127,7 +131,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring for this thread, whose packets have at most `longest` bytes.
+    /// Creates a ring for this thread, whose packets have at most `longest` bytes.
     ///
     /// # Errors
     /// The kernel has no io_uring, or none that reads packets as they come (Linux 6.7).
@@ -169,8 +173,8 @@ impl Ring {
         })
     }
 
-    /// Watches a file, which must stay open as long as the ring, under a number. With `packets` the ring takes the packets
-    /// that come from it.
+    /// Watches a file, which must stay open as long as the ring, under a number. With `packets` the
+    /// ring takes the packets that come from it.
     pub fn watch(&mut self, file: BorrowedFd<'_>, number: u64, packets: bool) {
         let file = file.as_raw_fd();
         self.watched.push(Watched {
@@ -186,8 +190,8 @@ impl Ring {
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: what entries point to lives until they are done: rooms, timer and held packets belong to the ring, and they
-        // are not moved or freed while the kernel may use them.
+        // SAFETY: what entries point to lives until they are done: rooms, timer and held packets
+        // belong to the ring, and they are not moved or freed while the kernel may use them.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enter(0)?;
             self.gather()?;
@@ -195,7 +199,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes the first `size` bytes of a packet at the next turn to file number `file` of those that are watched.
+    /// Writes the first `size` bytes of a packet at the next turn to file number `file` of those
+    /// that are watched.
     pub fn write(&mut self, file: usize, buffer: Box<[u8]>, size: usize) -> io::Result<()> {
         let slot = self.spare.pop().unwrap_or_else(|| {
             self.held.push(None);
@@ -208,10 +213,11 @@ impl Ring {
         self.push(&entry.user_data(WRITE << KIND | slot as u64))
     }
 
-    /// The same for a packet whose answers, all from the same file, are not to end the next wait: they are there when it ends, by
-    /// [`read_answer`](Self::read_answer), and so is the answer to `question` ([`take_answer`](Self::take_answer)). The file is not
-    /// read while the packet is written, then as often as it has answered before, and only then waited for again. One packet at a
-    /// time.
+    /// Returns the same for a packet whose answers, all from the same file, are not to end the next
+    /// wait: they are there when it ends, by [`read_answer`](Self::read_answer), and so is the
+    /// answer to `question` ([`take_answer`](Self::take_answer)). The file is not read while the
+    /// packet is written, then as often as it has answered before, and only then waited for again.
+    /// One packet at a time.
     pub fn write_and_put_off(
         &mut self,
         file: usize,
@@ -235,7 +241,8 @@ impl Ring {
         }
     }
 
-    /// Pushes the entries that read the answers to a packet for which they are put off. What is discarded may cause answers, too.
+    /// Pushes the entries that read the answers to a packet for which they are put off. What is
+    /// discarded may cause answers, too.
     fn push_takes(&mut self) -> io::Result<()> {
         let Some(file) = self.put_off.file.take() else { return Ok(()) };
         let watched = &mut self.watched[file];
@@ -296,8 +303,9 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes what there is to write, then sends `question` on a socket whose answer is there at once, as with netlink(7), and takes
-    /// what comes because of all that. Returns the answer, unless there was none.
+    /// Writes what there is to write, then sends `question` on a socket whose answer is there at
+    /// once, as with netlink(7), and takes what comes because of all that. Returns the answer,
+    /// unless there was none.
     pub fn flush_and_ask(&mut self, socket: RawFd, question: &[u8]) -> io::Result<Option<&[u8]>> {
         self.push_question(socket, question)?;
         self.flush()?;
@@ -315,8 +323,9 @@ impl Ring {
         self.push(&answer.flags(libc::MSG_DONTWAIT).build().user_data(ANSWER << KIND))
     }
 
-    /// Has the ring send itself a message, if there is anything that hosts can answer. What the writes before it cause is done in
-    /// order, so whatever comes before the message was there before the thread slept.
+    /// Has the ring send itself a message, if there is anything that hosts can answer. What the
+    /// writes before it cause is done in order, so whatever comes before the message was there
+    /// before the thread slept.
     fn push_mark(&mut self) -> io::Result<()> {
         self.marked = self.writing == 0;
         if !self.marked {
@@ -340,7 +349,7 @@ impl Ring {
         into.len()
     }
 
-    /// Whether packets of any file wait to be [`read`](Self::read).
+    /// Returns true if packets of any file wait to be [`read`](Self::read).
     pub fn has_any(&self) -> bool {
         self.watched.iter().any(|file| !file.arrived.is_empty())
     }
@@ -358,8 +367,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes and discards what there is to, and waits until something comes or until `alarm`, in nanoseconds of
-    /// CLOCK_MONOTONIC.
+    /// Writes and discards what there is to, and waits until something comes or until `alarm`, in
+    /// nanoseconds of CLOCK_MONOTONIC.
     pub fn wait(&mut self, alarm: Option<u64>) -> io::Result<Turn> {
         self.watch_all()?;
         self.arm(alarm)?;
@@ -401,7 +410,8 @@ impl Ring {
         self.refused.pop()
     }
 
-    /// Has the kernel watch the files that it does not watch, but the one whose answers are put off.
+    /// Has the kernel watch the files that it does not watch, but the one whose answers are put
+    /// off.
     fn watch_all(&mut self) -> io::Result<()> {
         for index in 0..self.watched.len() {
             let Watched { file, packets, idle, .. } = self.watched[index];
@@ -459,7 +469,8 @@ impl Ring {
             queue.len()
         };
         let arguments = [self.ring.as_raw_fd() as usize, count, least, GETEVENTS, 0, 0];
-        // SAFETY: there is no argument for the kernel to read, and what entries point to lives (see `push`).
+        // SAFETY: there is no argument for the kernel to read, and what entries point to lives (see
+        // `push`).
         let entered = unsafe { self.way.call(libc::SYS_io_uring_enter, arguments) };
         match entered {
             Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),

@@ -24,7 +24,7 @@ pub fn set_tcp(socket: BorrowedFd<'_>, option: libc::c_int, value: libc::c_int) 
     })
 }
 
-/// Whether this kernel knows an option of TCP.
+/// Returns true if this kernel knows an option of TCP.
 pub fn takes(option: libc::c_int) -> bool {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
     let (mut value, mut size): (libc::c_int, _) = (0, size_of::<libc::c_int>() as libc::socklen_t);
@@ -36,8 +36,8 @@ pub fn takes(option: libc::c_int) -> bool {
     })
 }
 
-/// Makes the kernel pace a TCP socket at its own rate, as the fq queue discipline would: any bound of the rate does, so
-/// one that never binds.
+/// Makes the kernel pace a TCP socket at its own rate, as the fq queue discipline would: any bound
+/// of the rate does, so one that never binds.
 pub fn pace(socket: BorrowedFd<'_>) -> io::Result<()> {
     let most = u64::MAX - 1;
     let size = size_of_val(&most) as libc::socklen_t;
@@ -63,12 +63,14 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<([u8; TCP_INFO_SIZE], usiz
 /// Bytes written to a TCP socket that are not yet acknowledged.
 pub fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     let mut bytes: libc::c_int = 0;
-    // SAFETY: SIOCOUTQ, which has the number of TIOCOUTQ, writes an int, which lives until the call returns.
+    // SAFETY: SIOCOUTQ, which has the number of TIOCOUTQ, writes an int, which lives until the call
+    // returns.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &mut bytes) })?;
     Ok(bytes as u64)
 }
 
-/// Lets packets of a UDP socket be fragmented on their way, instead of refusing what is longer than the way's MTU.
+/// Lets packets of a UDP socket be fragmented on their way, instead of refusing what is longer than
+/// the way's MTU.
 pub fn allow_fragments(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     let value = libc::IP_PMTUDISC_DONT;
     let size = size_of_val(&value) as libc::socklen_t;

@@ -1,8 +1,10 @@
-//! A frame that a radio of the kernel has handed over: its rates, whether it may join an aggregate, and what its status says.
+//! A frame that a radio of the kernel has handed over: its rates, whether it may join an aggregate,
+//! and what its status says.
 //!
-//! mac80211 marks the frames of a session of block acknowledgments. As in a card, the medium decides which of them travel together, and the
-//! status of one of them tells rate control how many frames the aggregate had and how many were acknowledged. The driver
-//! of a kernel passes both on if it was built for bentpipe (docs/notes/linux-wifi.md).
+//! mac80211 marks the frames of a session of block acknowledgments. As in a card, the medium
+//! decides which of them travel together, and the status of one of them tells rate control how many
+//! frames the aggregate had and how many were acknowledged. The driver of a kernel passes both on
+//! if it was built for bentpipe (docs/notes/linux-wifi.md).
 
 use super::genetlink::Message;
 use super::radio::{hwsim, station_of};
@@ -18,7 +20,8 @@ const LEGACY: [u32; 12] =
     [1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 /// Number of the first rate of 5 GHz among them.
 const OFDM: usize = 4;
-/// A mark of rates: the number is that of a modulation and coding scheme (MAC80211_HWSIM_TX_RC_MCS).
+/// A mark of rates: the number is that of a modulation and coding scheme
+/// (MAC80211_HWSIM_TX_RC_MCS).
 const MCS: u16 = 1 << 3;
 
 /// What became of the frames of a transmission.
@@ -31,7 +34,7 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// The bits of a status' flags by which the driver learns of it.
+    /// Returns the bits of a status' flags by which the driver learns of it.
     pub fn bits(self) -> u32 {
         hwsim::AGGREGATE | self.frames << 8 | self.acknowledged << 16
     }
@@ -46,9 +49,9 @@ pub struct Try {
     pub rate: usize,
     /// How often the frame may be tried at it.
     pub count: u8,
-    /// Whether an RTS goes first.
+    /// True if an RTS goes first.
     pub rts: bool,
-    /// Whether the number is that of a scheme of HT.
+    /// True if the number is that of a scheme of HT.
     pub ht: bool,
 }
 
@@ -67,24 +70,25 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether it is a beacon: a management frame of subtype 8 (IEEE 802.11-2016, 9.2.4.1.3).
+    /// Returns true if it is a beacon: a management frame of subtype 8 (IEEE 802.11-2016,
+    /// 9.2.4.1.3).
     pub fn is_beacon(&self) -> bool {
         self.bytes[0] & 0xfc == 0x80
     }
 
-    /// Whether it belongs to a session of block acknowledgments.
+    /// Returns true if it belongs to a session of block acknowledgments.
     pub fn is_marked(&self) -> bool {
         self.flags & hwsim::MAY_AGGREGATE != 0
     }
 
-    /// Whether `other` may travel with it. A frame that tests a rate travels alone.
+    /// Returns true if `other` may travel with it. A frame that tests a rate travels alone.
     pub fn joins(&self, other: &Sent) -> bool {
         let rate = |sent: &Sent| (sent.tries[0].rate, sent.tries[0].rts);
         self.is_marked() && other.is_marked() && rate(self) == rate(other)
     }
 
-    /// Its category, from voice (0) to background (3): that of the user priority of a data frame with QoS (IEEE 802.11-2016, table 10-1),
-    /// voice for management, and best effort for the rest.
+    /// Its category, from voice (0) to background (3): that of the user priority of a data frame
+    /// with QoS (IEEE 802.11-2016, table 10-1), voice for management, and best effort for the rest.
     pub fn category(&self) -> usize {
         // Behind the three addresses and the sequence number.
         const QOS: usize = 24;
@@ -100,7 +104,7 @@ impl Sent {
         }
     }
 
-    /// The place of the rate of a transmission after so many others.
+    /// Returns the place of the rate of a transmission after so many others.
     pub fn place(&self, attempt: u32) -> usize {
         let mut left = attempt;
         for (place, one) in self.tries.iter().enumerate() {
@@ -130,7 +134,7 @@ impl Sent {
         info
     }
 
-    /// The number of a rate that its receiver is told: the driver takes none of HT.
+    /// Returns the number of a rate that its receiver is told: the driver takes none of HT.
     pub fn shown_rate(&self) -> u32 {
         let first = self.tries[0];
         if first.ht {
@@ -169,14 +173,14 @@ pub fn parse(message: &Message<'_>, low: bool, phy: &Phy) -> Option<(usize, Opti
     Some((from, to, Sent { bytes, cookie, flags, frequency: message.u32(hwsim::FREQ), tries }))
 }
 
-/// The index of a rate of the driver in the physical layer; the slowest one stands for rates that it lacks, such as those of
-/// management frames in 802.11n.
+/// Returns the index of a rate of the driver in the physical layer; the slowest one stands for
+/// rates that it lacks, such as those of management frames in 802.11n.
 fn rate_of(number: i8, low: bool, phy: &Phy) -> usize {
     let kbit_s = LEGACY.get(number as usize + if low { 0 } else { OFDM }).copied().unwrap_or_default();
     (0..phy.rates()).find(|rate| phy.mode(*rate).kbit_s == kbit_s).unwrap_or(0)
 }
 
-/// The index of a modulation and coding scheme, which is its number.
+/// Returns the index of a modulation and coding scheme, which is its number.
 fn scheme_of(number: i8, phy: &Phy) -> usize {
     Some(number as usize).filter(|number| *number < phy.rates()).unwrap_or(0)
 }
@@ -185,7 +189,8 @@ fn scheme_of(number: i8, phy: &Phy) -> usize {
 mod tests {
     use super::*;
 
-    /// A data frame with QoS of the given user priority, at MCS 7 twice, 4 three times, 0 once.
+    /// Returns a data frame with QoS of the given user priority, at MCS 7 twice, 4 three times, 0
+    /// once.
     fn sent(priority: u8, flags: u32) -> Sent {
         let mut bytes = vec![0; 40];
         (bytes[0], bytes[24]) = (0x88, priority);

@@ -1,7 +1,8 @@
 //! Generic netlink: requests to the kernel's families, and what they send without being asked.
 //!
-//! A [message](crate::host::netlink) has a header of the family (command, version) before its attributes. Source: the kernel's documentation,
-//! "Introduction to Netlink" (userspace-api/netlink/intro).
+//! A [message](crate::host::netlink) has a header of the family (command, version) before its
+//! attributes. Source: the kernel's documentation, "Introduction to Netlink"
+//! (userspace-api/netlink/intro).
 
 use crate::host::netlink::{attribute, message, Attributes};
 use nix::errno::Errno;
@@ -21,7 +22,8 @@ const FAMILY_NAME: u16 = 2;
 
 /// Longer than any message: a frame of 2.3 kbyte and its attributes.
 const LONGEST: usize = 32_768;
-/// Milliseconds that an answer is waited for; the kernel gives it before the request's call returns.
+/// Milliseconds that an answer is waited for; the kernel gives it before the request's call
+/// returns.
 const PATIENCE: u16 = 2000;
 /// Bytes of messages that may wait to be read.
 const WAITING: usize = 8 << 20;
@@ -37,17 +39,17 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub fn get(&self, kind: u16) -> Option<&'a [u8]> {
         attribute(self.attributes, kind)
     }
 
-    /// The attributes within an attribute.
+    /// Returns the attributes within an attribute.
     pub fn nested(&self, kind: u16) -> Option<Message<'a>> {
         Some(Message { attributes: self.get(kind)?, ..*self })
     }
 
-    /// The value of an attribute that is a number of 32 bits.
+    /// Returns the value of an attribute that is a number of 32 bits.
     pub fn u32(&self, kind: u16) -> Option<u32> {
         Some(u32::from_ne_bytes(self.get(kind)?.try_into().ok()?))
     }
@@ -62,7 +64,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// A socket of this thread's namespace.
+    /// Creates a socket of this thread's namespace.
     ///
     /// # Errors
     /// Those of socket(2).
@@ -75,7 +77,7 @@ impl Socket {
         Ok(Socket { socket, sequence: 0, buffer: vec![0; LONGEST] })
     }
 
-    /// Number of the family of this name.
+    /// Returns the number of the family of this name.
     ///
     /// # Errors
     /// `NotFound` if this kernel has none.
@@ -88,7 +90,8 @@ impl Socket {
         number.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// Makes a request and waits until the kernel has done it; returns its number, which is 0 of most.
+    /// Makes a request and waits until the kernel has done it; returns its number, which is 0 of
+    /// most.
     ///
     /// # Errors
     /// What the kernel says.

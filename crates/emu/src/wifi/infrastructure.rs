@@ -1,8 +1,9 @@
 //! A network of an access point and stations that are associated with it, made by nl80211 alone.
 //!
-//! The kernel's access point sends beacons and what it is told to send; it leaves to a program, here this file, to answer stations that
-//! look for it, authenticate and associate. Stations need one request, `CONNECT`; the kernel does the rest. A station that has lost its
-//! access point is told again.
+//! The kernel's access point sends beacons and what it is told to send; it leaves to a program,
+//! here this file, to answer stations that look for it, authenticate and associate. Stations need
+//! one request, `CONNECT`; the kernel does the rest. A station that has lost its access point is
+//! told again.
 
 use super::genetlink::{Received, Socket};
 use super::management::{self, Frames};
@@ -62,7 +63,8 @@ struct Station {
 }
 
 impl Infrastructure {
-    /// Makes the first of the radios the access point, and the others its stations, which are told to associate as soon as it runs.
+    /// Makes the first of the radios the access point, and the others its stations, which are told
+    /// to associate as soon as it runs.
     ///
     /// # Errors
     /// The kernel refuses a radio as access point or as station.
@@ -89,7 +91,8 @@ impl Infrastructure {
 }
 
 impl Interface {
-    /// The interface of this thread's namespace, up and with the rates that it may use. Its type is `kind`, if that is given.
+    /// Returns the interface of this thread's namespace, up and with the rates that it may use. Its
+    /// type is `kind`, if that is given.
     fn new(config: &Config, kind: Option<u32>) -> io::Result<Interface> {
         let (name, index) = interface()?;
         let mut socket = Socket::new()?;
@@ -104,7 +107,7 @@ impl Interface {
         Ok(Interface { socket, family, index, frequency: channel(config).0 })
     }
 
-    /// The attribute that every request needs.
+    /// Returns the attribute that every request needs.
     fn own(&self) -> Attributes {
         Attributes::new().u32(nl80211::IFINDEX, self.index)
     }

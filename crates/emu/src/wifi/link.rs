@@ -1,8 +1,8 @@
-//! The engine's side of a radio: packets for one other station go to the kernel's Wi-Fi by a packet socket, and those of that
-//! station come back by it.
+//! The engine's side of a radio: packets for one other station go to the kernel's Wi-Fi by a packet
+//! socket, and those of that station come back by it.
 //!
-//! The kernel's interface has no queue that pushes back, so packets wait here, in the network's `queue`, while as many bytes
-//! as the socket allows are on their way through the kernel.
+//! The kernel's interface has no queue that pushes back, so packets wait here, in the network's
+//! `queue`, while as many bytes as the socket allows are on their way through the kernel.
 
 use super::radio::Radio;
 use crate::host::port::Port;
@@ -37,7 +37,8 @@ pub struct RadioPort {
 }
 
 impl RadioPort {
-    /// At `radio`, to the station with the address `peer`. Up to `most` packets wait, and `bytes` of memory hold those on their way.
+    /// At `radio`, to the station with the address `peer`. Up to `most` packets wait, and `bytes`
+    /// of memory hold those on their way.
     ///
     /// # Errors
     /// Those of socket(2), such as EPERM without CAP_NET_RAW.

@@ -1,8 +1,10 @@
-//! The medium between the kernel's radios: takes the frames that they send, lets our [`Cell`] decide when each is on the air, which
-//! collide and which the channel corrupts, and tells the kernel what arrived and what was acknowledged.
+//! The medium between the kernel's radios: takes the frames that they send, lets our [`Cell`]
+//! decide when each is on the air, which collide and which the channel corrupts, and tells the
+//! kernel what arrived and what was acknowledged.
 //!
-//! mac80211 hands over each frame with up to four rates and how often each may be tried. The cell does what a card does:
-//! back-off, retransmissions, acknowledgments. How often each rate was tried goes back, from which the kernel's rate control learns.
+//! mac80211 hands over each frame with up to four rates and how often each may be tried. The cell
+//! does what a card does: back-off, retransmissions, acknowledgments. How often each rate was tried
+//! goes back, from which the kernel's rate control learns.
 
 use super::frame::{parse, Aggregate, Counts, Sent};
 use super::genetlink::{Received, Socket};
@@ -54,7 +56,8 @@ struct Above {
     current: Vec<u64>,
     /// What has become of the transmission of each sender that its frames' statuses have to tell.
     aggregates: Vec<Option<Aggregate>>,
-    /// How often each sender has tried an aggregate without an acknowledgment: the number of its first frame, and at which rates.
+    /// How often each sender has tried an aggregate without an acknowledgment: the number of its
+    /// first frame, and at which rates.
     tried: Vec<Option<(u64, Counts)>>,
     /// Rates in bit/s by their index.
     rates: Vec<f64>,
@@ -123,9 +126,9 @@ pub struct Medium {
     name: String,
     config: Config,
     streams: Streams,
-    /// Whether the run has begun.
+    /// True if the run has begun.
     begun: bool,
-    /// Whether the stations take turns in sending beacons, as in an ad hoc network.
+    /// True if the stations take turns in sending beacons, as in an ad hoc network.
     take_turns: bool,
     /// Beacons whose random delay goes on, with the time at which it ends.
     beacons: Vec<(Time, usize, Sent)>,
@@ -192,7 +195,8 @@ impl Medium {
         Ok(medium)
     }
 
-    /// Begins with an idle medium, no frames and random numbers from the first on, so that what was before has no effect.
+    /// Begins with an idle medium, no frames and random numbers from the first on, so that what was
+    /// before has no effect.
     fn renew(&mut self) {
         let Medium { name, config, streams, .. } = self;
         let members = config.members();
@@ -226,7 +230,8 @@ impl Medium {
         }
     }
 
-    /// Serves the radios until it is told to stop. `zero` is when the run begins, in nanoseconds of CLOCK_MONOTONIC.
+    /// Serves the radios until it is told to stop. `zero` is when the run begins, in nanoseconds of
+    /// CLOCK_MONOTONIC.
     pub fn run(mut self, stop: &Arc<AtomicBool>, zero: &Arc<AtomicU64>) -> Ended {
         while !stop.load(Ordering::Relaxed) && self.above.failed.is_none() {
             if let Err(error) = self.turn(zero) {
@@ -280,7 +285,8 @@ impl Medium {
         }
     }
 
-    /// Ends the delays of those who have received a beacon meanwhile: they send none (IEEE 802.11-2016, 11.1.3.5).
+    /// Ends the delays of those who have received a beacon meanwhile: they send none (IEEE
+    /// 802.11-2016, 11.1.3.5).
     fn cancel_beacons(&mut self) {
         for to in std::mem::take(&mut self.above.beaconed) {
             while let Some(place) = self.beacons.iter().position(|(_, from, _)| *from == to) {
@@ -444,8 +450,8 @@ impl Above {
         self.report(from, sent, &sent.counts(transmissions), acknowledged, 0);
     }
 
-    /// The same for a frame of a session of block acknowledgments. Rate control learns of a whole aggregate at once, from the first of
-    /// its frames that is settled.
+    /// The same for a frame of a session of block acknowledgments. Rate control learns of a whole
+    /// aggregate at once, from the first of its frames that is settled.
     fn answer_marked(&mut self, from: usize, sent: &Sent, acknowledged: bool) {
         match self.aggregates[from].take() {
             Some(aggregate) => {

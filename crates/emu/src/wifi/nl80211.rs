@@ -43,7 +43,8 @@ pub const CHANNEL_WIDTH: u16 = 159;
 pub const CENTER_FREQ1: u16 = 160;
 pub const NETNS_FD: u16 = 219;
 
-/// Types of interfaces: a station of an ad hoc network, and an access point. A new radio's interface is a station.
+/// Types of interfaces: a station of an ad hoc network, and an access point. A new radio's
+/// interface is a station.
 pub const ADHOC: u32 = 1;
 pub const ACCESS_POINT: u32 = 3;
 /// Widths of channels: 20 MHz, without HT and with it.

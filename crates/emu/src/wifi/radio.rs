@@ -1,5 +1,6 @@
-//! The kernel's radios: simulated ones (mac80211_hwsim), each in a namespace of its own. Those of a network without an access point join
-//! one ad hoc network; what the others do is in [`super::infrastructure`].
+//! The kernel's radios: simulated ones (mac80211_hwsim), each in a namespace of its own. Those of a
+//! network without an access point join one ad hoc network; what the others do is in
+//! [`super::infrastructure`].
 
 use super::genetlink::{Message, Socket};
 use super::nl80211;
@@ -44,7 +45,8 @@ pub mod hwsim {
     pub const ACKNOWLEDGED: u32 = 4;
     /// The frame belongs to a session of block acknowledgments (a bit of bentpipe's kernel).
     pub const MAY_AGGREGATE: u32 = 8;
-    /// The status is that of an aggregate, whose numbers of frames and of acknowledged ones stand in the next bytes (the same).
+    /// The status is that of an aggregate, whose numbers of frames and of acknowledged ones stand
+    /// in the next bytes (the same).
     pub const AGGREGATE: u32 = 16;
     /// An RTS goes first.
     pub const RTS: u16 = 1;
@@ -54,7 +56,8 @@ pub mod hwsim {
 const CELL: [u8; 6] = [2, 0x62, 0x70, 0, 0, 1];
 /// Name by which stations find the network (SSID).
 pub const SSID: &[u8] = b"bentpipe";
-/// Bytes of the largest packet that a frame can carry (maximum MSDU size, IEEE 802.11-2016, table 9-19).
+/// Bytes of the largest packet that a frame can carry (maximum MSDU size, IEEE 802.11-2016, table
+/// 9-19).
 pub const LARGEST: u32 = 2304;
 
 /// A radio of the kernel, in a namespace of its own.
@@ -75,7 +78,7 @@ pub fn address(station: usize) -> [u8; 6] {
     [2, 0, 0, 0, (station >> 8) as u8, station as u8]
 }
 
-/// Number of the station with this address.
+/// Returns the number of the station with this address.
 pub fn station_of(address: &[u8]) -> Option<usize> {
     match address {
         [2, 0, 0, 0, high, low] => Some(usize::from(*high) << 8 | usize::from(*low)),
@@ -149,7 +152,7 @@ impl Radio {
     }
 }
 
-/// Whether what the kernel says of a station is that data may be exchanged with it.
+/// Returns true if what the kernel says of a station is that data may be exchanged with it.
 fn is_authorized(message: &Message<'_>) -> bool {
     let flags = message.nested(nl80211::STA_INFO).and_then(|info| info.get(nl80211::STA_INFO_FLAGS));
     // A mask, and the values under it.
@@ -157,7 +160,7 @@ fn is_authorized(message: &Message<'_>) -> bool {
     set.is_some_and(|set| set & nl80211::AUTHORIZED != 0)
 }
 
-/// Number of the radio with this address.
+/// Returns the number of the radio with this address.
 fn number_of(address: &[u8; 6]) -> io::Result<u32> {
     let wanted = address.map(|byte| format!("{byte:02x}")).join(":");
     for entry in std::fs::read_dir("/sys/class/ieee80211")? {
@@ -170,7 +173,7 @@ fn number_of(address: &[u8; 6]) -> io::Result<u32> {
     Err(io::Error::other(format!("the kernel made no radio {wanted}")))
 }
 
-/// The only interface of this thread's namespace: its name and its number.
+/// Returns the only interface of this thread's namespace: its name and its number.
 ///
 /// # Errors
 /// The namespace has no such interface.
@@ -222,7 +225,7 @@ fn join(config: &Config, name: &str, index: u32) -> io::Result<()> {
     choose_rates(&mut socket, family, index, config)
 }
 
-/// The width of the channel, as nl80211 numbers it.
+/// Returns the width of the channel, as nl80211 numbers it.
 pub fn width(config: &Config) -> u32 {
     if config.standard == Standard::N {
         nl80211::WITH_HT
@@ -231,7 +234,8 @@ pub fn width(config: &Config) -> u32 {
     }
 }
 
-/// The rates that senders may use, as nl80211 numbers them: all of the standard, or the only one of a fixed adaptation.
+/// Returns the rates that senders may use, as nl80211 numbers them: all of the standard, or the
+/// only one of a fixed adaptation.
 fn rates(config: &Config) -> Vec<u8> {
     let phy = config.phy();
     let all = phy.by_speed();

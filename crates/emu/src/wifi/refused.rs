@@ -82,7 +82,7 @@ pub enum Refused {
     },
 }
 
-/// The networks of a scenario that run the kernel's Wi-Fi.
+/// Returns the networks of a scenario that run the kernel's Wi-Fi.
 fn networks(scenario: &Scenario) -> impl Iterator<Item = (&String, &Config)> {
     scenario.network.iter().filter_map(|(name, kind)| match kind {
         NetworkKind::Wifi(config) if config.stack == Stack::Linux => Some((name, config)),
@@ -90,7 +90,8 @@ fn networks(scenario: &Scenario) -> impl Iterator<Item = (&String, &Config)> {
     })
 }
 
-/// Checks that this kernel has radios, if the scenario wants any. A machine's own kernel, whose `timing` is real, has no aggregates.
+/// Checks that this kernel has radios, if the scenario wants any. A machine's own kernel, whose
+/// `timing` is real, has no aggregates.
 ///
 /// # Errors
 /// It has none, or has no aggregates.
@@ -105,8 +106,9 @@ pub fn check_kernel(scenario: &Scenario, timing: Timing) -> Result<(), Refused> 
     }
 }
 
-/// What of 802.11n the guest's radios lack and a network asks for, and what they have instead. With several widths, guard intervals or
-/// kinds of rates in use, the driver could not tell them apart in the status of an aggregate.
+/// What of 802.11n the guest's radios lack and a network asks for, and what they have instead. With
+/// several widths, guard intervals or kinds of rates in use, the driver could not tell them apart
+/// in the status of an aggregate.
 fn lacks(config: &Config) -> Option<(&'static str, &'static str)> {
     if config.standard != Standard::N {
         return None;

@@ -1,5 +1,5 @@
-//! Programs as flows of an emulation. Needs namespaces and TUN, and iperf3 for one test; says so and passes where a
-//! machine has none.
+//! Programs as flows of an emulation. Needs namespaces and TUN, and iperf3 for one test; says so
+//! and passes where a machine has none.
 
 use bentpipe_emu::{emulate, EmulateError, Emulated, Namespace};
 use bentpipe_engine::presets;

@@ -1,4 +1,5 @@
-//! A run knows what was wrong with it: an engine that was kept from working, packets that got lost on the way to it.
+//! A run knows what was wrong with it: an engine that was kept from working, packets that got lost
+//! on the way to it.
 
 use bentpipe_core::{address, Recorder};
 use bentpipe_emu::calibrate::load::{self, Offer};
@@ -29,8 +30,8 @@ fn wait_for(mut there: impl FnMut() -> bool) {
     }
 }
 
-/// A network of one link in memory, whose engine is kept from working for `pause` while a packet is under way. The keys
-/// in `by_hand` are set after that packet has arrived.
+/// Returns a network of one link in memory, whose engine is kept from working for `pause` while a
+/// packet is under way. The keys in `by_hand` are set after that packet has arrived.
 fn run(pause: Option<Duration>, by_hand: &[(&'static str, &'static str)]) -> Fidelity {
     let scenario = one_link(10_000_000, 300_000_000);
     let names = ["a".to_owned(), "b".to_owned()];

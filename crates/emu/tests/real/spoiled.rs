@@ -1,5 +1,6 @@
-//! Spoiled packets before real kernels: with stale checksums they drop them and count that, with valid ones their programs
-//! read wrong bytes. Needs namespaces and TUN; says so and passes where a machine has none.
+//! Spoiled packets before real kernels: with stale checksums they drop them and count that, with
+//! valid ones their programs read wrong bytes. Needs namespaces and TUN; says so and passes where a
+//! machine has none.
 
 use bentpipe_core::Recorder;
 use bentpipe_emu::{Clock, Live, Namespace, Prepared, Setup};
@@ -15,7 +16,8 @@ use std::time::Duration;
 const DATAGRAMS: usize = 40;
 const BYTES: usize = 300_000;
 
-/// A network of two hosts whose link spoils packets on the way from a to b; nothing where there can be none.
+/// Returns a network of two hosts whose link spoils packets on the way from a to b; nothing where
+/// there can be none.
 fn network(effect: &str, probability: f64) -> Option<Live> {
     if let Err(error) = Namespace::new() {
         skipped(format!("no network namespaces: {error}"));
@@ -113,7 +115,8 @@ fn a_kernel_drops_what_its_checksum_does_not_fit() {
     for ((from, to), protocol) in ADDRESSES.into_iter().zip(["Udp", "Udp6"]) {
         assert_eq!(datagrams(&live, from, to).len(), 0, "{protocol}");
         assert_eq!(counter(&live, protocol, "InErrors"), DATAGRAMS as u64, "{protocol}");
-        // A length that is too long is seen before: 15 of 16 wrong bits in that field, of more than 864 bits altogether.
+        // A length that is too long is seen before: 15 of 16 wrong bits in that field, of more than
+        // 864 bits altogether.
         let refused = counter(&live, protocol, "InCsumErrors");
         assert!(refused >= DATAGRAMS as u64 * 8 / 10, "{protocol}: {refused}");
     }

@@ -1,4 +1,5 @@
-//! What programs write, and what they read in place of the machine's: files in the folder `commands` of a run.
+//! What programs write, and what they read in place of the machine's: files in the folder
+//! `commands` of a run.
 
 use super::program::Program;
 use super::Planned;
@@ -65,13 +66,13 @@ impl Files {
         &found.expect("every program has its files").2
     }
 
-    /// Names of what a program writes, in the folder of the run.
+    /// Returns the names of what a program writes, in the folder of the run.
     pub fn names(&self, planned: &Planned) -> (String, String) {
         let stem = self.stem(planned);
         (format!("{FOLDER}/{stem}.stdout"), format!("{FOLDER}/{stem}.stderr"))
     }
 
-    /// A program that writes to its files.
+    /// Returns a program that writes to its files.
     pub fn program(&self, planned: &Planned, host: &LiveHost) -> Result<Program, Error> {
         let (stdout, stderr) = self.names(planned);
         let open = |name: &str| create(&self.out.join(name)).doing(format!("writing {name}"));
@@ -96,7 +97,7 @@ impl Files {
     }
 }
 
-/// A new file in the place of an earlier run's; never one to which a link leads.
+/// Returns a new file in the place of an earlier run's; never one to which a link leads.
 fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -105,7 +106,7 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)
 }
 
-/// A flow's name as that of a file.
+/// Returns a flow's name as that of a file.
 fn stem(flow: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let stem: String = flow.chars().take(LONGEST).map(safe).collect();
@@ -116,7 +117,7 @@ fn stem(flow: &str) -> String {
     }
 }
 
-/// Whether a node's name is one of a host too (RFC 1123, and the underscore).
+/// Returns true if a node's name is one of a host too (RFC 1123, and the underscore).
 fn is_host_name(name: &str) -> bool {
     let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());

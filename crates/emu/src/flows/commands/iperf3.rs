@@ -5,7 +5,7 @@ use serde_json::Value;
 /// What it measured. NaN stands for what it does not say.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Whether data went from the flow's destination to its source (`-R`).
+    /// True if data went from the flow's destination to its source (`-R`).
     pub reverse: bool,
     sent_bytes: f64,
     delivered_bytes: f64,
@@ -32,8 +32,8 @@ impl Default for Measured {
     }
 }
 
-/// Reads the output of a client: one direction, or both of a test that had both (`--bidir`). Nothing when it is something
-/// else, or when iperf3 failed before it measured.
+/// Reads the output of a client: one direction, or both of a test that had both (`--bidir`).
+/// Nothing when it is something else, or when iperf3 failed before it measured.
 pub fn read(text: &str) -> Vec<Measured> {
     let Ok(document) = serde_json::from_str::<Value>(text) else { return Vec::new() };
     let version = document.pointer("/start/version").and_then(Value::as_str);
@@ -99,7 +99,7 @@ fn direction(end: &Value, ending: &str, reverse: bool) -> Measured {
 }
 
 impl Measured {
-    /// The row of the flow's source, started and completed then.
+    /// Returns the row of the flow's source, started and completed then.
     pub fn source(&self, start: f64, completed: f64) -> [f64; 14] {
         let none = f64::NAN;
         let [min, mean, max] = self.rtt;
@@ -121,8 +121,9 @@ impl Measured {
         ]
     }
 
-    /// The row of its destination. The last delivery is counted from the program's start, without what iperf3 talks before
-    /// and after its measurement, so that the goodput of the results is that of iperf3.
+    /// Returns the row of its destination. The last delivery is counted from the program's start,
+    /// without what iperf3 talks before and after its measurement, so that the goodput of the
+    /// results is that of iperf3.
     pub fn destination(&self, start: f64) -> [f64; 6] {
         let none = f64::NAN;
         [self.delivered_bytes, self.packets[1], start + self.seconds, none, none, none]
@@ -162,7 +163,8 @@ mod tests {
 
     #[test]
     fn datagrams_are_counted_where_they_arrive() {
-        // Of a run with -u -R over a full queue, iperf 3.12: 69 were still on their way when the receiver stopped.
+        // Of a run with -u -R over a full queue, iperf 3.12: 69 were still on their way when the
+        // receiver stopped.
         let sums = json!({
             "sum": {"seconds": 3.000063, "bytes": 3020740, "lost_packets": 740, "packets": 2069},
             "sum_sent": {"seconds": 3.020252, "bytes": 3020740, "lost_packets": 0, "packets": 2069},

@@ -1,5 +1,5 @@
-//! Programs as flows: those that a scenario names, at hosts of its emulation. They run only where that was allowed, and
-//! nothing of them outlives the run.
+//! Programs as flows: those that a scenario names, at hosts of its emulation. They run only where
+//! that was allowed, and nothing of them outlives the run.
 
 mod files;
 mod iperf3;
@@ -33,8 +33,8 @@ pub struct Done {
 }
 
 impl Commands {
-    /// Makes ready what is `planned`, with its output in the folder of the run at `out`, and starts the servers. Waits for
-    /// each until it listens, or has had the time.
+    /// Makes ready what is `planned`, with its output in the folder of the run at `out`, and starts
+    /// the servers. Waits for each until it listens, or has had the time.
     ///
     /// # Errors
     /// The output cannot be written, or a server cannot be started.
@@ -81,7 +81,8 @@ impl Commands {
 }
 
 impl Done {
-    /// Writes the rows of their flows: what iperf3 says of itself with `-J`, and otherwise when they began and ended.
+    /// Writes the rows of their flows: what iperf3 says of itself with `-J`, and otherwise when
+    /// they began and ended.
     pub fn report(&self, report: &mut Report) {
         for (planned, ended) in self.programs.iter().filter(|(planned, _)| planned.end == End::Source) {
             let measured = self.files.output(planned).map(|text| iperf3::read(&text)).unwrap_or_default();

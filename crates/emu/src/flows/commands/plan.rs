@@ -35,7 +35,8 @@ impl Planned {
     }
 }
 
-/// The programs of `scenario`, in the order of its flows; what serves comes before what asks.
+/// Returns the programs of `scenario`, in the order of its flows; what serves comes before what
+/// asks.
 pub fn plan(scenario: &Scenario) -> Vec<Planned> {
     if !flows(scenario).any(|(_, flow)| flow.is_command()) {
         return Vec::new();

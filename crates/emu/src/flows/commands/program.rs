@@ -46,7 +46,8 @@ pub struct Ended {
     pub started: Option<Time>,
     /// Time at which the program ended by itself; `None` if it was ended.
     pub at: Option<Time>,
-    /// Its exit code, or 128 and the number of the signal that killed it; `None` when it was ended with the run.
+    /// Its exit code, or 128 and the number of the signal that killed it; `None` when it was ended
+    /// with the run.
     pub code: Option<i32>,
     /// Reason for which the program could not be started, if it could not.
     pub failure: Option<String>,
@@ -65,7 +66,8 @@ impl Ended {
 }
 
 impl Program {
-    /// Starts it at once and waits until something listens that did not before, or until it has had the time.
+    /// Starts it at once and waits until something listens that did not before, or until it has had
+    /// the time.
     pub fn listening(self) -> io::Result<Started> {
         let host = self.namespace.again()?;
         let before = host.within(listeners)?;
@@ -123,7 +125,8 @@ impl Program {
     }
 }
 
-/// To the program and all that it started in its group; the child is not yet waited for, so its number is its own.
+/// To the program and all that it started in its group; the child is not yet waited for, so its
+/// number is its own.
 fn signal(child: &Child, signal: Signal) {
     let _ = killpg(Pid::from_raw(child.id() as i32), signal);
 }
@@ -162,7 +165,8 @@ impl Drop for Started {
     }
 }
 
-/// How many sockets of this thread's namespace wait for others: TCP in state LISTEN, and UDP without a peer.
+/// How many sockets of this thread's namespace wait for others: TCP in state LISTEN, and UDP
+/// without a peer.
 fn listeners() -> usize {
     let count = |protocol: &str, state: &str| {
         let table = read_to_string(format!("/proc/thread-self/net/{protocol}")).unwrap_or_default();

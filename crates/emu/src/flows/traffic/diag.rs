@@ -1,5 +1,6 @@
-//! Asks for the state of a TCP connection by sock_diag(7). The answer has what getsockopt(TCP_INFO) says, but question and answer are
-//! messages of a socket, so that a ring can exchange them in the call that writes a packet.
+//! Asks for the state of a TCP connection by sock_diag(7). The answer has what getsockopt(TCP_INFO)
+//! says, but question and answer are messages of a socket, so that a ring can exchange them in the
+//! call that writes a packet.
 
 use super::info::Info;
 use crate::host::netlink::{attribute, message, Attributes, HEADER};
@@ -27,10 +28,11 @@ pub fn open() -> io::Result<OwnedFd> {
     Ok(socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkSockDiag)?)
 }
 
-/// The question for the connection of a socket with the address `local` to `remote`.
+/// Returns the question for the connection of a socket with the address `local` to `remote`.
 pub fn question(local: SocketAddrV4, remote: SocketAddrV4) -> [u8; QUESTION] {
-    // inet_diag_req_v2: family, protocol, attributes wanted, padding, states, and an inet_diag_sockid of ports, addresses of 16
-    // bytes, interface, and a cookie, where all ones are any.
+    // inet_diag_req_v2: family, protocol, attributes wanted, padding, states, and an
+    // inet_diag_sockid of ports, addresses of 16 bytes, interface, and a cookie, where all ones are
+    // any.
     let mut header = [0; QUESTION - HEADER];
     let mut put = |at: usize, value: &[u8]| header[at..at + value.len()].copy_from_slice(value);
     put(0, &[libc::AF_INET as u8, libc::IPPROTO_TCP as u8, 1 << (INET_DIAG_INFO - 1), 0]);
@@ -44,7 +46,8 @@ pub fn question(local: SocketAddrV4, remote: SocketAddrV4) -> [u8; QUESTION] {
     message.try_into().expect("it has this length")
 }
 
-/// The state in an answer; `None` if it says that there is no such connection, or tells of the socket that listens for it.
+/// Returns the state in an answer; `None` if it says that there is no such connection, or tells of
+/// the socket that listens for it.
 pub fn answered(answer: &[u8]) -> Option<Info> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     if kind != SOCK_DIAG_BY_FAMILY || *answer.get(HEADER + 1)? == LISTEN {

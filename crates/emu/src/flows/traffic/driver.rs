@@ -17,7 +17,8 @@ use std::time::Duration;
 
 /// How often TCP_INFO is asked where the kernel gives no log of acknowledgments.
 const POLL: Span = Span::from_millis(10);
-/// Time between two questions to one connection for each that there is, so that asking takes a few percent of the time.
+/// Time between two questions to one connection for each that there is, so that asking takes a few
+/// percent of the time.
 const POLL_EACH: Span = Span::from_micros(50);
 /// Longest time in which nobody looks whether to stop.
 const LOOK: Span = Span::from_millis(50);
@@ -44,7 +45,8 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// For so many ends, until `end`. It `polls` where the kernel has no log, and has `exact` where time stands still.
+    /// For so many ends, until `end`. It `polls` where the kernel has no log, and has `exact` where
+    /// time stands still.
     ///
     /// # Errors
     /// No file descriptors are left.
@@ -131,7 +133,8 @@ impl Driver {
             self.schedule(number, endpoint);
         }
         if self.clock.timing() == Timing::Real {
-            // Before it the clock says zero too, and a SYN would wait for the network's time to begin.
+            // Before it the clock says zero too, and a SYN would wait for the network's time to
+            // begin.
             self.clock.wait_for_zero();
         }
         Ok(())
@@ -148,8 +151,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Sleeps until something is ready or it is time for the `alarm`, and tells the clock what woke it. Returns the number of
-    /// events.
+    /// Sleeps until something is ready or it is time for the `alarm`, and tells the clock what woke
+    /// it. Returns the number of events.
     fn wait(&mut self, events: &mut [EpollEvent], alarm: Time) -> io::Result<usize> {
         let ready = match self.epoll.wait(events, EpollTimeout::NONE) {
             Err(nix::errno::Errno::EINTR) => 0,
@@ -204,8 +207,9 @@ impl Driver {
         }
     }
 
-    /// The trace `tcp` and the statistics of senders, from what the kernel says when asked; returns how often it was. As
-    /// with the log, there is a row only where something has been acknowledged or has timed out.
+    /// Returns the trace `tcp` and the statistics of senders, from what the kernel says when asked;
+    /// returns how often it was. As with the log, there is a row only where something has been
+    /// acknowledged or has timed out.
     fn poll(&mut self, ends: &mut [Ending], now: Time) -> u64 {
         let mut asked = 0;
         for Ending { endpoint, asked: of_end, .. } in ends {

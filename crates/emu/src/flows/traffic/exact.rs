@@ -1,13 +1,16 @@
-//! The trace `tcp` where time stands still while processors work: whatever moment the kernel is asked at is the moment at
-//! which something happened. So the engine's thread asks with TCP_INFO each time it has handed a sender a packet, and when one
-//! sends after a silence, and has a row for each acknowledgment that changes something and for each time-out, without any
-//! program in the kernel.
+//! The trace `tcp` where time stands still while processors work: whatever moment the kernel is
+//! asked at is the moment at which something happened. So the engine's thread asks with TCP_INFO
+//! each time it has handed a sender a packet, and when one sends after a silence, and has a row for
+//! each acknowledgment that changes something and for each time-out, without any program in the
+//! kernel.
 //!
-//! It also discards the data that comes for applications that only count it ([`Watched::discard`]). One system call of the
-//! engine's thread then writes the packet and empties the receiving socket, and no other thread wakes.
+//! It also discards the data that comes for applications that only count it ([`Watched::discard`]).
+//! One system call of the engine's thread then writes the packet and empties the receiving socket,
+//! and no other thread wakes.
 //!
-//! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt. By equation 2.3 of RFC
-//! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of rounding.
+//! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt.
+//! By equation 2.3 of RFC 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of
+//! rounding.
 
 use super::diag::{answered, question};
 use super::info::Info;
@@ -37,14 +40,14 @@ struct Asked {
     /// `None` when it has been closed.
     socket: Option<OwnedFd>,
     question: [u8; QUESTION],
-    /// Whether it was opened from here.
+    /// True if it was opened from here.
     opened: bool,
     seen: Seen,
-    /// Whether it has sent data.
+    /// True if it has sent data.
     sends: bool,
-    /// Whether it has sent its end. A socket that has closed has no answer to a question.
+    /// True if it has sent its end. A socket that has closed has no answer to a question.
     ends: bool,
-    /// Whether the engine's thread discards what comes.
+    /// True if the engine's thread discards what comes.
     discards: bool,
     asked: Time,
     acknowledged: u64,
@@ -73,11 +76,12 @@ struct Inner {
     places: BTreeMap<Place, Sockets>,
     /// Sockets by which the connections of a node can be asked.
     asking: BTreeMap<NodeId, OwnedFd>,
-    /// Whether the engine's thread can discard data, and what it has discarded, by socket.
+    /// True if the engine's thread can discard data, and what it has discarded, by socket.
     can_discard: bool,
     sinks: BTreeMap<RawFd, Sink>,
     statistics: Statistics,
-    /// Where the packet is seen about which the last question is, and its connection, if that has been closed meanwhile.
+    /// Where the packet is seen about which the last question is, and its connection, if that has
+    /// been closed meanwhile.
     questioned: Option<Place>,
     closed: Option<(Place, Asked)>,
 }
@@ -98,7 +102,7 @@ pub struct Discarded {
 }
 
 impl Discarded {
-    /// Number of bytes, and when the last of them came; `None` before the first.
+    /// Returns the number of bytes, and when the last of them came; `None` before the first.
     pub fn total(&self) -> Option<(u64, Time)> {
         let bytes = self.bytes.load(Ordering::Relaxed);
         (bytes > 0).then(|| (bytes, Time::from_nanos(self.last.load(Ordering::Relaxed))))
@@ -115,8 +119,9 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Makes the engine's thread discard the data that comes from now on, after `delivered` bytes, with a row of `probe` for each
-    /// time. Nobody else has to read the socket then. Returns `None` where the thread cannot.
+    /// Makes the engine's thread discard the data that comes from now on, after `delivered` bytes,
+    /// with a row of `probe` for each time. Nobody else has to read the socket then. Returns `None`
+    /// where the thread cannot.
     pub fn discard(&self, probe: Option<Probe>, delivered: u64) -> Option<Arc<Discarded>> {
         let mut inner = lock(&self.inner);
         let Inner { connections, can_discard: true, sinks, .. } = &mut *inner else { return None };
@@ -157,7 +162,8 @@ fn places((local, remote): Sockets) -> [Place; 2] {
 }
 
 impl Exact {
-    /// Starts to query the connection of `socket`. `opened` tells whether it was opened at this end.
+    /// Starts to query the connection of `socket`. `opened` tells whether it was opened at this
+    /// end.
     ///
     /// # Errors
     /// There is no file descriptor left.
@@ -191,7 +197,8 @@ impl Exact {
         Ok(Watched { inner: Arc::clone(&self.inner), sockets })
     }
 
-    /// Asks the connections of the host of `node` by this socket ([`diag`](super::diag)), together with the packet's write.
+    /// Asks the connections of the host of `node` by this socket ([`diag`](super::diag)), together
+    /// with the packet's write.
     pub fn ask_by(&self, node: NodeId, socket: OwnedFd) {
         lock(&self.inner).asking.insert(node, socket);
     }
@@ -211,7 +218,8 @@ impl Observer for Exact {
         let mut inner = lock(&self.inner);
         let sockets = inner.places.get(&(node, flow));
         let look = match sockets.and_then(|sockets| inner.connections.get(sockets)) {
-            // Without data to take, to receive would take the socket's error from whoever waits for it.
+            // Without data to take, to receive would take the socket's error from whoever waits for
+            // it.
             Some(Asked { discards: true, socket: Some(socket), .. }) if frame::has_data(packet) => {
                 Look::Discard(socket.as_raw_fd())
             }
@@ -258,7 +266,8 @@ impl Observer for Exact {
 }
 
 impl Inner {
-    /// Asks the connection whose packet is at `place`, if it is `worth` it, or takes what it has `told`.
+    /// Asks the connection whose packet is at `place`, if it is `worth` it, or takes what it has
+    /// `told`.
     fn ask(
         &mut self,
         place: Place,
@@ -308,9 +317,9 @@ impl Inner {
     }
 }
 
-/// The round-trip time that made the smoothed one and its variation what they are now. There may have been none: the
-/// kernel takes no sample from what was sent more than once, so where nothing has changed there was one only if something has
-/// `arrived` for the first time.
+/// Returns the round-trip time that made the smoothed one and its variation what they are now.
+/// There may have been none: the kernel takes no sample from what was sent more than once, so where
+/// nothing has changed there was one only if something has `arrived` for the first time.
 fn sample((srtt, variation): (u32, u32), info: &Info, arrived: bool) -> Option<Span> {
     if srtt == 0 {
         return Some(Span::from_micros(info.srtt().into()));

@@ -4,7 +4,8 @@ use crate::sys::socket;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Slow-start threshold of a connection that has none yet, in segments (Linux' TCP_INFINITE_SSTHRESH).
+/// Slow-start threshold of a connection that has none yet, in segments (Linux'
+/// TCP_INFINITE_SSTHRESH).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// A connection as the kernel sees it.
@@ -20,7 +21,7 @@ impl Info {
         Ok(Info { bytes, length })
     }
 
-    /// The state that a `struct tcp_info` holds.
+    /// Returns the state that a `struct tcp_info` holds.
     pub fn from_bytes(info: &[u8]) -> Info {
         let (mut bytes, length) = ([0; 512], info.len().min(512));
         bytes[..length].copy_from_slice(&info[..length]);
@@ -41,19 +42,20 @@ impl Info {
         u64::from(self.word(offset)) | u64::from(self.word(offset + 4)) << 32
     }
 
-    /// The connection's state, numbered as the kernel does: 1 ESTABLISHED, 4 FIN-WAIT-1, ...
+    /// Returns the connection's state, numbered as the kernel does: 1 ESTABLISHED, 4 FIN-WAIT-1,
+    /// ...
     pub fn state(&self) -> u8 {
         self.bytes[0]
     }
 
-    /// The connection's state, numbered as in the table `tcp_connection`. One that has closed first is CLOSED, since its
-    /// TIME-WAIT is not the socket's any more.
+    /// Returns the connection's state, numbered as in the table `tcp_connection`. One that has
+    /// closed first is CLOSED, since its TIME-WAIT is not the socket's any more.
     pub fn state_of_rfc9293(&self) -> u8 {
         const NUMBERS: [u8; 12] = [0, 4, 2, 3, 5, 6, 8, 0, 9, 10, 1, 7];
         NUMBERS.get(usize::from(self.state())).copied().unwrap_or(0)
     }
 
-    /// Whether all that was sent, FIN included, is acknowledged.
+    /// Returns true if all that was sent, FIN included, is acknowledged.
     pub fn is_done(&self) -> bool {
         const FIN_WAIT_2: u8 = 5;
         const TIME_WAIT: u8 = 6;
@@ -61,7 +63,7 @@ impl Info {
         matches!(self.state(), FIN_WAIT_2 | TIME_WAIT | CLOSED)
     }
 
-    /// Bytes that were handed over and not yet sent.
+    /// Returns the bytes that were handed over and not yet sent.
     pub fn unsent(&self) -> u32 {
         self.word(144)
     }
@@ -112,12 +114,13 @@ impl Info {
         self.word(28)
     }
 
-    /// Whether the sender is neither in recovery nor near it.
+    /// Returns true if the sender is neither in recovery nor near it.
     pub fn is_undisturbed(&self) -> bool {
         self.bytes[1] == 0
     }
 
-    /// Least round-trip time of the last five minutes in microseconds; `None` before the first sample.
+    /// Least round-trip time of the last five minutes in microseconds; `None` before the first
+    /// sample.
     pub fn min_rtt(&self) -> Option<u32> {
         Some(self.word(148)).filter(|rtt| *rtt != u32::MAX)
     }
@@ -137,12 +140,14 @@ impl Info {
         self.word(8)
     }
 
-    /// Payload acknowledged. The kernel also counts the FIN, and the SYN of who `opened` the connection.
+    /// Payload acknowledged. The kernel also counts the FIN, and the SYN of who `opened` the
+    /// connection.
     pub fn acknowledged(&self, opened: bool) -> u64 {
         self.long(120).saturating_sub(opened.into()).min(self.sent_bytes())
     }
 
-    /// The values of a row of the trace `tcp`. There is no `rtt`: the kernel keeps only what became of the samples.
+    /// Returns the values of a row of the trace `tcp`. There is no `rtt`: the kernel keeps only
+    /// what became of the samples.
     pub fn row(&self, opened: bool) -> [f64; 12] {
         let seconds = |offset| f64::from(self.word(offset)) / 1e6;
         let in_flight = (self.word(24) + self.word(36)).saturating_sub(self.word(28) + self.word(32));

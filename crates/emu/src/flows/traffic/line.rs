@@ -1,8 +1,9 @@
-//! One of a flow's connections over the kernel's TCP. What happens to it is kept as events until they are asked for.
+//! One of a flow's connections over the kernel's TCP. What happens to it is kept as events until
+//! they are asked for.
 //!
-//! A direction is closed when all of it has been sent once, not when it was handed over: from then on the kernel does not
-//! log acknowledgments. That moment, and the one at which all is acknowledged, the kernel reports itself, by stamps in the
-//! socket's error queue.
+//! A direction is closed when all of it has been sent once, not when it was handed over: from then
+//! on the kernel does not log acknowledgments. That moment, and the one at which all is
+//! acknowledged, the kernel reports itself, by stamps in the socket's error queue.
 
 use super::exact::{Discarded, Watched};
 use super::info::Info;
@@ -55,12 +56,12 @@ pub struct Line {
     phase: Phase,
     /// Still to be handed to the socket; `u64::MAX` for a stream without end.
     to_send: u64,
-    /// Whether the application is to hear when all is acknowledged.
+    /// True if the application is to hear when all is acknowledged.
     drains: bool,
-    /// Whether this direction is to be closed when all is acknowledged, and whether it is.
+    /// True if this direction is to be closed when all is acknowledged, and whether it is.
     closes: bool,
     shut: bool,
-    /// Whether the kernel was asked for reports, and whether one has come since the last look.
+    /// True if the kernel was asked for reports, and whether one has come since the last look.
     reports: bool,
     reported: bool,
     peer_closed: bool,
@@ -72,8 +73,8 @@ pub struct Line {
     /// When it was opened, and when all that was sent on it and its end was acknowledged.
     pub start: Option<Time>,
     pub completed: Option<Time>,
-    /// Bytes of payload that this end has taken, whether its application does nothing when there are more, and those that the
-    /// engine's thread discards since then.
+    /// Bytes of payload that this end has taken, whether its application does nothing when there
+    /// are more, and those that the engine's thread discards since then.
     delivered: u64,
     only_counts: bool,
     pub discarded: Option<Arc<Discarded>>,
@@ -85,8 +86,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Over a socket that is open, if it was accepted, or that is still to be connected to `remote`. The application `only_counts`
-    /// data that comes if it does nothing then.
+    /// Over a socket that is open, if it was accepted, or that is still to be connected to
+    /// `remote`. The application `only_counts` data that comes if it does nothing then.
     pub fn new(
         number: u16,
         socket: OwnedFd,
@@ -170,7 +171,7 @@ impl Line {
         Ok(())
     }
 
-    /// The socket is ready for something, as `flags` say.
+    /// Handles the events `flags` of the socket.
     pub fn ready(&mut self, flags: EpollFlags, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         match self.phase {
             Phase::Connecting => match getsockopt(&self.socket, sockopt::SocketError)? {
@@ -262,7 +263,8 @@ impl Line {
         let now = clock.now();
         if bytes > 0 {
             if let Some(window) = self.window.take() {
-                // The first full segment has the kernel compute the window anew from the size of the buffer.
+                // The first full segment has the kernel compute the window anew from the size of
+                // the buffer.
                 set_tcp(self.socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
             }
             self.delivered += bytes;
@@ -349,7 +351,7 @@ impl Line {
         self.phase == Phase::Ended
     }
 
-    /// The connection as it is now; `None` before and after.
+    /// Returns the connection as it is now; `None` before and after.
     pub fn info(&self) -> Option<Info> {
         match self.phase {
             Phase::Open => Info::of(self.socket.as_fd()).ok(),
@@ -357,8 +359,9 @@ impl Line {
         }
     }
 
-    /// The run is over: keeps what there is to say of the connection, and has the kernel forget what is still to be sent.
-    /// It would keep it for minutes otherwise, in memory that all connections of the machine share.
+    /// The run is over: keeps what there is to say of the connection, and has the kernel forget
+    /// what is still to be sent. It would keep it for minutes otherwise, in memory that all
+    /// connections of the machine share.
     pub fn finish(&mut self) {
         if self.phase == Phase::Open {
             self.end();

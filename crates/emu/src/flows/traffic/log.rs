@@ -1,5 +1,5 @@
-//! What the kernel's TCP did, acknowledgment by acknowledgment, in a thread of its own: rows of the trace `tcp`, and the
-//! statistics of each sender.
+//! What the kernel's TCP did, acknowledgment by acknowledgment, in a thread of its own: rows of the
+//! trace `tcp`, and the statistics of each sender.
 
 use super::rows::Rows;
 use crate::clock::Clock;
@@ -38,7 +38,8 @@ pub struct Statistics {
     senders: BTreeMap<(usize, u16), SourceCounters>,
     /// Events that found no room in the ring.
     pub lost: u64,
-    /// Rows with a threshold or window that no connection reaches, which an acknowledgment had not changed.
+    /// Rows with a threshold or window that no connection reaches, which an acknowledgment had not
+    /// changed.
     pub absurd: u64,
     /// Connections whose last row had such a one, with what was acknowledged at the first.
     suspects: BTreeMap<u64, u64>,
@@ -53,8 +54,9 @@ impl Statistics {
         self.senders.entry(end).or_default()
     }
 
-    /// Takes note of a row's threshold and window. A skipped operation is repaired at the next acknowledgment: until then what it
-    /// has left may be there. A threshold with the highest bit set passes for an infinite one, but then the window shows it.
+    /// Takes note of a row's threshold and window. A skipped operation is repaired at the next
+    /// acknowledgment: until then what it has left may be there. A threshold with the highest bit
+    /// set passes for an infinite one, but then the window shows it.
     fn look(&mut self, socket: u64, row: &Row) {
         if row.cwnd.max(row.ssthresh.unwrap_or(0)) < ABSURD {
             self.suspects.remove(&socket);
@@ -71,7 +73,8 @@ impl Statistics {
     }
 }
 
-/// Starts the kernel's log of the connections in the namespaces with these inode numbers. This takes up to a second.
+/// Starts the kernel's log of the connections in the namespaces with these inode numbers. This
+/// takes up to a second.
 ///
 /// # Errors
 /// BPF cannot be used here; as a sentence.
@@ -129,7 +132,8 @@ impl Reader {
             let count = log.poll(Duration::from_millis(50), &mut |event: &Event| {
                 let seen = match sockets.get(&event.socket) {
                     Some(seen) => *seen,
-                    // A closed socket has no port any more, so what it is was learnt while it had one.
+                    // A closed socket has no port any more, so what it is was learnt while it had
+                    // one.
                     None => match ends.get(&(event.local, event.remote)) {
                         Some(seen) => *sockets.entry(event.socket).or_insert(*seen),
                         None => return,
@@ -186,7 +190,8 @@ mod tests {
             rows.iter().for_each(|row| statistics.look(row.socket, row));
             statistics.absurd
         };
-        // As seen on Linux 6.18: a window of hundreds of millions in one row, and in what is sent again meanwhile.
+        // As seen on Linux 6.18: a window of hundreds of millions in one row, and in what is sent
+        // again meanwhile.
         let odd = row(541_331_527, None, 1000);
         assert_eq!(absurd(&[row(10, Some(20), 1000), odd.clone(), odd.clone(), row(5, Some(5), 2448)]), 0);
         assert_eq!(absurd(&[odd, row(541_331_528, None, 2448)]), 1);

@@ -61,8 +61,8 @@ impl Watch<'_> {
         Ok(self.epoll.add(fd, EpollEvent::new(events, u64::from(connection) << 32 | self.number))?)
     }
 
-    /// Watches a socket only for the end of what comes, once the engine's thread discards the rest. The rows so far go before those
-    /// of that thread.
+    /// Watches a socket only for the end of what comes, once the engine's thread discards the rest.
+    /// The rows so far go before those of that thread.
     fn only_its_end(&mut self, fd: BorrowedFd<'_>, connection: u16) -> io::Result<()> {
         self.rows.flush();
         let number = u64::from(connection) << 32 | self.number;
@@ -71,7 +71,8 @@ impl Watch<'_> {
             .modify(fd, &mut EpollEvent::new(EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET, number))?)
     }
 
-    /// There is a connection now, which this end `opened` or not. It is watched as long as what this returns is kept.
+    /// There is a connection now, which this end `opened` or not. It is watched as long as what
+    /// this returns is kept.
     fn connected(
         &self,
         connection: u16,
@@ -143,14 +144,14 @@ pub struct Traffic {
     unapplied: Vec<String>,
 }
 
-/// The flows of `scenario` that are the kernel's, with their numbers.
+/// Returns the flows of `scenario` that are the kernel's, with their numbers.
 pub fn flows(scenario: &Scenario) -> impl Iterator<Item = (FlowId, &Flow)> {
     let all = scenario.flow.iter().enumerate().map(|(number, flow)| (FlowId(number as u32), flow));
     all.filter(|(_, flow)| !flow.is_modelled())
 }
 
-/// The ends of the flows with the number of their host. A destination comes before its source, so that it listens when the
-/// source calls.
+/// Returns the ends of the flows with the number of their host. A destination comes before its
+/// source, so that it listens when the source calls.
 fn planned<'a>(scenario: &'a Scenario, hosts: &'a [LiveHost]) -> Vec<(usize, Planned<'a>)> {
     let node = |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
     let mut made = Vec::new();
@@ -164,7 +165,8 @@ fn planned<'a>(scenario: &'a Scenario, hosts: &'a [LiveHost]) -> Vec<(usize, Pla
 }
 
 impl Traffic {
-    /// Makes the sockets of all flows of `scenario` that are the kernel's in their hosts. `probe` opens traces.
+    /// Makes the sockets of all flows of `scenario` that are the kernel's in their hosts. `probe`
+    /// opens traces.
     ///
     /// # Errors
     /// A socket cannot be had as the scenario wants it.
@@ -347,7 +349,8 @@ impl Ran {
         self.ends.iter().map(lost).sum()
     }
 
-    /// How late datagrams were handed to the kernel, after the moment at which the application wanted to send them.
+    /// How late datagrams were handed to the kernel, after the moment at which the application
+    /// wanted to send them.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
     }
@@ -357,7 +360,8 @@ impl Ran {
         &self.unapplied
     }
 
-    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, which an acknowledgment had not changed.
+    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, which an
+    /// acknowledgment had not changed.
     pub fn absurd(&self) -> u64 {
         self.statistics.as_ref().map_or(0, |statistics| statistics.absurd)
     }
@@ -455,8 +459,9 @@ impl Planned<'_> {
             capture: None,
         };
         let mut stream = streams.stream(&names::end(&self.flow.name, self.end));
-        // Only the application's draws matter here, which are those of a simulation: what TCP draws is the number of its first
-        // byte, which the kernel chooses itself, and datagrams draw nothing.
+        // Only the application's draws matter here, which are those of a simulation: what TCP draws
+        // is the number of its first byte, which the kernel chooses itself, and datagrams draw
+        // nothing.
         let _ = self.flow.transport.draw(&mut stream);
         let plan = streams.stream(&names::plan(&self.flow.name));
         let hosted = Hosted::new(&site, self.flow.app.build(self.end, plan), stream);

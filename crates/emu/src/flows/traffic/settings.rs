@@ -1,5 +1,5 @@
-//! What of a scenario's transport is a matter of the host and not of the socket: sysctls of its namespace, and metrics of
-//! its routes.
+//! What of a scenario's transport is a matter of the host and not of the socket: sysctls of its
+//! namespace, and metrics of its routes.
 
 use super::threshold::set_threshold;
 use crate::error::{Doing, Error};
@@ -19,7 +19,8 @@ use std::process::Command;
 pub struct Settings {
     sysctls: BTreeMap<&'static str, String>,
     routes: BTreeMap<Ipv4Addr, BTreeMap<&'static str, String>>,
-    /// Slow-start thresholds in segments with which connections begin, by the host at the other end.
+    /// Slow-start thresholds in segments with which connections begin, by the host at the other
+    /// end.
     thresholds: BTreeMap<Ipv4Addr, u64>,
     /// For whom each was set, to name both where two flows disagree.
     owners: BTreeMap<String, String>,
@@ -49,7 +50,7 @@ impl Sysctl {
         format!("/proc/sys/{}", self.0.replace('.', "/"))
     }
 
-    /// Whether this kernel has it.
+    /// Returns true if this kernel has it.
     pub fn is_there(&self) -> bool {
         std::path::Path::new(&self.path()).exists()
     }
@@ -62,8 +63,9 @@ const KERNEL_WINDOW: u64 = 10;
 const RMEM: &str = "net.ipv4.tcp_rmem";
 const WMEM: &str = "net.ipv4.tcp_wmem";
 
-/// The memory of a profile's receive window, twice its size (ip-sysctl.rst, tcp_adv_win_scale); since 6.6 the kernel finds
-/// out how much of it is window. A window that the scenario gives is the socket's own.
+/// Returns the memory of a profile's receive window, twice its size (ip-sysctl.rst,
+/// tcp_adv_win_scale); since 6.6 the kernel finds out how much of it is window. A window that the
+/// scenario gives is the socket's own.
 fn receive_memory(config: &tcp::Config) -> String {
     let most = match config.profile {
         Profile::Linux => 32 << 20,
@@ -77,8 +79,8 @@ fn receive_memory(config: &tcp::Config) -> String {
 /// Minimum memory of a send buffer on emulated hosts: Linux' own maximum.
 pub const LEAST_SENT: u64 = 4 << 20;
 
-/// The memory of the send buffer, at least [`LEAST_SENT`]. For a limit in bytes of payload it is the memory that carries
-/// them in a round trip (docs/notes/linux-tcp.md).
+/// Returns the memory of the send buffer, at least [`LEAST_SENT`]. For a limit in bytes of payload
+/// it is the memory that carries them in a round trip (docs/notes/linux-tcp.md).
 fn send_memory(config: &tcp::Config) -> String {
     let carries = config.send_buffer.map(|buffer| buffer.bytes().div_ceil(6).saturating_mul(7));
     let most = config.send_memory.map(Size::bytes).or(carries).unwrap_or(1 << 30);
@@ -90,7 +92,8 @@ fn on(value: bool) -> String {
 }
 
 impl Settings {
-    /// What every host gets: buffers that are never the limit, and nothing remembered from earlier connections.
+    /// What every host gets: buffers that are never the limit, and nothing remembered from earlier
+    /// connections.
     pub fn common() -> Settings {
         let mut settings = Settings::default();
         for (name, value) in [
@@ -148,8 +151,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Makes connections of `host` to `peer` begin with the flow's slow-start threshold, as the flow's congestion control does
-    /// not.
+    /// Makes connections of `host` to `peer` begin with the flow's slow-start threshold, as the
+    /// flow's congestion control does not.
     ///
     /// # Errors
     /// A flow that was added before wants another one, or none.
@@ -168,9 +171,10 @@ impl Settings {
         Ok(())
     }
 
-    /// Makes `congestion` what connections of `host` to `peer` get that ask for nothing: the flow's program knows of no
-    /// scenario. The kernel lets namespaces have what the machine allows everybody (tcp_allowed_congestion_control); for
-    /// others there is a metric of the route, which holds for connections that ask for another too.
+    /// Makes `congestion` what connections of `host` to `peer` get that ask for nothing: the flow's
+    /// program knows of no scenario. The kernel lets namespaces have what the machine allows
+    /// everybody (tcp_allowed_congestion_control); for others there is a metric of the route, which
+    /// holds for connections that ask for another too.
     ///
     /// # Errors
     /// A flow that was added before wants something else.

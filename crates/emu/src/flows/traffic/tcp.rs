@@ -59,7 +59,7 @@ impl Sockets {
         given.map(|window| i32::try_from(window.bytes()).unwrap_or(i32::MAX))
     }
 
-    /// The socket of a connection, in this thread's namespace.
+    /// Returns the socket of a connection, in this thread's namespace.
     fn make(&self, port: u16) -> io::Result<OwnedFd> {
         let config = &self.config;
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
@@ -83,8 +83,9 @@ impl Sockets {
             socket::pace(socket.as_fd()).map_err(|error| named("pacing", error))?;
         }
         if let Some(window) = self.window() {
-            // Room for small segments too, of which each takes up a kilobyte or two. Without privileges it stays at the
-            // 32 MiB that a host's sockets have, which the kernel may enlarge.
+            // Room for small segments too, of which each takes up a kilobyte or two. Without
+            // privileges it stays at the 32 MiB that a host's sockets have, which the kernel may
+            // enlarge.
             let _ = setsockopt(&socket, sockopt::RcvBufForce, &(window.min(i32::MAX / 8) as usize * 4));
             set_tcp(socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
         }
@@ -117,7 +118,7 @@ pub struct Endpoint {
 struct Totals {
     sent: SourceCounters,
     packets_in: u64,
-    /// Whether the kernel said how many time-outs there were.
+    /// True if the kernel said how many time-outs there were.
     silent_on_timeouts: bool,
     min_rtt: Option<u32>,
 }
@@ -178,7 +179,8 @@ impl Endpoint {
     /// Carries out what is due.
     pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
-        // The application hears of its timers as if it had been woken in time, so that lateness does not add up.
+        // The application hears of its timers as if it had been woken in time, so that lateness
+        // does not add up.
         while let Some(due) = Some(self.hosted.next_wake()).filter(|due| *due <= now) {
             let Some(event) = self.hosted.due(due) else { break };
             self.call(due, 0, event, watch)?;
@@ -191,7 +193,7 @@ impl Endpoint {
         self.settle(watch)
     }
 
-    /// The socket of a connection is ready for something, or a connection waits to be accepted.
+    /// Handles the events of a connection's socket, or accepts a waiting connection.
     pub fn ready(
         &mut self,
         number: u16,
@@ -229,7 +231,8 @@ impl Endpoint {
         Ok(true)
     }
 
-    /// Reports events to the application and forgets the connections that have ended, except the last.
+    /// Reports events to the application and forgets the connections that have ended, except the
+    /// last.
     fn settle(&mut self, watch: &mut Watch<'_>) -> io::Result<()> {
         loop {
             let mut heard = None;
@@ -292,7 +295,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The socket that listens, if there is one, and the number under which it is watched.
+    /// Returns the socket that listens, if there is one, and the number under which it is watched.
     pub fn listener(&self) -> Option<(BorrowedFd<'_>, u16)> {
         self.listener.as_ref().map(|socket| (socket.as_fd(), LISTENER))
     }
@@ -307,9 +310,11 @@ impl Endpoint {
         self.lines.iter_mut().for_each(Line::finish);
     }
 
-    /// Writes the rows of this end; `seen` is what the log has seen of its connections, if there was one.
+    /// Writes the rows of this end; `seen` is what the log has seen of its connections, if there
+    /// was one.
     ///
-    /// Round-trip times that are not from the log are the kernel's smoothed ones, but for the least.
+    /// Round-trip times that are not from the log are the kernel's smoothed ones, but for the
+    /// least.
     pub fn report(
         &mut self,
         now: Time,

@@ -1,6 +1,6 @@
-//! One end of a flow of datagrams over the kernel's UDP. A datagram begins with its number and the time at which it was
-//! sent, as far as it has room for them behind what its application writes, so that its delay and the losses are measured; the rest is zeros, by which wrong bits are
-//! seen.
+//! One end of a flow of datagrams over the kernel's UDP. A datagram begins with its number and the
+//! time at which it was sent, as far as it has room for them behind what its application writes, so
+//! that its delay and the losses are measured; the rest is zeros, by which wrong bits are seen.
 //!
 //! The driver is some time late; what has come due by then goes in one call.
 
@@ -87,7 +87,8 @@ impl Endpoint {
     /// Carries out what is due.
     pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
-        // The application hears of its timers as if it had been woken in time, so that lateness does not add up.
+        // The application hears of its timers as if it had been woken in time, so that lateness
+        // does not add up.
         while let Some(due) = Some(self.hosted.next_wake()).filter(|due| *due <= now) {
             let Some(event) = self.hosted.due(due) else { break };
             self.tell(clock, due, event, watch)?;
@@ -192,8 +193,8 @@ impl Endpoint {
                 },
             };
         let read = clock.now();
-        // Stamps are of the wall clock, which is being corrected all the time: what counts is how long ago they are. In virtual time
-        // datagrams are taken in the moment in which they come.
+        // Stamps are of the wall clock, which is being corrected all the time: what counts is how
+        // long ago they are. In virtual time datagrams are taken in the moment in which they come.
         let wall = match clock.timing() {
             Timing::Real => Some(clock_gettime(ClockId::CLOCK_REALTIME)?),
             Timing::Virtual => None,
@@ -255,22 +256,22 @@ impl Endpoint {
     }
 }
 
-/// Writes the time of sending beside the number in the head of a datagram, and between them a check, by which the receiver knows
-/// that neither has a wrong bit.
+/// Writes the time of sending beside the number in the head of a datagram, and between them a
+/// check, by which the receiver knows that neither has a wrong bit.
 fn stamp(head: &mut [u8; HEAD], now: Time) {
     head[8..].copy_from_slice(&now.as_nanos().to_be_bytes());
     let check = check(head);
     head[4..8].copy_from_slice(&check);
 }
 
-/// The stamp in the head of a datagram, if it has no wrong bit.
+/// Returns the stamp in the head of a datagram, if it has no wrong bit.
 fn stamp_of(head: &[u8; HEAD]) -> Option<Stamp> {
     let number = u32::from_be_bytes(head[..4].try_into().expect("4 bytes"));
     let sent = Time::from_nanos(u64::from_be_bytes(head[8..].try_into().expect("8 bytes")));
     (check(head) == head[4..8]).then_some(Stamp { number, sent })
 }
 
-/// The exclusive or of the words of number and time: another if one bit is wrong.
+/// Returns the exclusive or of the words of number and time: another if one bit is wrong.
 fn check(head: &[u8; HEAD]) -> [u8; 4] {
     std::array::from_fn(|at| head[at] ^ head[8 + at] ^ head[12 + at] ^ 0x5a)
 }

@@ -1,4 +1,5 @@
-//! Keys of a scenario's transports that the kernel of this machine cannot apply: it does something else there.
+//! Keys of a scenario's transports that the kernel of this machine cannot apply: it does something
+//! else there.
 
 use super::flows;
 use super::settings::{LEAST_SENT, NEWEST};
@@ -9,7 +10,7 @@ use bentpipe_engine::scenario::Scenario;
 use bentpipe_transport::tcp::config::Recovery;
 use bentpipe_transport::tcp::Config;
 
-/// A sentence for each such key of a flow of `scenario` that is the kernel's.
+/// Creates a sentence for each such key of a flow of `scenario` that is the kernel's.
 pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
     let mut all = Vec::new();
     for (_, flow) in flows(scenario) {

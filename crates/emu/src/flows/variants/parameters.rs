@@ -1,4 +1,5 @@
-//! Parameters of the kernel's own congestion controls: those of ours that mean the same there, in the kernel's units.
+//! Parameters of the kernel's own congestion controls: those of ours that mean the same there, in
+//! the kernel's units.
 
 use bentpipe_transport::tcp::Config;
 

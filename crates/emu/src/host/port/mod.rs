@@ -11,8 +11,8 @@ use std::os::fd::BorrowedFd;
 
 /// A way by which whole network-layer packets come and go.
 pub trait Port: Send {
-    /// The next packet from the host into `buffer`, which is long enough for any: its length, or `None` when there is
-    /// none at present.
+    /// Returns the next packet from the host into `buffer`, which is long enough for any: its
+    /// length, or `None` when there is none at present.
     ///
     /// # Errors
     /// The path is broken for good.
@@ -27,18 +27,20 @@ pub trait Port: Send {
     /// Becomes readable when there is something to [`read`](Port::read).
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Bytes of the longest packet, if a read or write of [`fd`](Port::fd) moves one packet, as [`read`](Port::read) and
-    /// [`write`](Port::write) do.
+    /// Returns the bytes of the longest packet, if a read or write of [`fd`](Port::fd) moves one
+    /// packet, as [`read`](Port::read) and [`write`](Port::write) do.
     fn longest_packet(&self) -> Option<usize> {
         None
     }
 
-    /// Packets that the host's side threw away before the engine could read them, so far.
+    /// Returns the packets that the host's side threw away before the engine could read them, so
+    /// far.
     fn lost(&self) -> u64 {
         0
     }
 
-    /// Whether what it leads to passes packets on to another port of the network, and is no host.
+    /// Returns true if what it leads to passes packets on to another port of the network, and is no
+    /// host.
     fn relays(&self) -> bool {
         false
     }

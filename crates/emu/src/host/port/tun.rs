@@ -1,4 +1,5 @@
-//! A TUN interface in a host's namespace: layer 3, packets no longer than its MTU with good checksums, also rootless.
+//! A TUN interface in a host's namespace: layer 3, packets no longer than its MTU with good
+//! checksums, also rootless.
 
 use super::Port;
 use crate::host::namespace::{control_socket, Namespace};
@@ -16,8 +17,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Packets that wait in the kernel for the engine. The kernel's TCP sends a whole window at once, and what does not fit
-/// is lost silently.
+/// Packets that wait in the kernel for the engine. The kernel's TCP sends a whole window at once,
+/// and what does not fit is lost silently.
 const QUEUE: u32 = 131_072;
 /// The most that kernels allow since 2026 (ERANGE otherwise; seen with Debian's 6.1.192).
 const LIMITED_QUEUE: u32 = 32_767;
@@ -33,7 +34,7 @@ pub struct Config {
     pub ipv4: Ipv4Addr,
     /// Its IPv6 address, in a network of [`Plan::IPV6_PREFIX`], if it has one.
     pub ipv6: Option<Ipv6Addr>,
-    /// Whether everything leads out of it that has no other route.
+    /// True if everything leads out of it that has no other route.
     pub default_route: bool,
 }
 
@@ -51,7 +52,8 @@ impl Tun {
     /// Makes the interface in `namespace`.
     ///
     /// # Errors
-    /// There is no TUN on this machine, it may not be used, or the namespace has an interface of that name.
+    /// There is no TUN on this machine, it may not be used, or the namespace has an interface of
+    /// that name.
     pub fn new(namespace: &Namespace, config: &Config) -> io::Result<Tun> {
         namespace.within(|| Tun::here(config))?
     }
@@ -90,7 +92,7 @@ impl Tun {
     }
 }
 
-/// The address of the same interface identifier within fe80::/64 (RFC 4291, section 2.5.6).
+/// Returns the address of the same interface identifier within fe80::/64 (RFC 4291, section 2.5.6).
 fn link_local(address: Ipv6Addr) -> Ipv6Addr {
     Ipv6Addr::from(0xfe80 << 112 | u128::from(address) & u128::from(u64::MAX))
 }

@@ -1,23 +1,27 @@
-//! A host on another machine: its packets in VXLAN (RFC 7348) over UDP, which every distribution's kernel speaks, so that
-//! the other machine needs `ip` and nothing of ours. See [`Config::join`].
+//! A host on another machine: its packets in VXLAN (RFC 7348) over UDP, which every distribution's
+//! kernel speaks, so that the other machine needs `ip` and nothing of ours. See [`Config::join`].
 //!
-//! The engine ends the tunnel itself, on a socket of its own: no interface, no route and no namespace at this side. The
-//! number of the VXLAN segment is that of the UDP port, and a port belongs to one host. Ethernet addresses follow from the
-//! node's number, and the host's interface asks nobody for any (`arp off`).
+//! The engine ends the tunnel itself, on a socket of its own: no interface, no route and no
+//! namespace at this side. The number of the VXLAN segment is that of the UDP port, and a port
+//! belongs to one host. Ethernet addresses follow from the node's number, and the host's interface
+//! asks nobody for any (`arp off`).
 //!
-//! **Probes.** Ten times a second an echo request (ICMP, RFC 792) goes to the host's inner address, from an address of the
-//! network that no node has. The host's kernel answers, the answer ends here, and neither enters the model. From the
-//! round trips follows what the model's delays are shortened by: [`crate::path`].
+//! **Probes.** Ten times a second an echo request (ICMP, RFC 792) goes to the host's inner address,
+//! from an address of the network that no node has. The host's kernel answers, the answer ends
+//! here, and neither enters the model. From the round trips follows what the model's delays are
+//! shortened by: [`crate::path`].
 //!
-//! **Sizes.** A packet becomes longer by 50 bytes over IPv4 and 70 over IPv6. Outer packets may be fragmented, so the hosts
-//! keep the network's MTU; with an MTU of 1450 (1430, or 1370 within WireGuard) nothing is.
+//! **Sizes.** A packet becomes longer by 50 bytes over IPv4 and 70 over IPv6. Outer packets may be
+//! fragmented, so the hosts keep the network's MTU; with an MTU of 1450 (1430, or 1370 within
+//! WireGuard) nothing is.
 //!
-//! **Limits.** Nothing is encrypted or authenticated: what comes from another address than the host's is thrown away, and
-//! that is all. Between machines that do not share a network of their own, have the addresses of a WireGuard or IPsec
-//! tunnel here.
+//! **Limits.** Nothing is encrypted or authenticated: what comes from another address than the
+//! host's is thrown away, and that is all. Between machines that do not share a network of their
+//! own, have the addresses of a WireGuard or IPsec tunnel here.
 //!
-//! **Offloads.** A veth pair between the machines passes on what an interface was to do. The host's interface is made so that
-//! it sends packets and no super-packets of TCP (`gso_max_segs 1`), and checksums are finished here.
+//! **Offloads.** A veth pair between the machines passes on what an interface was to do. The host's
+//! interface is made so that it sends packets and no super-packets of TCP (`gso_max_segs 1`), and
+//! checksums are finished here.
 
 use super::unfinished::finish;
 use super::Port;
@@ -79,7 +83,8 @@ impl Config {
         [0, 1].map(|end| [0x02, b'b', b'p', end, high, low])
     }
 
-    /// The commands that make the interface `name` at the other machine, whose path to this one is `here`.
+    /// Returns the commands that make the interface `name` at the other machine, whose path to this
+    /// one is `here`.
     pub fn join(&self, name: &str, here: IpAddr) -> Vec<String> {
         let [a, b, c, d, e, f] = self.ethernet()[0];
         let (port, mtu) = (self.machine.port(), self.mtu);
@@ -206,7 +211,7 @@ impl Tunnel {
         Ok(self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?)
     }
 
-    /// Whether a packet from the host is the answer to a probe, which it then is taken for.
+    /// Returns true if a packet from the host is the answer to a probe, which it then is taken for.
     fn is_answer(&mut self, headers: &Headers, packet: &[u8]) -> bool {
         let Some(Echo { reply: true, identifier, number }) = headers.echo(packet) else { return false };
         let ours = identifier == self.machine.port()
@@ -279,8 +284,8 @@ impl Port for Tunnel {
     }
 }
 
-/// Reads an address with or without a port, as `10.0.0.2`, `10.0.0.2:4790`, `fd00::2` or `[fd00::2]:4790`; `port` is meant
-/// where it has none.
+/// Reads an address with or without a port, as `10.0.0.2`, `10.0.0.2:4790`, `fd00::2` or
+/// `[fd00::2]:4790`; `port` is meant where it has none.
 pub fn machine(text: &str, port: u16) -> Option<SocketAddr> {
     let plain = || text.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, port));
     text.parse().ok().or_else(plain)

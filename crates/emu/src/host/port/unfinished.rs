@@ -1,11 +1,12 @@
-//! Checksums that a sender has left to its interface. Linux hands packets from one namespace of a machine to another as they
-//! are: in the checksum's place then stands the sum over the pseudo-header, which the interface was to start from
-//! (CHECKSUM_PARTIAL), and in the packets of a tunnel over a veth pair it still does when they come out of it.
+//! Checksums that a sender has left to its interface. Linux hands packets from one namespace of a
+//! machine to another as they are: in the checksum's place then stands the sum over the
+//! pseudo-header, which the interface was to start from (CHECKSUM_PARTIAL), and in the packets of a
+//! tunnel over a veth pair it still does when they come out of it.
 
 use bentpipe_wire::{checksum, Headers, TCP, UDP};
 
-/// Finishes the checksum of a TCP or UDP packet where that was left to be done. Fragments are of what was finished before it
-/// was cut.
+/// Finishes the checksum of a TCP or UDP packet where that was left to be done. Fragments are of
+/// what was finished before it was cut.
 #[inline]
 pub fn finish(packet: &mut [u8], headers: &Headers) {
     let protocol = headers.protocol;
@@ -30,7 +31,8 @@ mod tests {
     use super::*;
     use bentpipe_wire::read;
 
-    /// A packet whose checksum is not finished, and one that differs from it only in that it is.
+    /// Returns a packet whose checksum is not finished, and one that differs from it only in that
+    /// it is.
     fn packets(version: u8, protocol: u8, payload: &[u8]) -> [Vec<u8>; 2] {
         let mut upper = vec![9; if protocol == TCP { 20 } else { 8 }];
         upper.extend_from_slice(payload);

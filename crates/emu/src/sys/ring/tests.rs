@@ -110,7 +110,8 @@ fn it_tells_what_its_own_writes_have_caused_from_what_came_later() {
             assert!(turn.came && turn.at_once && !turn.expired);
             assert_eq!((ready(ring), ring.read(2, &mut [0; ROOM])), (vec![9], Some(8)));
         }
-        // The other end of the file that is polled answers when it has received the packet, in another thread.
+        // The other end of the file that is polled answers when it has received the packet, in
+        // another thread.
         let (own, answering) = std::os::unix::net::UnixDatagram::pair().unwrap();
         ring.watch(own.as_fd(), 10, true);
         let answer = move || {
@@ -155,7 +156,7 @@ fn it_waits_for_the_time_for_packets_and_for_files() {
     });
 }
 
-/// A socket that receives what it sends, as a host that answers each packet at once.
+/// Returns a socket that receives what it sends, as a host that answers each packet at once.
 fn echo() -> std::os::unix::net::UnixDatagram {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -192,7 +193,8 @@ fn answers_that_are_put_off_do_not_end_the_wait() {
             assert!(ring.take_written().is_some());
         }
         let far = Some(monotonic() + 1_000_000_000_000);
-        // One answer more than before ends the wait, at the moment of the write; after that, as many are put off.
+        // One answer more than before ends the wait, at the moment of the write; after that, as
+        // many are put off.
         for round in 0..3 {
             ring.write(2, packet(7), 7).unwrap();
             ring.write_and_put_off(2, packet(8), 8, None).unwrap();
