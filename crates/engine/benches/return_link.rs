@@ -1,4 +1,5 @@
-//! Simulated seconds per second of a DVB-RCS return link under more load than it carries, by number of terminals.
+//! Simulated seconds per second of a DVB-RCS return link under more load than it carries, by number
+//! of terminals.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use bentpipe_core::{FlowId, NodeId, Probe, Span, Stream, Streams, Table, Time};

@@ -12,12 +12,12 @@ use bentpipe_transport::app::End;
 use bentpipe_transport::tcp;
 use bentpipe_transport::tcp::handover::{Adapt, Freeze, OnHandover};
 
-/// The TCP of an end of `flow`, with what handovers on its path tell it: the intervals in which a link is
-/// down, and the paths that follow.
+/// The TCP of an end of `flow`, with what handovers on its path tell it: the intervals in which a
+/// link is down, and the paths that follow.
 ///
-/// A round-trip time is that of a full segment each way without queues, with rates and delays as at the start
-/// of the run. The ends are warned of handovers that interrupt or lose something, and adapt when the new link
-/// is up.
+/// A round-trip time is that of a full segment each way without queues, with rates and delays as at
+/// the start of the run. The ends are warned of handovers that interrupt or lose something, and
+/// adapt when the new link is up.
 pub fn told(
     layout: &mut Builder<'_>,
     scenario: &Scenario,
@@ -52,7 +52,7 @@ pub fn told(
     config
 }
 
-/// Whether a multilink with planned handovers is on the path of `flow`.
+/// Returns true if a multilink with planned handovers is on the path of `flow`.
 pub fn any(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
     !Path::of(layout, scenario, flow, config).orders().is_empty()
 }
@@ -121,8 +121,8 @@ impl<'a> Path<'a> {
         self.scenario.link.iter().find(|link| link.name == *name).expect("the names are checked")
     }
 
-    /// The planned handovers on the path, in order of time: the time, the index of the multilink, and the
-    /// handover.
+    /// Returns the planned handovers on the path, in order of time: the time, the index of the
+    /// multilink, and the handover.
     fn orders(&self) -> Vec<(Span, usize, Order)> {
         let planned = self.serving.iter().enumerate().flat_map(|(place, (multilink, _))| {
             let orders = self.scenario.schedule_of(multilink).into_iter();
@@ -165,14 +165,14 @@ impl<'a> Path<'a> {
         })
     }
 
-    /// The lowest rate on the path of what `end` sends.
+    /// Returns the lowest rate on the path of what `end` sends.
     fn rate(&self, end: End) -> Option<Rate> {
         let side = usize::from(end == End::Destination);
         self.hops[side].iter().filter_map(|hop| self.of_hop(hop).1).min_by_key(|rate| rate.bits_per_second())
     }
 }
 
-/// The direction of a link that starts at `from`.
+/// Returns the direction of a link that starts at `from`.
 fn direction(link: &LinkPair, from: &str) -> link::Config {
     if link.from == from {
         link.forward()

@@ -37,13 +37,13 @@ pub struct Host {
     pub node: NodeId,
     /// The gate through which it is reached; its number is the index in the list of hosts.
     pub gate: StageId,
-    /// The stages by which packets reach its node and leave it, if all of them are the host's own: none if
-    /// the node has several neighbours, or endpoints in the model.
+    /// The stages by which packets reach its node and leave it, if all of them are the host's own:
+    /// none if the node has several neighbours, or endpoints in the model.
     pub stages: Vec<StageId>,
 }
 
-/// Builds the network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows whose
-/// endpoints are the kernel's are left to them.
+/// Builds the network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows
+/// whose endpoints are the kernel's are left to them.
 ///
 /// # Panics
 /// If the scenario has not passed its check.
@@ -58,8 +58,8 @@ pub fn instantiate_emulated(
     (network, hosts)
 }
 
-/// The same where the machine's kernel has radios for the networks that want them. Their gates are numbered from the number of hosts
-/// on, in the order in which they are returned.
+/// Returns the same where the machine's kernel has radios for the networks that want them. Their
+/// gates are numbered from the number of hosts on, in the order in which they are returned.
 ///
 /// # Panics
 /// If the scenario has not passed its check.
@@ -73,10 +73,10 @@ pub fn instantiate_with_radios(
     build(scenario, seed, run, recorder, Some(hosts), true)
 }
 
-/// Builds the ends of the kernel's flows of `scenario` as models, for a network that [`instantiate_emulated`]
-/// has built with `hosts`: a network of gates under the same numbers and, behind each, the ends at that host.
-/// Returns which stage is the end of a flow at a node: packets for the end are put in there, and what it
-/// sends leaves by the node's gate.
+/// Builds the ends of the kernel's flows of `scenario` as models, for a network that
+/// [`instantiate_emulated`] has built with `hosts`: a network of gates under the same numbers and,
+/// behind each, the ends at that host. Returns which stage is the end of a flow at a node: packets
+/// for the end are put in there, and what it sends leaves by the node's gate.
 ///
 /// # Panics
 /// If the scenario has not passed [`Scenario::check_simulated`], or an end has no host.
@@ -213,7 +213,8 @@ fn congestion(config: &tcp::Config) -> MakeCongestion {
     Box::new(move || bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked"))
 }
 
-/// Adds one end of a flow, at the first of two nodes; its input port and its output port have the number 0.
+/// Adds one end of a flow, at the first of two nodes; its input port and its output port have the
+/// number 0.
 fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
     let Seats { builder, flow, end, .. } = &mut seats;
     let end = *end;

@@ -1,4 +1,5 @@
-//! Presets: scenario fragments that a scenario builds on with `preset = "NAME"`. To add one, add a file and a line.
+//! Presets: scenario fragments that a scenario builds on with `preset = "NAME"`. To add one, add a
+//! file and a line.
 
 use bentpipe_scenario::Presets;
 
@@ -51,7 +52,7 @@ impl Preset {
     }
 }
 
-/// The presets in the form that the loader takes.
+/// Returns the presets in the form that the loader takes.
 pub fn all() -> Presets {
     let mut presets = Presets::new();
     for preset in PRESETS {

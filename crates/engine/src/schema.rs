@@ -5,7 +5,8 @@ use crate::tables::TRACES;
 use schemars::{generate::SchemaSettings, Schema};
 use serde_json::{json, Map, Value};
 
-/// The schema (JSON Schema 2020-12), with the names that only the engine knows: those of traces and congestion controls.
+/// Returns the schema (JSON Schema 2020-12), with the names that only the engine knows: those of
+/// traces and congestion controls.
 pub fn of_scenario() -> Schema {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Scenario>();
     let object = schema.as_object_mut().expect("the scenario is an object");
@@ -48,7 +49,8 @@ fn restricted(value: &mut Value, key: &str, part: &str, to: &Value) -> bool {
     if let Some(property) = value.get_mut("properties").and_then(|all| all.get_mut(key)) {
         let property = if part.is_empty() { property } else { &mut property[part] };
         let property = property.as_object_mut().expect("a property is an object");
-        // A key that may be left out has the default null, which is none of the names and which TOML cannot say.
+        // A key that may be left out has the default null, which is none of the names and which
+        // TOML cannot say.
         if property.get("default").is_none_or(Value::is_null) {
             property.remove("default");
             if property.get("type").is_some_and(Value::is_array) {
@@ -88,7 +90,8 @@ mod tests {
         }
     }
 
-    /// The names among which a key's value is one, where it is said: in place, or in the definition that it refers to.
+    /// Returns the names among which a key's value is one, where it is said: in place, or in the
+    /// definition that it refers to.
     fn names(schema: &Value, fields: &Map<String, Value>) -> Vec<Value> {
         let pointer = fields.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix('#'));
         let defined = pointer.and_then(|pointer| schema.pointer(pointer)?.as_object()).unwrap_or(fields);
@@ -142,7 +145,8 @@ mod tests {
     fn types_have_names_of_their_own() {
         let schema = of_scenario();
         let names = schema.get("$defs").and_then(Value::as_object).expect("it has definitions").keys();
-        // A second type of the same name gets a number, which depends on the order in which keys are met.
+        // A second type of the same name gets a number, which depends on the order in which keys
+        // are met.
         let numbered: Vec<_> = names
             .filter(|name| name.ends_with(|last: char| last.is_ascii_digit()) || *name == "Config")
             .collect();

@@ -1,5 +1,5 @@
-//! All tables that runs write, from which reference pages and the names allowed in `record.traces` are
-//! generated.
+//! All tables that runs write, from which reference pages and the names allowed in `record.traces`
+//! are generated.
 
 use bentpipe_core::Table;
 use bentpipe_link as link;
@@ -62,7 +62,7 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
     distinct(of_flows.into_iter().chain(chosen).chain(others))
 });
 
-/// Each table once: several transports or applications may write rows of the same.
+/// Returns each table once: several transports or applications may write rows of the same.
 fn distinct(tables: impl Iterator<Item = &'static Table>) -> Vec<&'static Table> {
     let mut distinct: Vec<&'static Table> = Vec::new();
     for table in tables {

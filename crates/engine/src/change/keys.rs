@@ -1,8 +1,8 @@
 //! The keys that can change while a network runs, as marked in the configuration structs.
 //!
-//! `#[schemars(extend("changeable" = true))]` on a key marks it and everything below it. The mark is in the
-//! scenario's schema, so the reference page shows it too. A model that marks a key acts on it in its
-//! [`Stage::change`](bentpipe_stage::Stage::change).
+//! `#[schemars(extend("changeable" = true))]` on a key marks it and everything below it. The mark
+//! is in the scenario's schema, so the reference page shows it too. A model that marks a key acts
+//! on it in its [`Stage::change`](bentpipe_stage::Stage::change).
 
 use crate::scenario::{LinkPair, NetworkKind};
 use schemars::{generate::SchemaSettings, JsonSchema};
@@ -16,7 +16,7 @@ pub fn changeable() -> Vec<String> {
     [under("link", of::<LinkPair>()), under("network", of::<NetworkKind>())].concat()
 }
 
-/// The marked keys of a configuration, whichever kinds its parts are of.
+/// Returns the marked keys of a configuration, whichever kinds its parts are of.
 pub(super) fn of<Config: JsonSchema>() -> Vec<String> {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>();
     let mut keys = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn of<Config: JsonSchema>() -> Vec<String> {
     keys
 }
 
-/// The marked keys of one kind of a configuration that chooses among kinds.
+/// Returns the marked keys of one kind of a configuration that chooses among kinds.
 pub(super) fn of_kind<Config: JsonSchema>(kind: &str) -> Vec<String> {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>();
     let root = schema.as_value();

@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
     networks: BTreeMap<String, Network>,
-    /// The links of each multilink; a link with retransmissions is one by itself, as both of its directions are one stage.
+    /// The links of each multilink; a link with retransmissions is one by itself, as both of its
+    /// directions are one stage.
     multilinks: Arc<BTreeMap<String, Vec<String>>>,
     /// The changeable keys of a link.
     link_keys: Arc<Vec<String>>,
@@ -257,7 +258,7 @@ where
     after.filter(|_| fine)
 }
 
-/// Whether `set` has a value at `path`.
+/// Returns true if `set` has a value at `path`.
 fn is_written(set: &Set, path: &[String]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
     match set.get(first) {

@@ -51,7 +51,8 @@ impl Scenario {
         });
     }
 
-    /// Flows that want to be told of handovers must have some, in a scenario that is otherwise valid.
+    /// Flows that want to be told of handovers must have some, in a scenario that is otherwise
+    /// valid.
     pub(super) fn check_told(&self, problems: &mut Problems) {
         for flow in &self.flow {
             let Some(config) = flow.transport.tcp() else { continue };

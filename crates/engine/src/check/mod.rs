@@ -1,4 +1,5 @@
-//! What must hold between the parts of a scenario: unique names, and references that lead somewhere.
+//! What must hold between the parts of a scenario: unique names, and references that lead
+//! somewhere.
 
 mod change;
 mod handover;
@@ -122,8 +123,8 @@ impl Scenario {
         problems
     }
 
-    /// The parts of a link, a network or a flow have names that start with its name. Two parts of the same
-    /// name would draw the same random numbers and could not be distinguished in results.
+    /// The parts of a link, a network or a flow have names that start with its name. Two parts of
+    /// the same name would draw the same random numbers and could not be distinguished in results.
     fn check_parts(&self, problems: &mut Problems) {
         let mut seen = BTreeMap::new();
         let mut part = |(list, owner): (&str, &str), what: String, name: String, problems: &mut Problems| {
@@ -184,8 +185,8 @@ impl Scenario {
         }
     }
 
-    /// The framing that carries the shortest packets: its place, its kind, and the size of its longest packet
-    /// in bytes.
+    /// Returns the framing that carries the shortest packets: its place, its kind, and the size of
+    /// its longest packet in bytes.
     fn narrowest(&self) -> Option<(String, &'static str, u32)> {
         let links = self.link.iter().flat_map(|link| {
             let both = [(link.name.clone(), link.forward()), (LinkPair::back_name(&link.name), link.back())];
@@ -271,8 +272,8 @@ impl Scenario {
     }
 }
 
-/// Congestion controls are C files that the models do not know, or, for real sockets, those of the kernel if
-/// `kernel`.
+/// Congestion controls are C files that the models do not know, or, for real sockets, those of the
+/// kernel if `kernel`.
 pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mut Problems) {
     let parameter = |name: &str, message: String, problems: &mut Problems| {
         problems.within("parameters", |problems| problems.add(name, message));
@@ -341,8 +342,8 @@ fn not_simulated(name: &str, known: &[&str]) -> String {
     format!("{name} is the Linux kernel's own and needs `bentpipe emulate`; allowed: {}", known.join(", "))
 }
 
-/// Size in bytes of the largest packet that a flow sends, and the sum that makes it; `None` if a program
-/// decides.
+/// Returns the size in bytes of the largest packet that a flow sends, and the sum that makes it;
+/// `None` if a program decides.
 fn largest_packet(flow: &Flow) -> Option<(u64, String)> {
     if flow.is_command() {
         return None;

@@ -1,4 +1,5 @@
-//! What must hold between proxies and the rest of a scenario, besides what must hold for every service.
+//! What must hold between proxies and the rest of a scenario, besides what must hold for every
+//! service.
 
 use super::{check_congestion, check_congestion_simulated};
 use crate::scenario::Scenario;
@@ -38,7 +39,7 @@ impl Scenario {
         });
     }
 
-    /// The links, multilinks and networks of a node; links of a multilink are not its own.
+    /// Returns the links, multilinks and networks of a node; links of a multilink are not its own.
     fn ways_at(&self, node: &str) -> Vec<&str> {
         let links = self.link.iter().filter(|link| link.from == node || link.to == node);
         let parts: BTreeSet<&str> = links

@@ -76,8 +76,9 @@ impl Scenario {
         }
     }
 
-    /// Problems that prevent an emulation, though not a simulation: services for traffic of real hosts, whose
-    /// bytes these models do not carry. `programs` tells whether hosts send more than the scenario's flows.
+    /// Problems that prevent an emulation, though not a simulation: services for traffic of real
+    /// hosts, whose bytes these models do not carry. `programs` tells whether hosts send more than
+    /// the scenario's flows.
     pub fn check_emulated(&self, programs: bool) -> Problems {
         let mut problems = Problems::default();
         for at in self.services() {

@@ -1,4 +1,5 @@
-//! The hops of paths: collected first, then described network by network, so that each describes all of its own at once.
+//! The hops of paths: collected first, then described network by network, so that each describes
+//! all of its own at once.
 
 use super::{Change, Flow, Hop};
 use crate::builder::Builder;
@@ -33,7 +34,8 @@ impl<'a> Paths<'a> {
         Paths { scenario, links, crossings: BTreeMap::new() }
     }
 
-    /// The hops from one node to another, still without what they are in numbers; none if there is no path.
+    /// Returns the hops from one node to another, still without what they are in numbers; none if
+    /// there is no path.
     pub(super) fn add(
         &mut self,
         builder: &Builder<'a>,
@@ -52,7 +54,8 @@ impl<'a> Paths<'a> {
         Some(hops.collect())
     }
 
-    /// Describes all hops that were added, which are those of `flows` in their order, forward paths before backward ones.
+    /// Describes all hops that were added, which are those of `flows` in their order, forward paths
+    /// before backward ones.
     pub(super) fn fill(self, flows: &mut [Flow]) {
         let mut described: BTreeMap<&str, _> = BTreeMap::new();
         for (name, owned) in &self.crossings {
@@ -144,7 +147,7 @@ pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Mediu
     medium
 }
 
-/// A direction of a multilink: the link that carries at the start, and what follows.
+/// Returns a direction of a multilink: the link that carries at the start, and what follows.
 fn over(
     scenario: &Scenario,
     links_by_name: &Links<'_>,
@@ -174,8 +177,8 @@ fn over(
     (medium, all)
 }
 
-/// What the scenario's `[[change]]`s set of a part, in order of time. Of a link's other direction that is what they set under
-/// `return`, and what they set of a link whose directions are alike.
+/// What the scenario's `[[change]]`s set of a part, in order of time. Of a link's other direction
+/// that is what they set under `return`, and what they set of a link whose directions are alike.
 fn changes(scenario: &Scenario, list: &str, name: &str, pair: Option<&LinkPair>, back: bool) -> Vec<Change> {
     let mut changes = Vec::new();
     let apart = pair.is_some_and(|link| link.back.is_some());

@@ -1,8 +1,9 @@
-//! What a scenario says about the paths of its flows, in numbers: the one reading of it that equations, `bentpipe check`, reports
-//! and pages use.
+//! What a scenario says about the paths of its flows, in numbers: the one reading of it that
+//! equations, `bentpipe check`, reports and pages use.
 //!
-//! Nodes, routes and the parts of networks are those that a run is made of (`instantiate::lay`), so that a path here is the path
-//! there. What a hop is in numbers each part says itself (`bentpipe_stage::facts`).
+//! Nodes, routes and the parts of networks are those that a run is made of (`instantiate::lay`), so
+//! that a path here is the path there. What a hop is in numbers each part says itself
+//! (`bentpipe_stage::facts`).
 
 mod hops;
 mod means;
@@ -48,19 +49,24 @@ pub struct Flow {
     pub start_s: f64,
     /// Size of its full packets at the network layer, in bytes.
     pub packet_bytes: u32,
-    /// What its destination sends besides acknowledgments: `nothing` (that would matter to a path), `messages` or `stream`.
+    /// What its destination sends besides acknowledgments: `nothing` (that would matter to a path),
+    /// `messages` or `stream`.
     pub answers: &'static str,
-    /// Size of the largest packets that come back, acknowledgments or data, in bytes; 0 if nothing does.
+    /// Size of the largest packets that come back, acknowledgments or data, in bytes; 0 if nothing
+    /// does.
     pub answer_bytes: u32,
-    /// Rate that its application offers in the long run, at the network layer in bit/s; null if it takes what it gets.
+    /// Rate that its application offers in the long run, at the network layer in bit/s; null if it
+    /// takes what it gets.
     pub demand_bit_s: Option<f64>,
-    /// Mean rate of its pages, files or mails at the network layer in bit/s, at most; null if it has none or nothing is known of it.
+    /// Mean rate of its pages, files or mails at the network layer in bit/s, at most; null if it
+    /// has none or nothing is known of it.
     pub mean_bit_s: Option<f64>,
     /// The same of what comes back for them.
     pub answers_mean_bit_s: Option<f64>,
-    /// Whether it sends less when packets are lost.
+    /// True if it sends less when packets are lost.
     pub responsive: bool,
-    /// Rate that the other flows on its path leave it, at the network layer in bit/s; null if it has no path.
+    /// Rate that the other flows on its path leave it, at the network layer in bit/s; null if it
+    /// has no path.
     pub share_bit_s: Option<f64>,
     /// The hops of its packets, in order; null if there is no path.
     pub there: Option<Vec<Hop>>,
@@ -86,7 +92,8 @@ pub struct Hop {
     pub changes: Vec<Change>,
     /// How many flows' packets share its media, this one's counted.
     pub flows: usize,
-    /// Mean rate of the pages, files and mails of other flows on its media, at the network layer in bit/s, at most.
+    /// Mean rate of the pages, files and mails of other flows on its media, at the network layer in
+    /// bit/s, at most.
     pub pages_bit_s: f64,
 }
 
@@ -110,7 +117,7 @@ pub struct Proxy {
     pub kind: &'static str,
 }
 
-/// The facts of a scenario that its check has passed.
+/// Returns the facts of a scenario that its check has passed.
 pub fn facts(scenario: &Scenario) -> Facts {
     // Times of start that are drawn are those of the first replication.
     let scenario = &*scenario.started(scenario.seed.value(), 0);
@@ -172,7 +179,7 @@ fn headers(packets: Packets) -> f64 {
     f64::from(packets.size) / f64::from(packets.payload.max(1))
 }
 
-/// Size at the network layer of a packet with at most so many bytes of payload.
+/// Returns the size at the network layer of a packet with at most so many bytes of payload.
 fn size_with(packets: Packets, bytes: u32) -> u32 {
     packets.size - packets.payload + bytes.min(packets.payload)
 }

@@ -9,13 +9,15 @@ use serde::Serialize;
 /// A queue of the network, with the rate that it serves and what passes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Queue {
-    /// The part that it stands in, as results call it; of parts that are alike the network's name and what they are.
+    /// The part that it stands in, as results call it; of parts that are alike the network's name
+    /// and what they are.
     pub part: String,
     /// Rate of the link behind it, in bit/s.
     pub rate_bit_s: f64,
     /// Kind and limits of the queue.
     pub queue: facts::Queue,
-    /// How long sending all takes that it can hold of packets of 1500 B, in seconds; null if it has no limit.
+    /// How long sending all takes that it can hold of packets of 1500 B, in seconds; null if it has
+    /// no limit.
     pub drains_in_s: Option<f64>,
 }
 

@@ -1,9 +1,11 @@
 //! How flows share the hops of their paths: max-min fair over their demands.
 //!
-//! Flows that do not yield take their demand first, and no more than the least of their hops. The others are raised together; a flow
-//! stops when it has its demand or when something on its path is full (D. Bertsekas and R. Gallager, "Data Networks", 2nd edition,
-//! section 6.5.2). A hop is full when the times that its flows' packets take on it add up to one. Pages, files and mails demand their
-//! mean rate, in the direction in which they are sent. Acknowledgments and other answers of other flows are left out.
+//! Flows that do not yield take their demand first, and no more than the least of their hops. The
+//! others are raised together; a flow stops when it has its demand or when something on its path is
+//! full (D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 6.5.2). A hop is full
+//! when the times that its flows' packets take on it add up to one. Pages, files and mails demand
+//! their mean rate, in the direction in which they are sent. Acknowledgments and other answers of
+//! other flows are left out.
 
 use super::{Flow, Hop};
 use std::cmp::Reverse;
@@ -14,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 struct Load {
     /// Number of the flow, in the order of the scenario.
     flow: usize,
-    /// Whether these are the flow's own packets; answers to them otherwise.
+    /// True if these are the flow's own packets; answers to them otherwise.
     own: bool,
-    /// Whether these are pages, files or mails.
+    /// True if these are pages, files or mails.
     pages: bool,
     responsive: bool,
     /// What it would have without the others.
@@ -91,7 +93,7 @@ impl Pages {
         pages
     }
 
-    /// The rate without that of one flow.
+    /// Returns the rate without that of one flow.
     fn of_others(&self, flow: usize) -> f64 {
         let own = self.by_flow.get(&flow);
         match (own, self.by_flow.len()) {
@@ -115,7 +117,7 @@ struct Filling {
 }
 
 impl Filling {
-    /// The level of the rising loads at which the medium is full; infinite if none rises.
+    /// Returns the level of the rising loads at which the medium is full; infinite if none rises.
     fn level(&self) -> f64 {
         if self.rising == 0 {
             return f64::INFINITY;
@@ -132,13 +134,14 @@ enum Stop {
     Medium(usize, usize),
 }
 
-/// A level of rates, which are not negative, in order of size.
+/// Returns a level of rates, which are not negative, in order of size.
 fn ordered(level: f64) -> u64 {
     level.max(0.0).to_bits()
 }
 
-/// Raises the loads that yield, or those that do not, together from 0; each stops at its demand or when a medium on its path is full.
-/// All that rise are at one level, so that a queue of levels tells what stops next.
+/// Raises the loads that yield, or those that do not, together from 0; each stops at its demand or
+/// when a medium on its path is full. All that rise are at one level, so that a queue of levels
+/// tells what stops next.
 fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize, f64)>>) {
     let mut rising: Vec<bool> =
         loads.iter().map(|load| load.responsive == yielding && load.alone > 0.0).collect();
@@ -200,7 +203,8 @@ mod tests {
 
     type Media = BTreeMap<String, Vec<(usize, f64)>>;
 
-    /// Loads by whether they yield and what they have alone, on media with a rate for each of their users.
+    /// Loads by whether they yield and what they have alone, on media with a rate for each of their
+    /// users.
     fn networks() -> impl Strategy<Value = (Vec<Load>, Media)> {
         let load = (any::<bool>(), 1e3..1e7f64);
         let user = (any::<prop::sample::Index>(), 1e3..1e7f64);
@@ -233,9 +237,10 @@ mod tests {
     }
 
     proptest! {
-        /// The definition of max-min fairness: no medium is overfull, and every load has what it has alone or passes a full
-        /// medium on which no other load of its class has more (Bertsekas and Gallager, section 6.5.2). The class that does not
-        /// yield is served as if the other one did not exist.
+        /// The definition of max-min fairness: no medium is overfull, and every load has what it
+        /// has alone or passes a full medium on which no other load of its class has more
+        /// (Bertsekas and Gallager, section 6.5.2). The class that does not yield is served as if
+        /// the other one did not exist.
         #[test]
         fn every_load_has_its_demand_or_a_full_medium_where_none_has_more((mut loads, media) in networks()) {
             for yielding in [false, true] {

@@ -1,5 +1,5 @@
-//! The configuration of a campaign: many runs of one scenario. The engine runs a single one; `bentpipe
-//! campaign` reads this.
+//! The configuration of a campaign: many runs of one scenario. The engine runs a single one;
+//! `bentpipe campaign` reads this.
 
 use bentpipe_core::{Count, Fraction, Problems};
 use schemars::JsonSchema;
@@ -9,12 +9,12 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Many runs: values are varied, and each combination is replicated. The variants are the product of `vary`,
-/// each table of `zip`, `list` and `sample`; the last of them varies fastest. A single run of the scenario
-/// ignores it.
+/// Many runs: values are varied, and each combination is replicated. The variants are the product
+/// of `vary`, each table of `zip`, `list` and `sample`; the last of them varies fastest. A single
+/// run of the scenario ignores it.
 ///
-/// Keys are those of an override, quoted or not: `vary.flow.up.transport.congestion = ["reno", "vegas"]` does
-/// what `--set flow.up.transport.congestion=reno` does in one run and `--set
+/// Keys are those of an override, quoted or not: `vary.flow.up.transport.congestion = ["reno",
+/// "vegas"]` does what `--set flow.up.transport.congestion=reno` does in one run and `--set
 /// flow.up.transport.congestion=vegas` in another.
 ///
 /// ```toml
@@ -29,13 +29,13 @@ pub struct Campaign {
     /// A grid: every combination of these values. The last key varies fastest.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub vary: Lists,
-    /// Lists of the same length whose values are combined in step: the first values of all keys together,
-    /// then the second, and so on. A list under the key `label` names the combinations in tables and figures; one
-    /// part of a campaign may have labels.
+    /// Lists of the same length whose values are combined in step: the first values of all keys
+    /// together, then the second, and so on. A list under the key `label` names the combinations in
+    /// tables and figures; one part of a campaign may have labels.
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub zip: Vec<Lists>,
-    /// Combinations given one by one, each a table of keys and values. The key `label` names a combination in tables
-    /// and figures.
+    /// Combinations given one by one, each a table of keys and values. The key `label` names a
+    /// combination in tables and figures.
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub list: Vec<Point>,
     /// Combinations drawn at random. If unset, none are.
@@ -43,22 +43,22 @@ pub struct Campaign {
     pub sample: Option<Sample>,
     /// Number of runs of each variant, each with its own random numbers; 1 by default.
     pub replications: Count<1, 1_000_000>,
-    /// Probability with which a confidence interval contains the mean, 0.95 by default; greater than 0 and
-    /// less than 1.
+    /// Probability with which a confidence interval contains the mean, 0.95 by default; greater
+    /// than 0 and less than 1.
     pub confidence: Fraction,
-    /// Whether replications with the same number draw the same random numbers in every variant, so that
-    /// differences between variants are not due to chance; on by default. Otherwise every variant has its own
-    /// seed.
+    /// True if replications with the same number draw the same random numbers in every variant, so
+    /// that differences between variants are not due to chance; on by default. Otherwise every
+    /// variant has its own seed.
     pub common_random_numbers: bool,
-    /// When a variant has enough replications; `replications` is then the minimum. If unset, each has exactly
-    /// `replications`.
+    /// When a variant has enough replications; `replications` is then the minimum. If unset, each
+    /// has exactly `replications`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
     /// The clock of the runs: simulated (`"virtual"`, the default), or real kernels in virtual time
     /// (`"kernel"`).
     pub clock: Clock,
-    /// Whether the folders of the runs are kept, with their traces. Otherwise, the default, only reports are
-    /// recorded.
+    /// True if the folders of the runs are kept, with their traces. Otherwise, the default, only
+    /// reports are recorded.
     pub keep_runs: bool,
 }
 
@@ -114,23 +114,24 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// As a Latin hypercube: each of `count` equal parts of a key's range contributes one value (McKay,
-    /// Beckman and Conover 1979).
+    /// As a Latin hypercube: each of `count` equal parts of a key's range contributes one value
+    /// (McKay, Beckman and Conover 1979).
     #[default]
     LatinHypercube,
     /// Each value is drawn independently and uniformly.
     Random,
 }
 
-/// When a variant has enough replications: when half of the confidence interval of a mean is at most a given
-/// fraction of the mean.
+/// When a variant has enough replications: when half of the confidence interval of a mean is at
+/// most a given fraction of the mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Precision {
-    /// The column of the flows that must be known with this precision, or TABLE.COLUMN of another report.
+    /// The column of the flows that must be known with this precision, or TABLE.COLUMN of another
+    /// report.
     pub metric: String,
-    /// Name of the flow, terminal or link; or of a group of flows, or a pattern such as `st*`, whose mean then counts. If
-    /// unset, all of them must be known precisely enough.
+    /// Name of the flow, terminal or link; or of a group of flows, or a pattern such as `st*`,
+    /// whose mean then counts. If unset, all of them must be known precisely enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Maximum half width of the confidence interval, as a fraction of the mean; greater than 0.

@@ -43,7 +43,8 @@ pub struct Scenario {
     pub description: String,
     /// Duration of the run, in the time of its clock; longer than 0 s.
     pub duration: Span,
-    /// Seed of all random streams, 1 by default. Runs with the same scenario, seed and version are identical.
+    /// Seed of all random streams, 1 by default. Runs with the same scenario, seed and version are
+    /// identical.
     #[serde(default = "seed")]
     pub seed: Count<0, 9_007_199_254_740_991>,
     /// What the run records besides its summary.
@@ -55,8 +56,8 @@ pub struct Scenario {
     /// Links, each between two nodes and in both directions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkPair>,
-    /// Multilinks: several links between the same two nodes, one of which at a time carries the packets of each
-    /// direction.
+    /// Multilinks: several links between the same two nodes, one of which at a time carries the
+    /// packets of each direction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub multilink: Vec<multilink::Config>,
     /// Handovers between the links of multilinks, at given times.
@@ -65,8 +66,8 @@ pub struct Scenario {
     /// Access networks, which join several nodes, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetworkKind>,
-    /// DiffServ edges, by the names of their nodes: ordered rules for the packets that leave the node for
-    /// other nodes.
+    /// DiffServ edges, by the names of their nodes: ordered rules for the packets that leave the
+    /// node for other nodes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub edge: BTreeMap<String, Vec<Rule>>,
     /// Flows: the traffic between nodes, each an application over a transport.
@@ -81,13 +82,14 @@ pub struct Scenario {
     /// Changes of links and networks during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<Change>,
-    /// Values to vary over many runs. A resolved scenario, which is what runs, does not have this key.
+    /// Values to vary over many runs. A resolved scenario, which is what runs, does not have this
+    /// key.
     #[serde(default, skip_serializing)]
     pub campaign: Option<Campaign>,
 }
 
 impl Scenario {
-    /// Names of all nodes, in alphabetical order.
+    /// Returns the names of all nodes, in alphabetical order.
     pub fn nodes(&self) -> Vec<String> {
         Islands::of(self).into_names()
     }
@@ -97,8 +99,8 @@ fn seed() -> Count<0, 9_007_199_254_740_991> {
     Count::new(1)
 }
 
-/// Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`, or with a
-/// pattern as `from` or `to`, stands for a group of flows.
+/// Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`,
+/// or with a pattern as `from` or `to`, stands for a group of flows.
 ///
 /// ```toml
 /// [[flow]]
@@ -111,27 +113,29 @@ fn seed() -> Count<0, 9_007_199_254_740_991> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Name of the flow, in results. Flows of a group have the numbers from 1 at `{}` in it, or after it.
+    /// Name of the flow, in results. Flows of a group have the numbers from 1 at `{}` in it, or
+    /// after it.
     pub name: String,
-    /// Name of the node whose application starts and opens connections, or a pattern for the nodes of a group:
-    /// `*` stands for any characters, `?` for one. Numbers in names count as numbers: `st2` comes before `st10`.
+    /// Name of the node whose application starts and opens connections, or a pattern for the nodes
+    /// of a group: `*` stands for any characters, `?` for one. Numbers in names count as numbers:
+    /// `st2` comes before `st10`.
     pub from: String,
     /// Name of the node whose application answers, or a pattern.
     pub to: String,
-    /// Number of flows in a group. They take the nodes of `from`, and those of `to`, in turn. If unset, there is
-    /// one flow per node of the pattern (of the longer list, if both ends are patterns), and a single flow without a
-    /// pattern.
+    /// Number of flows in a group. They take the nodes of `from`, and those of `to`, in turn. If
+    /// unset, there is one flow per node of the pattern (of the longer list, if both ends are
+    /// patterns), and a single flow without a pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 65_000>>,
-    /// Name under which results summarise this flow with others; that of the table for the flows of a group. If
-    /// unset, a single flow belongs to no group.
+    /// Name under which results summarise this flow with others; that of the table for the flows of
+    /// a group. If unset, a single flow belongs to no group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// Time at which the application starts, 0 s by default.
     #[serde(default)]
     pub start: Span,
-    /// How the starts of a group are distributed after `start`. If unset, all start at `start`. Each replication
-    /// draws other times.
+    /// How the starts of a group are distributed after `start`. If unset, all start at `start`.
+    /// Each replication draws other times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<Starts>,
     /// Differentiated services code point (DSCP) of the flow's packets; 0 (best effort) by default.
@@ -141,20 +145,20 @@ pub struct Flow {
     pub app: app::Config,
     /// The transport protocol that carries the application's data.
     pub transport: transport::Config,
-    /// What runs at the flow's ends in an emulation. If unset, the kernel's sockets, except with TFRC, which
-    /// kernels do not have.
+    /// What runs at the flow's ends in an emulation. If unset, the kernel's sockets, except with
+    /// TFRC, which kernels do not have.
     #[serde(default, skip_serializing_if = "Endpoints::are_default")]
     pub endpoints: Endpoints,
 }
 
 impl Flow {
-    /// Whether the application is a program of this machine, which cannot be simulated.
+    /// Returns true if the application is a program of this machine, which cannot be simulated.
     pub fn is_command(&self) -> bool {
         matches!(self.app, app::Config::Command(_))
     }
 
-    /// Whether models run at the flow's ends in an emulation too: on request, and over a transport that kernels
-    /// do not have.
+    /// Returns true if models run at the flow's ends in an emulation too: on request, and over a
+    /// transport that kernels do not have.
     pub fn is_modelled(&self) -> bool {
         self.endpoints == Endpoints::Model || self.transport.socket().is_none()
     }

@@ -15,8 +15,8 @@ pub struct Record {
     pub capture: Vec<String>,
     /// Number of bytes that are kept of each captured packet, 128 by default.
     pub capture_bytes: Count<60, 65_535>,
-    /// Whether destinations also measure delay variation and reordering, and report delays by class, in the
-    /// tables `flow_details` and `class`; off by default.
+    /// True if destinations also measure delay variation and reordering, and report delays by
+    /// class, in the tables `flow_details` and `class`; off by default.
     pub details: bool,
 }
 
@@ -41,12 +41,12 @@ impl Record {
         }
     }
 
-    /// Whether rows of `table` are written.
+    /// Returns true if rows of `table` are written.
     pub fn writes(&self, table: &Table) -> bool {
         self.traces.iter().any(|name| name == table.name)
     }
 
-    /// The capture interface of a node, if its packets are captured.
+    /// Returns the capture interface of a node, if its packets are captured.
     pub(crate) fn interface(&self, node: &str) -> Option<u32> {
         self.capture.iter().position(|name| name == node).map(|index| index as u32)
     }

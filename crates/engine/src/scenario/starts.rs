@@ -104,8 +104,9 @@ fn positive(key: &str, span: Span, problems: &mut Problems) {
 }
 
 impl Scenario {
-    /// The scenario with the start of every flow whose group has a process of start times, as drawn for replication `run`
-    /// under `seed`. The draws of a group depend on nothing but its name and the number of its flows.
+    /// Returns the scenario with the start of every flow whose group has a process of start times,
+    /// as drawn for replication `run` under `seed`. The draws of a group depend on nothing but its
+    /// name and the number of its flows.
     pub fn started(&self, seed: u64, run: u64) -> Cow<'_, Scenario> {
         let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flow.iter().enumerate() {

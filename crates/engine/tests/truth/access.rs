@@ -1,4 +1,5 @@
-//! The access layer in numbers: schemes under allocators and loads, and what losses of its signalling cost.
+//! The access layer in numbers: schemes under allocators and loads, and what losses of its
+//! signalling cost.
 
 use crate::golden::check;
 use crate::run::{report, untraced};
@@ -8,7 +9,8 @@ use std::fmt::Write as _;
 /// Two terminals offer three times what each of the six others does.
 const TERMINALS: usize = 8;
 
-/// The preset's network with on/off flows from each terminal that together offer `load` of the return link.
+/// Returns the preset's network with on/off flows from each terminal that together offer `load` of
+/// the return link.
 fn network(dama: &str, load: f64) -> String {
     let mut text = format!(
         "name = \"access\"\nduration = \"90 s\"\npreset = \"dvb-rcs\"\n\

@@ -1,4 +1,5 @@
-//! Links with retransmissions among TCP, contacts and changes: nothing is lost, nothing comes twice, and no byte disappears.
+//! Links with retransmissions among TCP, contacts and changes: nothing is lost, nothing comes
+//! twice, and no byte disappears.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::sums;
@@ -65,7 +66,8 @@ fn tcp_sees_no_losses_of_the_link_but_those_of_its_queue() {
     assert!(with[0] <= with[3] && without[0] > without[3], "{without:?} {with:?}");
 }
 
-/// Coded frames of Proximity-1, of which some cannot be decoded: what is given to the link arrives, in no more bytes a second than the code leaves.
+/// Coded frames of Proximity-1, of which some cannot be decoded: what is given to the link arrives,
+/// in no more bytes a second than the code leaves.
 #[test]
 fn coded_frames_are_retransmitted() {
     let coded = r#"framing = { kind = "space", frame = "proximity-1", length = 2048, code = { kind = "convolutional" } }

@@ -1,5 +1,5 @@
-//! The engine's own checks of scenarios: what it refuses, in which words and at which place; and that whatever is
-//! shipped loads, and loads again from its resolved text.
+//! The engine's own checks of scenarios: what it refuses, in which words and at which place; and
+//! that whatever is shipped loads, and loads again from its resolved text.
 
 use crate::golden;
 use bentpipe_engine::presets::{self, PRESETS};
@@ -227,7 +227,8 @@ fn each_refusal_names_place_key_value_and_what_is_allowed() {
     golden::check("refusals.txt", &text);
 }
 
-/// A mean at a bound is a constant, a symbol rate stands beside ACM, and what is unset was never there.
+/// A mean at a bound is a constant, a symbol rate stands beside ACM, and what is unset was never
+/// there.
 #[test]
 fn what_looks_unusual_and_is_right_is_accepted() {
     for (old, new) in [

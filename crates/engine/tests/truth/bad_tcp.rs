@@ -1,5 +1,6 @@
-//! What is refused of a TCP flow: values out of range, and combinations that no stack has, each with its reason. Both files of
-//! words, this and `refusals.txt`, are the same test of the loader; here only the keys of one transport differ.
+//! What is refused of a TCP flow: values out of range, and combinations that no stack has, each
+//! with its reason. Both files of words, this and `refusals.txt`, are the same test of the loader;
+//! here only the keys of one transport differ.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::golden;

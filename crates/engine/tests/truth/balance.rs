@@ -1,5 +1,5 @@
-//! The balance of every flow's packets: each packet sent in a direction was delivered or lost in that direction, or is still in the
-//! network at the end.
+//! The balance of every flow's packets: each packet sent in a direction was delivered or lost in
+//! that direction, or is still in the network at the end.
 
 use bentpipe_core::{FlowId, Report};
 use bentpipe_engine::facts::facts;
@@ -12,7 +12,8 @@ use bentpipe_transport::names;
 
 /// Checks each flow in each direction, over all its legs; what lies on the way is at most `held`.
 pub fn flows(scenario: &Scenario, report: &Report, totals: &Totals, held: Held) -> Result<(), String> {
-    // A conference sends packets of flows whose ends did not send them, and copies of one packet to several.
+    // A conference sends packets of flows whose ends did not send them, and copies of one packet to
+    // several.
     if !scenario.service.is_empty() {
         return Ok(());
     }

@@ -22,7 +22,8 @@ transport = {transport}
 const TRANSPORTS: [&str; 3] =
     [r#""sip""#, r#""iax2""#, r#"{ kind = "iax2", trunk = "20 ms", timestamps = true }"#];
 
-/// Offered to 8 lines are 5 erlangs; a line is held for the holding time, and for a round trip and the ringing before.
+/// Offered to 8 lines are 5 erlangs; a line is held for the holding time, and for a round trip and
+/// the ringing before.
 #[test]
 fn calls_are_blocked_as_erlang_has_it() {
     let cases = [
@@ -41,7 +42,8 @@ fn calls_are_blocked_as_erlang_has_it() {
             let value = |column| report.value("calls", "f.source", column).unwrap();
             let expected = blocking(load, 8);
             let share = value("blocked") / value("attempts");
-            // Blocked calls come in clusters: twice the deviation of independent ones, and four of these.
+            // Blocked calls come in clusters: twice the deviation of independent ones, and four of
+            // these.
             let error = 8.0 * (expected * (1.0 - expected) / calls).sqrt();
             assert!(value("attempts") > 0.9 * calls, "{transport}: {}", value("attempts"));
             assert!(
@@ -52,7 +54,8 @@ fn calls_are_blocked_as_erlang_has_it() {
     }
 }
 
-/// A call over a path without loss: it rings after a round trip, is answered a second later, and both hear all that is sent.
+/// A call over a path without loss: it rings after a round trip, is answered a second later, and
+/// both hear all that is sent.
 #[test]
 fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
     for transport in TRANSPORTS {
@@ -84,7 +87,8 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
     }
 }
 
-/// Without a line at the destination a call is refused, without a path it is not answered; the reason is in its row.
+/// Without a line at the destination a call is refused, without a path it is not answered; the
+/// reason is in its row.
 #[test]
 fn a_call_that_fails_says_why() {
     let app = r#"calls = 2, load = 4, holding = "20 s", lines = 4"#;
@@ -107,8 +111,9 @@ fn a_call_that_fails_says_why() {
     }
 }
 
-/// Signalling over TCP: the first call waits for the connection, later ones find it open. What is lost is repaired by TCP alone, so every
-/// call is set up, and each end agrees with the other about it.
+/// Signalling over TCP: the first call waits for the connection, later ones find it open. What is
+/// lost is repaired by TCP alone, so every call is set up, and each end agrees with the other about
+/// it.
 #[test]
 fn calls_over_tcp_share_a_connection() {
     let tcp = r#"{ kind = "sip", over = "tcp" }"#;
@@ -153,7 +158,8 @@ fn a_call_over_tcp_without_a_path_is_given_up() {
     assert_eq!((row.values[1], row.values[2], row.time), (1.0, 408.0, 32_000_000_000));
 }
 
-/// Three parties behind links of their own, mixed at the gateway: each gets one stream, whatever the number of the others.
+/// Three parties behind links of their own, mixed at the gateway: each gets one stream, whatever
+/// the number of the others.
 #[test]
 fn a_bridge_sends_one_stream_to_each_party() {
     let site = |name: &str, transport: &str| {
@@ -189,7 +195,8 @@ transport = "{transport}"
     for name in ["a", "b", "d"] {
         let value = |column| report.value("calls", &format!("{name}.source"), column).unwrap();
         assert_eq!((value("answered"), value("loss"), value("late")), (1.0, 0.0, 0.0), "{name}");
-        // 50 packets a second from the bridge, from its answer a quarter of a second after the start.
+        // 50 packets a second from the bridge, from its answer a quarter of a second after the
+        // start.
         let back = report.value("flow_source", &format!("{name}.reverse"), "sent_packets").unwrap();
         assert!((back - 50.0 * 99.75).abs() <= 3.0, "{name}: {back}");
     }

@@ -1,5 +1,6 @@
-//! Whatever the scenario: every packet is delivered, dropped for a named reason or still inside; nothing overtakes;
-//! no link carries and no control centre grants more than there is; and time goes forward.
+//! Whatever the scenario: every packet is delivered, dropped for a named reason or still inside;
+//! nothing overtakes; no link carries and no control centre grants more than there is; and time
+//! goes forward.
 
 use crate::run::{scenario, Run, TraceRow, Traces};
 use bentpipe_core::{Rate, Report, Time};
@@ -63,7 +64,7 @@ fn links() -> impl Strategy<Value = (String, Vec<String>)> {
     )
 }
 
-/// A star whose gateway is node n0.
+/// Returns a star whose gateway is node n0.
 fn network() -> impl Strategy<Value = (String, Vec<String>)> {
     let scheme = choice(&[
         "\"cra\"",
@@ -77,7 +78,8 @@ fn network() -> impl Strategy<Value = (String, Vec<String>)> {
         "{ kind = \"mix\", rbdc = { max = \"512 kbit/s\" }, vbdc = { max = \"1024 kbit/s\" }, fca = true }",
     ]);
     let terminal = (prop::option::of(0u64..6), prop::option::of(0u32..4000));
-    // Slots, frames, and an L for which there is time with 250 ms each way and 200 ms of processing.
+    // Slots, frames, and an L for which there is time with 250 ms each way and 200 ms of
+    // processing.
     let structure = prop::sample::select(&[(32u64, 4u64, 12u32), (16, 2, 20), (8, 1, 34)]);
     let more = prop::option::of(0u32..12);
     (
@@ -197,7 +199,7 @@ fn change() -> impl Strategy<Value = ChangeOf> {
     (any::<prop::sample::Index>(), 0u64..1000, of_link, of_network)
 }
 
-/// A scenario as text, and the moments at which to look at it, in permille of its duration.
+/// Returns a scenario as text, and the moments at which to look at it, in permille of its duration.
 pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
     (
         any::<u32>(),
@@ -214,7 +216,8 @@ pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
             let mut text =
                 format!("name = \"random\"\nseed = {seed}\nduration = \"{seconds} s\"\n{links}");
             if capture {
-                // A captured node keeps its router, which is otherwise passed by where there is nothing to decide.
+                // A captured node keeps its router, which is otherwise passed by where there is
+                // nothing to decide.
                 text.push_str("record.capture = [\"n0\", \"n1\"]\n");
             }
             for (part, permille, of_link, of_network) in changes {
@@ -242,7 +245,7 @@ pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
         })
 }
 
-/// A hundred cases, or as many as the environment asks for.
+/// Returns a hundred cases, or as many as the environment asks for.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(100)
 }
@@ -294,7 +297,8 @@ const REASONS: &[&str] = &[
     LATE,
 ];
 
-/// The [`sums`] are right, and every packet that was dropped was dropped for one of the [`REASONS`].
+/// The [`sums`] are right, and every packet that was dropped was dropped for one of the
+/// [`REASONS`].
 pub fn balance(network: &mut Network) -> Result<(), TestCaseError> {
     sums(network)?;
     for (_, reason) in network.out().totals().dropped.keys() {
@@ -303,7 +307,8 @@ pub fn balance(network: &mut Network) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// created = consumed + dropped + held, in packets and in bytes, and what was dropped was dropped by a stage.
+/// created = consumed + dropped + held, in packets and in bytes, and what was dropped was dropped
+/// by a stage.
 pub fn sums(network: &mut Network) -> Result<(), TestCaseError> {
     let held = network.held();
     let stages = network.names().len();
@@ -334,8 +339,8 @@ fn drops_agree(report: &Report, dropped: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The rows of each entity of each trace are in order of time; for all entities together where a row is written at
-/// its time, which the trace of a terminal's superframes is not.
+/// The rows of each entity of each trace are in order of time; for all entities together where a
+/// row is written at its time, which the trace of a terminal's superframes is not.
 pub fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
     for (table, rows) in traces {
         let mut last: BTreeMap<&str, u64> = BTreeMap::new();
@@ -348,7 +353,8 @@ pub fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The rates of a link's direction, or of a network's forward link, over the duration: seconds at each.
+/// Returns the rates of a link's direction, or of a network's forward link, over the duration:
+/// seconds at each.
 fn rates(scenario: &Scenario, list: &str, name: &str, keys: [&str; 2], first: Rate) -> Vec<(f64, f64)> {
     let mut moments = vec![(0.0, first)];
     // A direction that is not written follows the other one until it is.
@@ -371,18 +377,20 @@ fn rates(scenario: &Scenario, list: &str, name: &str, keys: [&str; 2], first: Ra
         .collect()
 }
 
-/// The rates over the duration of the two directions of a link.
+/// Returns the rates over the duration of the two directions of a link.
 fn rates_of(scenario: &Scenario, link: &LinkPair) -> [Vec<(f64, f64)>; 2] {
     let of = |keys, first| rates(scenario, "link", &link.name, keys, first);
     [of(["", "rate"], *link.forward().rate), of(["return", "rate"], *link.back().rate)]
 }
 
-/// The star of terminals around a gateway that a network is, if it is one: what the stages of stars are told of changes.
+/// Returns the star of terminals around a gateway that a network is, if it is one: what the stages
+/// of stars are told of changes.
 fn star(network: &NetworkKind) -> Option<dama::Config> {
     network.changing("")?.config.downcast_ref::<dama::Config>().cloned()
 }
 
-/// No link transmits more than its rate times the duration, and it is busy for as long as that takes.
+/// No link transmits more than its rate times the duration, and it is busy for as long as that
+/// takes.
 fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
     // The largest packet: a segment of 1460 bytes with timestamps.
     const PACKET: f64 = 1512.0;
@@ -394,7 +402,8 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
     }
     for (name, network) in &scenario.network {
         let Some(config) = star(network) else { continue };
-        // Plans and logon responses do not wait for the data before them, and take their time from those behind.
+        // Plans and logon responses do not wait for the data before them, and take their time from
+        // those behind.
         let plans = report.value("ncc", name, "plan_bytes").expect("a count is a number");
         let logons = 64.0 * 1000.0;
         let rates = rates(scenario, "network", name, ["forward", "rate"], *config.forward.rate);
@@ -408,7 +417,8 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
         let (sent, capacity) =
             (count("bytes"), rates.iter().map(|(seconds, rate)| seconds * rate).sum::<f64>());
         let fastest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-        // Each sending time is rounded down to the nanosecond, and so is what is left of it at a change.
+        // Each sending time is rounded down to the nanosecond, and so is what is left of it at a
+        // change.
         let more = signalling + (count("packets") + rates.len() as f64) * 1e-9 * fastest;
         prop_assert!(sent <= capacity + more, "{}: {} of {} bytes", name, sent, capacity);
         if rates.len() > 1 {
@@ -422,8 +432,8 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
     Ok(())
 }
 
-/// Smallest mean rate on the way of a flow, in bits per second. In a line or star with a network at its hub there is only
-/// one way.
+/// Smallest mean rate on the way of a flow, in bits per second. In a line or star with a network at
+/// its hub there is only one way.
 fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
     type Hop = (String, String, f64);
     let mut hops: Vec<Hop> = Vec::new();

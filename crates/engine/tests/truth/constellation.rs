@@ -89,8 +89,8 @@ fn a_probe_takes_the_way_that_the_trace_says_and_is_not_faster_than_light() {
     for row in of_probe {
         let [hops, delay] = row.values[..] else { panic!("two columns") };
         let Some((_, took)) = took.range(row.time.saturating_sub(2)..=row.time + 2).next() else { continue };
-        // 528 bytes at 2 Mbit/s twice and at 25 Mbit/s on each link between satellites; before them may be acknowledgments, and
-        // the distances change on the way.
+        // 528 bytes at 2 Mbit/s twice and at 25 Mbit/s on each link between satellites; before them
+        // may be acknowledgments, and the distances change on the way.
         let sending = 528.0 * 8.0 * (2.0 / 2e6 + (hops - 2.0) / 25e6);
         let more = took - delay - sending;
         assert!((-5e-6..0.005).contains(&more), "{row:?}: {took} s, {more} s more");

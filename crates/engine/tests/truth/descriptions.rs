@@ -1,5 +1,6 @@
-//! Descriptions that reach the user's reference: of every key, table, kind and value of the schema, of every column, and
-//! of every parameter of a congestion control. None is missing, empty or circular.
+//! Descriptions that reach the user's reference: of every key, table, kind and value of the schema,
+//! of every column, and of every parameter of a congestion control. None is missing, empty or
+//! circular.
 
 use bentpipe_engine::{schema, tables};
 use serde_json::Value;
@@ -14,7 +15,8 @@ const FILLERS: [&str; 18] = [
     "what", "which",
 ];
 
-/// Phrases with a plainer equivalent, such as "continues", "again", "what happens to", "retransmitted", "if unset".
+/// Phrases with a plainer equivalent, such as "continues", "again", "what happens to",
+/// "retransmitted", "if unset".
 const PHRASES: [&str; 14] = [
     "goes on",
     "go on",

@@ -1,5 +1,6 @@
-//! The same scenario and seed give the same bytes: in a second run, in steps of any length, beside an unrelated
-//! part, on any thread and between the steps of other networks. Another seed gives others.
+//! The same scenario and seed give the same bytes: in a second run, in steps of any length, beside
+//! an unrelated part, on any thread and between the steps of other networks. Another seed gives
+//! others.
 
 use crate::run::{results, scenario, Results, Run};
 use bentpipe_core::{Span, Time};
@@ -150,7 +151,8 @@ fn two_runs_are_equal_byte_for_byte() {
     let captured = [crate::run::results(&scenario), crate::run::results(&scenario)];
     assert!(captured[0].captured.len() > 10_000);
     assert!(captured[0] == captured[1]);
-    // A capture looks on and changes nothing. (It does cost calls: a captured node is not passed by.)
+    // A capture looks on and changes nothing. (It does cost calls: a captured node is not passed
+    // by.)
     assert!(captured[0].report == results[0].report && captured[0].traces == results[0].traces);
 }
 
@@ -193,7 +195,8 @@ fn without_randomness_the_seed_does_not_matter() {
     assert!(run(1) == run(77));
 }
 
-/// The rows of everything that is not of the island, without the stages' numbers and the calls, which do change.
+/// Returns the rows of everything that is not of the island, without the stages' numbers and the
+/// calls, which do change.
 fn without_the_island(mut results: Results) -> Results {
     let island = |entity: &String| {
         ["island", "drums", "bottles", "another", "hut"].iter().any(|name| entity.starts_with(name))
@@ -221,7 +224,8 @@ fn without_the_island(mut results: Results) -> Results {
 #[test]
 fn an_unrelated_part_changes_no_bit_of_the_others() {
     let alone = without_the_island(results(&everything()));
-    // The lists' order gives stages and flows their numbers: what is added comes once before and once after the others.
+    // The lists' order gives stages and flows their numbers: what is added comes once before and
+    // once after the others.
     let after = format!("{HEAD}{BODY}{ISLAND_LINK}{ISLAND_NETWORK}{ISLAND_FLOWS}");
     let before = format!("{HEAD}{ISLAND_LINK}{ISLAND_FLOWS}{BODY}{ISLAND_NETWORK}");
     for text in [after, before] {
@@ -239,7 +243,8 @@ fn an_unrelated_part_changes_no_bit_of_the_others() {
 
 #[test]
 fn a_further_flow_on_other_nodes_of_the_network_draws_nothing_from_the_others() {
-    // The flow has its own link, between two nodes that also carry others: only what shares a queue may change.
+    // The flow has its own link, between two nodes that also carry others: only what shares a queue
+    // may change.
     let more = r#"
         [[link]]
         name = "cable"

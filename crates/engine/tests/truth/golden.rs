@@ -1,5 +1,6 @@
-//! Tables of numbers that a change of a model must not change by accident. They are reviewed as diffs; each change has
-//! its line under "Results changed" in CHANGELOG.md. `BLESS=1` writes them again.
+//! Tables of numbers that a change of a model must not change by accident. They are reviewed as
+//! diffs; each change has its line under "Results changed" in CHANGELOG.md. `BLESS=1` writes them
+//! again.
 
 pub use crate::table::check;
 
@@ -7,7 +8,8 @@ use crate::run::{goodput, report, untraced, value};
 use bentpipe_core::Report;
 use std::fmt::Write as _;
 
-/// A number of milliseconds, kilobits or percent with one decimal; a dash where there is none.
+/// Returns a number of milliseconds, kilobits or percent with one decimal; a dash where there is
+/// none.
 fn tenths(value: Option<f64>, factor: f64) -> String {
     value.map_or("-".to_owned(), |value| format!("{:.1}", value * factor))
 }

@@ -1,6 +1,7 @@
-//! Every variant of every list, by its [sample](bentpipe_core::Sample), in a scenario of its own: nothing is lost without a
-//! name, packets of each flow balance, a second run and a run in steps are equal to the first, and a table has what came of it. A variant without a
-//! sample does not compile; a list that no test runs fails `every_list_is_run`.
+//! Every variant of every list, by its [sample](bentpipe_core::Sample), in a scenario of its own:
+//! nothing is lost without a name, packets of each flow balance, a second run and a run in steps
+//! are equal to the first, and a table has what came of it. A variant without a sample does not
+//! compile; a list that no test runs fails `every_list_is_run`.
 
 use crate::bad_scenarios::loaded;
 use crate::balance;
@@ -26,7 +27,8 @@ use bentpipe_voice::{playout, talker};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A list of variants, and the scenarios for them: each sample is run in those that accept it, which is one at least.
+/// A list of variants, and the scenarios for them: each sample is run in those that accept it,
+/// which is one at least.
 struct List {
     name: &'static str,
     kinds: Vec<&'static str>,
@@ -50,7 +52,7 @@ fn call(keys: &str) -> String {
     flow(&format!("app = {{ kind = \"voice\", {keys} }}\ntransport = \"udp\""))
 }
 
-/// The lists of the scenario's schema.
+/// Returns the lists of the scenario's schema.
 fn lists() -> Vec<List> {
     macro_rules! lists {
         ($($name:literal: $list:ty, [$($scenario:expr),+ $(,)?];)+) => {
@@ -126,7 +128,7 @@ fn lists() -> Vec<List> {
 
 const HEAD: &str = "name = \"kinds\"\nduration = \"20 s\"\n";
 
-/// A transfer over TCP and one of datagrams of another class, from one node to another.
+/// Returns a transfer over TCP and one of datagrams of another class, from one node to another.
 fn flows(from: &str, to: &str) -> String {
     format!(
         r#"
@@ -147,7 +149,7 @@ transport = "udp"
     )
 }
 
-/// A link with the keys `keys`.
+/// Returns a link with the keys `keys`.
 fn link(keys: &str) -> String {
     let queue =
         if keys.starts_with("queue") { "" } else { ", queue = { kind = \"drop-tail\", packets = 40 }" };
@@ -157,7 +159,7 @@ fn link(keys: &str) -> String {
     )
 }
 
-/// A flow with an application and a transport, over a link with losses.
+/// Returns a flow with an application and a transport, over a link with losses.
 fn flow(keys: &str) -> String {
     format!(
         "{HEAD}link = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"50 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }}, \
@@ -165,7 +167,7 @@ fn flow(keys: &str) -> String {
     )
 }
 
-/// A star of three terminals with the keys `keys`.
+/// Returns a star of three terminals with the keys `keys`.
 fn star(keys: &str) -> String {
     format!(
         "{HEAD}preset = \"dvb-rcs\"\nnetwork.sat.terminals = [{{ name = \"st\", count = 3 }}]\nnetwork.sat.{keys}\n{}{}",
@@ -213,7 +215,7 @@ fn multilink(policy: &str) -> String {
     )
 }
 
-/// A proxy between a link and one with losses.
+/// Returns a proxy between a link and one with losses.
 fn proxy(mechanism: &str) -> String {
     format!(
         r#"{HEAD}
@@ -227,7 +229,7 @@ proxy = [{{ name = "pep", node = "m", mechanism = {mechanism} }}]
     )
 }
 
-/// A service that two flows reach.
+/// Returns a service that two flows reach.
 fn service(role: &str, keys: &str) -> String {
     let link = |name: &str, from: &str| {
         format!("{{ name = \"{name}\", from = \"{from}\", to = \"m\", rate = \"1 Mbit/s\", delay = \"20 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }} }}")
@@ -267,7 +269,7 @@ const HIGH: &str = r#"{ kind = "geo", longitudes = ["0 deg", "20 deg"] }"#;
 const LOW: &str =
     r#"{ kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11 }"#;
 
-/// The samples of a list with the scenarios that accept them.
+/// Returns the samples of a list with the scenarios that accept them.
 fn accepted(list: &List) -> Vec<(&'static str, usize, Scenario)> {
     let mut accepted = Vec::new();
     for (kind, sample) in list.kinds.iter().zip(&list.samples) {

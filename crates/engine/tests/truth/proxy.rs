@@ -1,4 +1,5 @@
-//! Proxies in whole networks: what a split brings, held to what its legs alone bring; and the bytes all arrive.
+//! Proxies in whole networks: what a split brings, held to what its legs alone bring; and the bytes
+//! all arrive.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::{balance, case, choice};
@@ -8,7 +9,8 @@ use bentpipe_core::Time;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// A server, a gateway, a satellite with losses, a user; what is more, and the download's application.
+/// Returns a server, a gateway, a satellite with losses, a user; what is more, and the download's
+/// application.
 fn satellite(more: &str, app: &str, congestion: &str) -> String {
     format!(
         r#"name = "satellite"
@@ -78,7 +80,8 @@ fn a_pair_of_splits_with_scps_between_brings_every_byte() {
     let text = text.replacen("to = \"user\"", "to = \"terminal\"", 1);
     let report = run::report(&untraced(&text), 0);
     assert_eq!(value(&report, "flow_destination", "download", "delivered_bytes"), 20e6);
-    // With the 0.7 Mbit/s of CUBIC end to end it would take minutes; at 9 Mbit/s, of which one in a hundred is lost, 18 s.
+    // With the 0.7 Mbit/s of CUBIC end to end it would take minutes; at 9 Mbit/s, of which one in a
+    // hundred is lost, 18 s.
     let took = value(&report, "flow_destination", "download", "last_delivery");
     assert!((17.8..20.5).contains(&took), "{took} s");
     for proxy in ["gateway-pep", "terminal-pep"] {
@@ -125,7 +128,7 @@ fn every_byte_arrives_by_leg_and_in_all() {
     assert!(value(&report, "flow_source", "download@pep", "rtt_min") > 0.5);
 }
 
-/// A download over a fast way there and a slow one back, between two gateways.
+/// Returns a download over a fast way there and a slow one back, between two gateways.
 fn asymmetric(proxies: &str) -> String {
     let fast = "rate = \"100 Mbit/s\"\ndelay = \"5 ms\"";
     format!(
@@ -181,7 +184,8 @@ fn fewer_acknowledgments_over_a_slow_way_back_wait_less_and_all_arrives() {
     for proxies in [&filter, &decimation, &restored] {
         let report = run(proxies);
         assert_eq!(value(&report, "flow_destination", "download", "delivered_bytes"), 1e7);
-        // One acknowledgment waits and one is being sent: 26 ms, beside the way there with a queue of at most 90 ms.
+        // One acknowledgment waits and one is being sent: 26 ms, beside the way there with a queue
+        // of at most 90 ms.
         assert!(rtt(&report) < 0.3, "{}", rtt(&report));
         let counts = |column| value(&report, "acknowledgments", "download@thin", column);
         let (arrived, removed) = (counts("arrived"), counts("removed"));
@@ -324,8 +328,8 @@ proptest! {
     }
 }
 
-/// Balakrishnan et al. 1995, figure 5: over a link with errors Snoop keeps what Reno end to end loses, and the source
-/// hardly repairs anything itself.
+/// Balakrishnan et al. 1995, figure 5: over a link with errors Snoop keeps what Reno end to end
+/// loses, and the source hardly repairs anything itself.
 #[test]
 fn snoop_hides_a_links_losses_from_the_source() {
     let wireless = |profile: &str, proxy: &str| {

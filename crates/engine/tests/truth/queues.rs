@@ -1,4 +1,5 @@
-//! What each queue discipline and each meter does with one load: tables that a change must not change by accident.
+//! What each queue discipline and each meter does with one load: tables that a change must not
+//! change by accident.
 
 use crate::run::{goodput, report, untraced, value};
 use crate::table::check;

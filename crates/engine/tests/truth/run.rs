@@ -132,12 +132,12 @@ impl Run {
     }
 }
 
-/// The results of one run with the scenario's own seed.
+/// Returns the results of one run with the scenario's own seed.
 pub fn results(scenario: &Scenario) -> Results {
     Run::new(scenario, scenario.seed.value(), 0).finished().results()
 }
 
-/// The report of one run of replication `run`.
+/// Returns the report of one run of replication `run`.
 pub fn report(scenario: &Scenario, run: u64) -> Report {
     Run::new(scenario, scenario.seed.value(), run).finished().report()
 }

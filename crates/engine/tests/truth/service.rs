@@ -6,8 +6,8 @@ use crate::golden;
 use crate::run::{self, untraced, value, Run};
 use std::fmt::Write as _;
 
-/// Participants, each over a link of its own to the gateway, whose delays are 10 ms, 20 ms, ...; 10 datagrams per second of
-/// 100 B for 10 s from each. `more` follows.
+/// Participants, each over a link of its own to the gateway, whose delays are 10 ms, 20 ms, ...; 10
+/// datagrams per second of 100 B for 10 s from each. `more` follows.
 fn conference(participants: usize, more: &str) -> String {
     let mut text = "name = \"conference\"\nduration = \"11 s\"\n".to_owned();
     for number in 1..=participants {

@@ -1,12 +1,13 @@
-//! What ends make of knowing that handovers come: Freeze-TCP and fast adaptation over a satellite, a wire and the satellite again, held to
-//! plain TCP.
+//! What ends make of knowing that handovers come: Freeze-TCP and fast adaptation over a satellite,
+//! a wire and the satellite again, held to plain TCP.
 
 use crate::bad_scenarios::loaded;
 use crate::golden;
 use crate::run::{self, goodput, untraced, value};
 use std::fmt::Write as _;
 
-/// From the satellite to the wire at 20 s and back at 40 s, each time with a break of a second that loses what is on the link.
+/// From the satellite to the wire at 20 s and back at 40 s, each time with a break of a second that
+/// loses what is on the link.
 fn hybrid(transport: &str) -> String {
     format!(
         r#"

@@ -1,11 +1,11 @@
-//! What becomes of spoiled packets: with a wrong checksum they are lost to whom they are for, with a valid one nobody but
-//! the application can tell.
+//! What becomes of spoiled packets: with a wrong checksum they are lost to whom they are for, with
+//! a valid one nobody but the application can tell.
 
 use crate::run::{results, scenario, Results};
 use bentpipe_stage::Held;
 
-/// Each flow has its own link, because a lost acknowledgment changes the times at which TCP sends, and over a shared link the
-/// delays of the datagrams with them.
+/// Returns each flow has its own link, because a lost acknowledgment changes the times at which TCP
+/// sends, and over a shared link the delays of the datagrams with them.
 fn run(error: &str) -> Results {
     results(&scenario(&format!(
         r#"

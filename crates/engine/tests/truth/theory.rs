@@ -3,8 +3,8 @@
 use crate::run::{goodput, report, results, scenario, untraced, value, Run};
 use bentpipe_core::Time;
 
-/// One TCP flow over one link of 1500-byte packets: `link` and `transport` are keys to add; without a profile it is the
-/// one that the equations know.
+/// One TCP flow over one link of 1500-byte packets: `link` and `transport` are keys to add; without
+/// a profile it is the one that the equations know.
 fn one_flow(duration: f64, link: &str, transport: &str) -> String {
     let profile = if transport.contains("profile") { "" } else { "profile = \"classic\"" };
     format!(
@@ -30,8 +30,8 @@ fn one_flow(duration: f64, link: &str, transport: &str) -> String {
     )
 }
 
-/// Full model of Padhye, Firoiu, Towsley, Kurose, "Modeling TCP Throughput: A Simple Model and its Empirical
-/// Validation", SIGCOMM 1998, equation 31: packets per second sent.
+/// Full model of Padhye, Firoiu, Towsley, Kurose, "Modeling TCP Throughput: A Simple Model and its
+/// Empirical Validation", SIGCOMM 1998, equation 31: packets per second sent.
 fn padhye(p: f64, rtt: f64, t0: f64, b: f64, wmax: f64) -> f64 {
     let q = |w: f64| {
         let q3 = 1.0 - (1.0 - p).powi(3);
@@ -71,7 +71,8 @@ fn under_loss(transport: &str, p: f64, delay: u32, seeds: u64) -> [f64; 3] {
         "rate = \"100 Mbit/s\"\ndelay = \"{delay} ms\"\nerror = {{ kind = \"packet\", probability = {p} }}\n\
          return = {{ rate = \"100 Mbit/s\", delay = \"{delay} ms\" }}"
     );
-    // A threshold near the window of the steady state, so that the overshoot of slow start does not count.
+    // A threshold near the window of the steady state, so that the overshoot of slow start does not
+    // count.
     let threshold = (1.31 / p.sqrt()).max(2.0) as u32;
     let transport = format!("{transport}\ndelayed_ack = false\ninitial_ssthresh = {threshold}");
     let scenario = untraced(&one_flow(duration, &link, &transport));
@@ -110,8 +111,8 @@ fn reno_under_random_loss_follows_padhye() {
     }
 }
 
-/// RACK and probes for tail losses repair what costs the model's Reno a time-out: where windows are small, Linux is
-/// faster than the equation, and as fast where there are none anyway.
+/// RACK and probes for tail losses repair what costs the model's Reno a time-out: where windows are
+/// small, Linux is faster than the equation, and as fast where there are none anyway.
 #[test]
 fn linux_under_random_loss_follows_padhye_until_time_outs_count() {
     for (p, least, most) in [(0.0001, 0.8, 1.2), (0.001, 0.8, 1.2), (0.01, 0.8, 1.2), (0.1, 1.0, 1.4)] {
@@ -124,9 +125,10 @@ fn linux_under_random_loss_follows_padhye_until_time_outs_count() {
 
 #[test]
 fn where_time_outs_are_long_reno_lies_between_padhye_and_no_time_outs() {
-    // The model takes all packets after a lost one for lost until the round ends, so that few duplicate
-    // acknowledgments come and many losses end in a time-out. Here losses are independent: time-outs are rarer. With
-    // T0 = 10 RTT that makes the difference, and the truth lies between the model and the model without time-outs.
+    // The model takes all packets after a lost one for lost until the round ends, so that few
+    // duplicate acknowledgments come and many losses end in a time-out. Here losses are
+    // independent: time-outs are rarer. With T0 = 10 RTT that makes the difference, and the truth
+    // lies between the model and the model without time-outs.
     for recovery in ["newreno", "sack"] {
         for p in [0.01, 0.02, 0.05] {
             let [sent, _, rtt] = under_loss(&format!("recovery = \"{recovery}\""), p, 50, 1);
@@ -139,9 +141,10 @@ fn where_time_outs_are_long_reno_lies_between_padhye_and_no_time_outs() {
 
 #[test]
 fn reno_under_rare_random_loss_follows_the_stationary_mean() {
-    // T. Ott, J. Kemperman, M. Mathis, "The stationary behavior of ideal TCP congestion avoidance", 1996: with
-    // independent losses the mean window over time is 1.3098 / sqrt(p); with the regular losses of the usual
-    // derivation it would be 1.22 / sqrt(p). Recovery costs a round trip without growth per loss, some 2.5 %.
+    // T. Ott, J. Kemperman, M. Mathis, "The stationary behavior of ideal TCP congestion avoidance",
+    // 1996: with independent losses the mean window over time is 1.3098 / sqrt(p); with the regular
+    // losses of the usual derivation it would be 1.22 / sqrt(p). Recovery costs a round trip
+    // without growth per loss, some 2.5 %.
     for p in [0.0005, 0.001, 0.002] {
         let [sent, _, rtt] = under_loss("recovery = \"sack\"", p, 25, 2);
         let mean = 1.3098 / p.sqrt() / rtt;
@@ -173,8 +176,9 @@ fn a_small_receive_window_gives_window_over_round_trip_time() {
     }
 }
 
-/// Payload in a round trip once it no longer grows, as Linux 6.12 has it in virtual time with these maxima of tcp_rmem and
-/// tcp_wmem (docs/notes/linux-tcp.md); and with a key that replaces the memory.
+/// Payload in a round trip once it no longer grows, as Linux 6.12 has it in virtual time with these
+/// maxima of tcp_rmem and tcp_wmem (docs/notes/linux-tcp.md); and with a key that replaces the
+/// memory.
 #[test]
 fn linux_carries_what_its_buffers_hold_in_a_round_trip() {
     const RAISED: &str = "profile = \"linux\"\nreceive_window = \"9 MB\"\nsend_buffer = \"8 MB\"";
@@ -234,8 +238,9 @@ fn a_full_link_carries_its_rate_less_the_headers() {
 
 #[test]
 fn slow_start_doubles_each_round_trip() {
-    // On a link so fast that sending takes no time to speak of: (2^rounds - 1) IW segments take one round trip for
-    // the handshake, one for each round but the last, and half a round trip for the last.
+    // On a link so fast that sending takes no time to speak of: (2^rounds - 1) IW segments take one
+    // round trip for the handshake, one for each round but the last, and half a round trip for the
+    // last.
     for (initial, rounds) in [(1u64, 1u32), (1, 8), (2, 6), (4, 5), (10, 4)] {
         let segments = initial * ((1 << rounds) - 1);
         let link = "rate = \"100 Gbit/s\"\ndelay = \"250 ms\"";
@@ -259,16 +264,17 @@ fn slow_start_doubles_each_round_trip() {
 
 #[test]
 fn slow_start_fills_the_pipe_after_the_logarithm_of_its_size() {
-    // 10 Mbit/s and 500 ms hold 417 packets. With IW = 1 the window is 512 after 9 doublings: the link is full
-    // from the arrival of the first acknowledgment that makes the window larger than the pipe.
+    // 10 Mbit/s and 500 ms hold 417 packets. With IW = 1 the window is 512 after 9 doublings: the
+    // link is full from the arrival of the first acknowledgment that makes the window larger than
+    // the pipe.
     let link = "rate = \"10 Mbit/s\"\ndelay = \"250 ms\"\nqueue = \"unlimited\"";
     let results = results(&scenario(&one_flow(20.0, link, "initial_window = 1\ndelayed_ack = false")));
     let rtt = 0.5 + 1540.0 * 8.0 / 10e6;
     let pipe = (10e6 * rtt / 12_000.0f64).ceil();
     let full = results.traces["tcp"].iter().find(|row| row.values[0] >= pipe).expect("the window grows");
     let time = full.time as f64 / 1e9;
-    // The handshake takes a round trip, eight doublings to 256 take eight more, and the acknowledgments of those 256
-    // begin to arrive after the tenth, at the rate of the link.
+    // The handshake takes a round trip, eight doublings to 256 take eight more, and the
+    // acknowledgments of those 256 begin to arrive after the tenth, at the rate of the link.
     let expected = rtt * 10.0 + (pipe - 256.0) * 12_000.0 / 10e6;
     assert!((time - expected).abs() < 0.005, "{time} instead of {expected} s");
     let deliveries: Vec<_> =

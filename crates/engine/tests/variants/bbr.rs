@@ -1,8 +1,9 @@
 //! BBR's ProbeRTT over a path whose smallest round-trip time repeats to the nanosecond.
 //!
-//! Both drafts and Linux leave the smallest round-trip time to expire 10 s after it was *measured*: a sample that equals
-//! it does not renew it (draft-ietf-ccwg-bbr, `BBRUpdateMinRTT`: "RS.rtt < BBR.min_rtt"). So ProbeRTT begins 10 s after
-//! the last one ended, which takes 200 ms or a round trip after the flight has drained, whichever is longer.
+//! Both drafts and Linux leave the smallest round-trip time to expire 10 s after it was *measured*:
+//! a sample that equals it does not renew it (draft-ietf-ccwg-bbr, `BBRUpdateMinRTT`: "RS.rtt <
+//! BBR.min_rtt"). So ProbeRTT begins 10 s after the last one ended, which takes 200 ms or a round
+//! trip after the flight has drained, whichever is longer.
 
 use crate::run::{scenario, Run};
 

@@ -53,8 +53,8 @@ fn mean_window(variant: &str, p: f64, rtt: f64, duration: f64, seeds: u64) -> f6
     sum / seeds as f64
 }
 
-/// The mean window of RFC 9438's equations 1, 2 and 4 under losses that come independently, one in 1/p segments: the
-/// equations, integrated, without packets.
+/// Returns the mean window of RFC 9438's equations 1, 2 and 4 under losses that come independently,
+/// one in 1/p segments: the equations, integrated, without packets.
 fn cubic_under_independent_losses(p: f64, rtt: f64) -> f64 {
     const C: f64 = 0.4;
     const BETA: f64 = 0.7;
@@ -98,7 +98,8 @@ fn cubic_follows_its_equations_where_it_is_not_reno() {
 
 #[test]
 fn highspeed_and_scalable_follow_their_response_functions() {
-    // RFC 3649, section 5: w = (0.078 / p)^(1 / 1.2). Kelly 2003, section 3.1: w = a / (b p) = 0.08 / p.
+    // RFC 3649, section 5: w = (0.078 / p)^(1 / 1.2). Kelly 2003, section 3.1: w = a / (b p) = 0.08
+    // / p.
     for (variant, expected) in [("highspeed", (0.078_f64 / 1e-4).powf(1.0 / 1.2)), ("scalable", 0.08 / 1e-4)]
     {
         let window = mean_window(variant, 1e-4, 0.1, 1000.0, 3);
@@ -120,7 +121,8 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
         let report = report(&scenario, 1);
         let queued = value(&report, "link", "l", "wait_mean") / 0.003;
         println!("vegas alpha {alpha}, beta {beta}: {queued:.2} packets wait");
-        // At first nothing is queued, and Vegas' diff is a little more than the queue (see vegas.c).
+        // At first nothing is queued, and Vegas' diff is a little more than the queue (see
+        // vegas.c).
         assert!(
             (f64::from(alpha) - 1.0..=f64::from(beta) + 0.2).contains(&queued),
             "{alpha}..{beta}: {queued}"
@@ -128,16 +130,19 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
     }
 }
 
-/// Congestion controls of which two equal flows share alike, with the queue in packets; 33 are a bandwidth-delay product.
-/// What goes by delay needs a queue that drains at each loss: in one that stands, the smallest round-trip time of the
-/// flow that came second has the first's queue in it (J. Mo et al., "Analysis and Comparison of TCP Reno and Vegas",
-/// INFOCOM 1999). Over 50 packets Hybla's second flow so takes its rho for 6 to 13 % more and has 53 % of the link; it has
-/// 50.3 % when both begin at once, as with rho = 1. Over 50 packets LEDBAT's flows lose nothing and keep
-/// the ratio that they have at the start: the first has 0.36 to 0.62 of the link, depending on the rate.
+/// Congestion controls of which two equal flows share alike, with the queue in packets; 33 are a
+/// bandwidth-delay product. What goes by delay needs a queue that drains at each loss: in one that
+/// stands, the smallest round-trip time of the flow that came second has the first's queue in it
+/// (J. Mo et al., "Analysis and Comparison of TCP Reno and Vegas", INFOCOM 1999). Over 50 packets
+/// Hybla's second flow so takes its rho for 6 to 13 % more and has 53 % of the link; it has 50.3 %
+/// when both begin at once, as with rho = 1. Over 50 packets LEDBAT's flows lose nothing and keep
+/// the ratio that they have at the start: the first has 0.36 to 0.62 of the link, depending on the
+/// rate.
 ///
-/// Of the others nobody promises it: `scalable` keeps what ratio there is (D. Chiu and R. Jain, "Analysis of the Increase and
-/// Decrease Algorithms", 1989, on multiplicative increase), `vegas` and `vegas95` are at rest with any windows that leave
-/// alpha to beta segments queued, `lp` gives way to its like, too, and `fixed_rate` does what it is told.
+/// Of the others nobody promises it: `scalable` keeps what ratio there is (D. Chiu and R. Jain,
+/// "Analysis of the Increase and Decrease Algorithms", 1989, on multiplicative increase), `vegas`
+/// and `vegas95` are at rest with any windows that leave alpha to beta segments queued, `lp` gives
+/// way to its like, too, and `fixed_rate` does what it is told.
 const EQUAL: [(&str, u32); 14] = [
     ("bbr", 50),
     ("bbr3", 50),
@@ -157,8 +162,8 @@ const EQUAL: [(&str, u32); 14] = [
 
 #[test]
 fn two_equal_flows_share_alike_over_a_long_run() {
-    // Which of two flows meets the full queue is a matter of phase, so rates are averaged over: at a single one
-    // CUBIC's first flow has up to 0.62.
+    // Which of two flows meets the full queue is a matter of phase, so rates are averaged over: at
+    // a single one CUBIC's first flow has up to 0.62.
     let rates = [9.4, 9.55, 9.7, 10.0, 10.3, 10.45, 10.6];
     for (name, packets) in EQUAL {
         let (mut first, mut both) = (0.0, 0.0);

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 /// Seconds at which the window is looked at.
 const MOMENTS: [u64; 9] = [1, 2, 3, 5, 10, 20, 30, 45, 60];
 
-/// GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets). LEO: 20 Mbit/s, 20 ms one way,
-/// which follows the satellites.
+/// GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets). LEO: 20
+/// Mbit/s, 20 ms one way, which follows the satellites.
 const CONDITIONS: [(&str, &str); 4] = [
     ("GEO, clean", ""),
     ("GEO, bit errors 1e-6", "error = { kind = \"bit\", rate = 1e-6 }"),
