@@ -31,35 +31,37 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "is_steady")]
     #[schemars(extend("changeable" = true))]
     pub jitter: jitter::Config,
-    /// Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for those before it.
+    /// True if a packet with less extra delay overtakes. By default the order is kept: a packet
+    /// waits for those before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reorder: bool,
     /// Queue discipline in front of the link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
-    /// that of its units.
+    /// How packets are placed into the link's transmission units; none by default. With a framing,
+    /// `rate` is that of its units.
     #[serde(default, skip_serializing_if = "is_none")]
     pub framing: framing::Config,
     /// Errors on the link, which hit packets, or the units of the framing; none by default.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
-    /// Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
-    /// not support Quick-Start.
+    /// Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the
+    /// link does not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
-    /// Packets that the link holds at most, those on their way included, as an emulator that keeps packets in memory for the delay
-    /// (`limit` of netem): a packet that finds so many is dropped. Unlimited by default.
+    /// Packets that the link holds at most, those on their way included, as an emulator that keeps
+    /// packets in memory for the delay (`limit` of netem): a packet that finds so many is dropped.
+    /// Unlimited by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<Count<1, 1_000_000_000>>,
     /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<series::Config>,
-    /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
-    /// symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset, all
-    /// packets are sent at `rate`.
+    /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows.
+    /// `rate` is then the symbol rate, that is the rate at one bit per symbol. In an outage packets
+    /// wait in the queue. If unset, all packets are sent at `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<acm::Config>,
 }

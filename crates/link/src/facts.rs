@@ -8,7 +8,7 @@ use bentpipe_core::{Span, Time};
 use bentpipe_stage::facts::{Course, Hop, Traffic};
 
 impl Config {
-    /// The hop over the direction between these ends that results call `part`.
+    /// Returns the hop over the direction between these ends that results call `part`.
     pub fn facts(&self, part: &str, ends: Ends<'_>, traffic: Traffic) -> Hop {
         let frames = self.acm.as_ref().filter(|_| self.framing.has_frames());
         let clear = frames.map(|acm| acm.in_clear_sky(None).unwrap_or(acm.most_robust()));
@@ -17,7 +17,8 @@ impl Config {
         hop.within(if frames.is_some() { 1.0 } else { framed.efficiency })
     }
 
-    /// The hop over the direction if its frames are retransmitted. The loss is that of a frame.
+    /// Returns the hop over the direction if its frames are retransmitted. The loss is that of a
+    /// frame.
     pub fn repeating(&self, part: &str, ends: Ends<'_>, traffic: Traffic) -> Hop {
         let frames = arq::Frames::of(&self.framing);
         let framed = frames.framed(traffic.bytes);
@@ -25,7 +26,7 @@ impl Config {
         below.framed(part, ends, traffic, framed, frames.longest()).within(framed.efficiency)
     }
 
-    /// The hop, its rate that of the units in which packets travel.
+    /// Returns the hop, its rate that of the units in which packets travel.
     fn framed(&self, part: &str, ends: Ends<'_>, traffic: Traffic, framed: Framed, longest: u32) -> Hop {
         // Quick-Start changes how a flow starts, which is the flow's to say.
         let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, holds, trace, acm } =
@@ -55,7 +56,8 @@ impl Config {
             hop.notes.extend(played.notes);
         }
         if jitter.mean() > 0.0 {
-            // The level of a queue's order is not known; what keeps the order adds a little to the mean.
+            // The level of a queue's order is not known; what keeps the order adds a little to the
+            // mean.
             hop.delay_s = hop.delay_s.map(|delay| delay + jitter.mean());
             let order = if *reorder { ", which reorders packets" } else { "" };
             hop.notes.push(format!(

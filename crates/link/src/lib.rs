@@ -1,21 +1,24 @@
 //! A link in one direction: queue, transmission at a rate, errors, propagation - in one stage.
 //!
-//! The departure of a packet is computed when it arrives, since the queue is first in, first out and the
-//! discipline decides at arrival. A hop therefore costs one wake, at the delivery, where the textbook has
-//! three events (enqueued, transmitted, propagated). Packets in flight wait in one ring in order of delivery.
+//! The departure of a packet is computed when it arrives, since the queue is first in, first out
+//! and the discipline decides at arrival. A hop therefore costs one wake, at the delivery, where
+//! the textbook has three events (enqueued, transmitted, propagated). Packets in flight wait in one
+//! ring in order of delivery.
 //!
 //! **Changes during a run.** At a time t the rate changes from r to r', or the delay from d to d':
 //!
-//! - The packet in transmission keeps the bits that have been sent. If it would have been sent at e, (e - t)
-//!   r bits are left, and it is sent at t + (e - t) r / r'. Each packet behind it starts when the previous
-//!   one has been sent, and takes its bits divided by r'. Packets waiting at a change thus take as long as on
-//!   a link that always had r'.
-//! - A packet whose last bit has been sent is in flight and not affected. The others arrive at max(arrival of
-//!   the previous packet, sent + d'): a shorter delay does not let packets overtake.
-//! - Errors act on what arrives from t on, the queue's limits on what enters the queue from t on: a change
-//!   drops nothing that waits. The discipline and the error process restart when their own keys change.
+//! - The packet in transmission keeps the bits that have been sent. If it would have been sent at
+//!   e, (e - t) r bits are left, and it is sent at t + (e - t) r / r'. Each packet behind it starts
+//!   when the previous one has been sent, and takes its bits divided by r'. Packets waiting at a
+//!   change thus take as long as on a link that always had r'.
+//! - A packet whose last bit has been sent is in flight and not affected. The others arrive at
+//!   max(arrival of the previous packet, sent + d'): a shorter delay does not let packets overtake.
+//! - Errors act on what arrives from t on, the queue's limits on what enters the queue from t on: a
+//!   change drops nothing that waits. The discipline and the error process restart when their own
+//!   keys change.
 //!
-//! With ACM a packet takes its bits divided by the rate of the MODCOD that the signal allows when its transmission starts (`adaptive`).
+//! With ACM a packet takes its bits divided by the rate of the MODCOD that the signal allows when
+//! its transmission starts (`adaptive`).
 //!
 //! Transmission times are rounded down to the nanosecond.
 
@@ -83,8 +86,8 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// A packet in flight. The packet comes first, so that it has the same layout as when it is alone and is
-/// moved in the same pieces.
+/// A packet in flight. The packet comes first, so that it has the same layout as when it is alone
+/// and is moved in the same pieces.
 #[repr(C)]
 struct Flying {
     packet: Whole<Packet>,
@@ -101,9 +104,11 @@ fn held<'a>(flying: impl Iterator<Item = &'a Flying>) -> Held {
 pub struct Link {
     name: String,
     delay: Span,
-    /// The part of the delay that passes elsewhere, and since when: nothing is handed on earlier than that.
+    /// The part of the delay that passes elsewhere, and since when: nothing is handed on earlier
+    /// than that.
     elsewhere: (Span, Time),
-    /// Nothing arrives earlier: the last arrival of what was in flight when the delay was last reduced.
+    /// Nothing arrives earlier: the last arrival of what was in flight when the delay was last
+    /// reduced.
     not_before: Time,
     transmitter: Transmitter,
     errors: Option<Errors>,
@@ -129,8 +134,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// Creates a link under the name that results use, with its own random stream. Of a link with ACM, [`adapting`](Self::adapting)
-    /// tells the ends.
+    /// Creates a link under the name that results use, with its own random stream. Of a link with
+    /// ACM, [`adapting`](Self::adapting) tells the ends.
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
         let framer = config.framing.build(None);
         let mut transmitter =
@@ -165,7 +170,8 @@ impl Link {
         self
     }
 
-    /// Lets the link adapt to the signal between its ends, if its configuration has ACM. The probe is one on [`acm::TRACE`].
+    /// Lets the link adapt to the signal between its ends, if its configuration has ACM. The probe
+    /// is one on [`acm::TRACE`].
     pub fn adapting(mut self, config: &Config, ends: Ends<'_>, probe: Option<Probe>) -> Link {
         self.adaptive = Adaptive::new(config, ends, probe);
         if self.adaptive.is_some() {
@@ -180,8 +186,8 @@ impl Link {
         self
     }
 
-    /// The time at which a packet with this delivery time in the model is handed on. The order is kept, as
-    /// all are shifted equally.
+    /// Returns the time at which a packet with this delivery time in the model is handed on. The
+    /// order is kept, as all are shifted equally.
     #[inline]
     fn leaves(&self, delivery: Time) -> Time {
         let (by, since) = self.elsewhere;
@@ -266,7 +272,8 @@ impl Link {
 }
 
 impl Link {
-    /// Stops sending and returns what waits, the packet in transmission included. What has been sent arrives.
+    /// Stops sending and returns what waits, the packet in transmission included. What has been
+    /// sent arrives.
     pub fn cut(&mut self, now: Time) -> Vec<Packet> {
         let unsent = self.in_transmission(now);
         let sent = self.flying.len() - unsent;
@@ -313,7 +320,7 @@ impl Link {
         self.delay
     }
 
-    /// Number of packets in flight that have not been sent completely.
+    /// Returns the number of packets in flight that have not been sent completely.
     fn in_transmission(&self, now: Time) -> usize {
         match &self.adaptive {
             Some(adaptive) => adaptive.unsent(now, &self.transmitter),
@@ -321,7 +328,7 @@ impl Link {
         }
     }
 
-    /// The number of waiting packets, the one in transmission included.
+    /// Returns the number of waiting packets, the one in transmission included.
     pub fn unsent(&self, now: Time) -> usize {
         let framed = self.adaptive.as_ref().map_or(0, |adaptive| adaptive.held().packets as usize);
         self.in_transmission(now) + framed + self.transmitter.buffered().packets as usize
@@ -480,7 +487,8 @@ impl Stage for Link {
         by.min(self.delay)
     }
 
-    /// The delay, without the time that it takes to send the packet. It changes at wakes and by configuration only.
+    /// Returns the delay, without the time that it takes to send the packet. It changes at wakes
+    /// and by configuration only.
     fn least_delay(&self) -> Span {
         self.delay.saturating_sub(self.elsewhere.0)
     }

@@ -2,8 +2,8 @@
 
 use bentpipe_core::{Rate, Span};
 
-/// A rate, and what it makes of the last number of bytes: most packets have the size of the previous one, and division is
-/// slow.
+/// A rate, and what it makes of the last number of bytes: most packets have the size of the
+/// previous one, and division is slow.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Number of bytes and their transmission time.

@@ -1,4 +1,5 @@
-//! Time series that a link follows: rate, delay and loss by a table of samples, each of which holds until the next.
+//! Time series that a link follows: rate, delay and loss by a table of samples, each of which holds
+//! until the next.
 //!
 //! ```text
 //! time,rate,delay,loss
@@ -6,21 +7,22 @@
 //! 1.5,3000000,0.04,0.01
 //! ```
 //!
-//! Times are in seconds from 0, rates in bit/s, delays in seconds one way, losses as probabilities per
-//! packet. Each sample is a change as [links](crate) describe it. Missing columns, and all columns before
-//! the first sample, keep the values of the link's own keys. A rate of 0 is treated as 1 bit/s, at which
-//! nothing gets through either: waiting packets resume when the rate comes back.
+//! Times are in seconds from 0, rates in bit/s, delays in seconds one way, losses as probabilities
+//! per packet. Each sample is a change as [links](crate) describe it. Missing columns, and all
+//! columns before the first sample, keep the values of the link's own keys. A rate of 0 is treated
+//! as 1 bit/s, at which nothing gets through either: waiting packets resume when the rate comes
+//! back.
 //!
-//! A Parquet file with these columns stands for such a table. `bentpipe trace` converts both to each other, and mahimahi traces to
-//! either.
+//! A Parquet file with these columns stands for such a table. `bentpipe trace` converts both to
+//! each other, and mahimahi traces to either.
 
 use crate::channel;
 use bentpipe_core::{Fraction, Problems, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rate, delay and loss of a link as a time series, which replaces the link's own values from the first
-/// sample on.
+/// Rate, delay and loss of a link as a time series, which replaces the link's own values from the
+/// first sample on.
 ///
 /// ```toml
 /// trace = { samples = { file = "lte.csv" }, repeat = "60 s" }
@@ -29,12 +31,12 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, expecting = "a table such as { samples = { file = \"lte.csv\" } }")]
 #[schemars(rename = "Trace")]
 pub struct Config {
-    /// The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0 and at least one of
-    /// `rate` in bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds
-    /// until the next.
+    /// The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0 and
+    /// at least one of `rate` in bit/s, `delay` in seconds one way, and `loss` as a probability
+    /// from 0 to 1. Each sample holds until the next.
     pub samples: Table,
-    /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the
-    /// last sample holds until the end of the run.
+    /// Period after which the series restarts; must be longer than the time of the last sample. If
+    /// unset, the last sample holds until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Span>,
 }
@@ -115,7 +117,7 @@ pub struct Sample {
 }
 
 impl Playback {
-    /// The time of the next sample.
+    /// Returns the time of the next sample.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.times.get(self.next).map(|at| self.began + at.since(Time::ZERO))
@@ -151,8 +153,8 @@ impl Playback {
     }
 }
 
-/// Samples by time, parsed from comma-separated text whose first line names the columns, `time` first. Lines
-/// that start with # are comments.
+/// Samples by time, parsed from comma-separated text whose first line names the columns, `time`
+/// first. Lines that start with # are comments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     text: String,
@@ -226,23 +228,23 @@ impl Table {
         }
     }
 
-    /// The times of the samples.
+    /// Returns the times of the samples.
     pub fn times(&self) -> &[Time] {
         &self.times
     }
 
-    /// The line of the names of columns in the text, from 1.
+    /// Returns the line of the names of columns in the text, from 1.
     pub fn head(&self) -> u32 {
         self.head
     }
 
-    /// The line of a sample in the text, from 1.
+    /// Returns the line of a sample in the text, from 1.
     pub fn line(&self, sample: usize) -> u32 {
         self.lines[sample]
     }
 
-    /// Adds a problem if the series has regular steps, that is three quarters of them equal the median, and one is longer than
-    /// one and a half of it.
+    /// Adds a problem if the series has regular steps, that is three quarters of them equal the
+    /// median, and one is longer than one and a half of it.
     pub fn check_gaps(&self, problems: &mut Problems) {
         let steps: Vec<Span> = self.times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
         let mut sorted = steps.clone();
@@ -263,7 +265,7 @@ impl Table {
         }
     }
 
-    /// The values of a column, if there is one of this name.
+    /// Returns the values of a column, if there is one of this name.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
         self.names.iter().position(|one| one == name).map(|place| &self.values[place][..])
     }

@@ -114,8 +114,8 @@ fn a_rate_cut_in_the_middle_of_a_packet() {
     let after = Config { rate: Rate::from_bits_per_second(7_000_000).into(), ..before.clone() };
     change(&mut link, at(1_400), &mut before, after);
     link.receive(at(1_500), Port(0), packet(4, 750), &mut Outbox::default());
-    // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then come 1500, 1500 and
-    // 750 bytes (857 142 ns).
+    // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then
+    // come 1500, 1500 and 750 bytes (857 142 ns).
     let sent: [u64; 5] = [1_000_000, 2_428_571, 4_142_856, 5_857_141, 6_714_283];
     assert_eq!(deliveries(&mut link), [0, 1, 2, 3, 4].map(|n| (n, sent[n as usize] + 250_000_000)));
     // At 1 Mbit/s from 3 ms on, 1 142 856 ns x 7 Mbit/s of packet 2 are left: 7 999 992 ns.
@@ -216,7 +216,8 @@ fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
     assert_eq!(link.next_wake(), Some(millis(221)));
     link.wake(millis(221), &mut out);
     assert_eq!(link.next_wake(), Some(millis(222)));
-    // Less, then more than there is: never before it was asked, and never before the packet has been sent.
+    // Less, then more than there is: never before it was asked, and never before the packet has
+    // been sent.
     link.hasten(millis(222), Span::from_millis(20));
     assert_eq!(link.next_wake(), Some(millis(232)));
     assert_eq!(link.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
@@ -236,7 +237,8 @@ fn a_delay_that_grows_over_what_passes_elsewhere_hands_nothing_on_in_the_past() 
     link.hasten(Time::ZERO, Span::from_millis(300));
     assert_eq!(link.next_wake(), Some(at(1_000)));
     link.hasten(at(500), Span::from_millis(5));
-    // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as before.
+    // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as
+    // before.
     let after = Config { delay: Span::from_millis(250), ..before.clone() };
     change(&mut link, at(1_500), &mut before, after);
     assert_eq!(link.next_wake(), Some(at(6_000)));
@@ -266,9 +268,10 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((prop_oneof![Just(0), 0u64..20_000], step), 1..120)
 }
 
-/// Between which moments each packet is delivered, from bits that flow at a rate that changes: for each packet the
-/// time is followed over the rates until all bits are through. In seconds and without rounding; `tolerance` is by how
-/// much rounding may move a moment, and may make another delay hold.
+/// Between which moments each packet is delivered, from bits that flow at a rate that changes: for
+/// each packet the time is followed over the rates until all bits are through. In seconds and
+/// without rounding; `tolerance` is by how much rounding may move a moment, and may make another
+/// delay hold.
 fn by_the_bit(steps: &[(u64, Step)], rate: u64, delay: u64, tolerance: f64) -> Vec<(f64, f64)> {
     let mut rates = vec![(0.0, rate as f64)];
     let (mut delays, mut arrivals) = (vec![(0.0, delay as f64 / 1e6)], Vec::new());
@@ -312,7 +315,8 @@ proptest! {
     ) {
         let (mut config, mut link) = long_queue(rate, Span::from_micros(delay));
         let (mut out, mut found, mut now, mut number) = (Outbox::default(), Vec::new(), Time::ZERO, 0);
-        // When each packet can be delivered at the earliest by what the link said when it came, or when the delay changed last.
+        // When each packet can be delivered at the earliest by what the link said when it came, or
+        // when the delay changed last.
         let mut earliest: Vec<Time> = Vec::new();
         let run = |link: &mut Link, until: Time, out: &mut Outbox, found: &mut Vec<(u32, Time)>| {
             while let Some(wake) = link.next_wake().filter(|wake| *wake < until) {
@@ -351,7 +355,8 @@ proptest! {
         run(&mut link, Time::MAX, &mut out, &mut found);
         prop_assert!(found.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
         prop_assert!(found.iter().all(|(number, time)| *time >= earliest[*number as usize]));
-        // A nanosecond is lost for each packet and each change, and stretched by what rates differ: up to 1000.
+        // A nanosecond is lost for each packet and each change, and stretched by what rates differ:
+        // up to 1000.
         let tolerance = 1e-6 * (steps.len() + 2) as f64;
         let expected = by_the_bit(&steps, rate, delay, tolerance);
         prop_assert_eq!(found.len(), expected.len());
@@ -362,7 +367,8 @@ proptest! {
     }
 }
 
-/// When each of the packets, handed in at these microseconds, is delivered, in microseconds after the delay.
+/// When each of the packets, handed in at these microseconds, is delivered, in microseconds after
+/// the delay.
 fn framed(framing: &str, packets: &[(u64, u32)]) -> Vec<u64> {
     let mut config = config();
     config.queue = queue::Config::default();
@@ -384,9 +390,11 @@ fn framed(framing: &str, packets: &[(u64, u32)]) -> Vec<u64> {
 
 #[test]
 fn a_framed_packet_is_through_with_its_last_unit() {
-    // 12 Mbit/s: a cell takes 35.3 us, an MPEG packet 125.3 us. 40 bytes with LLC/SNAP are two cells.
+    // 12 Mbit/s: a cell takes 35.3 us, an MPEG packet 125.3 us. 40 bytes with LLC/SNAP are two
+    // cells.
     assert_eq!(framed(r#"{"atm": {}}"#, &[(0, 40), (0, 1500)]), [70, 34 * 53 * 8 / 12]);
-    // Both in the first transport stream packet; the third comes when that is being sent, and gets one of its own.
+    // Both in the first transport stream packet; the third comes when that is being sent, and gets
+    // one of its own.
     let ule = r#"{"ule": {}}"#;
     assert_eq!(framed(ule, &[(0, 40), (0, 40)]), [125, 125]);
     assert_eq!(framed(ule, &[(0, 40), (1, 40)]), [125, 250]);
@@ -400,7 +408,8 @@ const TM: &str = r#"{"space": {"length": 1496, "idle_frames": true}}"#;
 
 #[test]
 fn a_packet_waits_for_the_end_of_an_idle_frame() {
-    // The third shares the frame of the second, which begins at 3 ms; 1280 bytes of it are left for the fourth.
+    // The third shares the frame of the second, which begins at 3 ms; 1280 bytes of it are left for
+    // the fourth.
     let packets = [(0, 100), (2300, 100), (2400, 100), (2600, 2000)];
     assert_eq!(framed(TM, &packets), [1000, 4000, 4000, 5000]);
     assert_eq!(framed(&TM.replace("true", "false"), &packets), [1000, 3300, 4300, 5300]);
@@ -433,8 +442,9 @@ fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
 
 #[test]
 fn errors_act_on_the_units_that_are_sent() {
-    // 1500 bytes by AAL5 are 32 cells, each lost with 1 %; a packet survives with 0.99^32, less what the last cell of the one
-    // before takes with it: a packet is intact when its 32 cells and that one are, 0.99^33 = 0.7177.
+    // 1500 bytes by AAL5 are 32 cells, each lost with 1 %; a packet survives with 0.99^32, less
+    // what the last cell of the one before takes with it: a packet is intact when its 32 cells and
+    // that one are, 0.99^33 = 0.7177.
     let config: Config = serde_json::from_str(
         r#"{"rate": "100 Mbit/s", "delay": "1 ms", "framing": {"atm": {}}, "error": {"packet": {"probability": 0.01}},
             "queue": {"unlimited": {}}}"#,
@@ -471,7 +481,8 @@ fn what_the_framing_cannot_carry_is_dropped_by_name() {
     assert_eq!(link.held().packets, 1);
 }
 
-/// Packets delivered and the numbers of those that were dropped, with their reasons, until a time in milliseconds.
+/// Packets delivered and the numbers of those that were dropped, with their reasons, until a time
+/// in milliseconds.
 fn run_contacts(link: &mut Link, out: &mut Outbox, until: u64) -> Vec<(u32, u64)> {
     let mut found = Vec::new();
     while let Some(wake) = link.next_wake().filter(|wake| wake.as_nanos() <= until * 1_000_000) {
@@ -497,7 +508,8 @@ fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
     for number in 0..6 {
         link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
     }
-    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits into the second, exactly.
+    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits
+    // into the second, exactly.
     let delivered = run_contacts(&mut link, &mut out, 500);
     assert_eq!(delivered, [(0, 261_000), (1, 262_000), (3, 271_000), (4, 361_000), (5, 362_000)]);
     let dropped: Vec<_> =
@@ -526,13 +538,15 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
     for number in 0..4 {
         link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
     }
-    // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001 to 5.003 s, the third is cut off.
+    // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001
+    // to 5.003 s, the third is cut off.
     let delivered = run_contacts(&mut link, &mut out, 20_000);
     assert_eq!(delivered, [(0, 2_001_000), (1, 8_003_000), (3, 8_007_000)]);
     assert!(contacts.known("x", "b", Time::MAX).unwrap().is_empty());
 }
 
-/// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which five are on their way.
+/// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which five are on
+/// their way.
 #[test]
 fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way() {
     let mut config = config();
@@ -553,7 +567,8 @@ fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way()
 }
 
 proptest! {
-    /// Where only the size of a packet matters, it decides as the packet itself does, and nothing else differs afterwards.
+    /// Where only the size of a packet matters, it decides as the packet itself does, and nothing
+    /// else differs afterwards.
     #[test]
     fn a_size_is_queued_as_a_packet_is(
         packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),

@@ -1,6 +1,7 @@
-//! A transmitter behind a first-in, first-out queue, as in links: computes for each packet at its arrival
-//! when its last bit will have been sent. If the discipline decides at departure, a packet stays in the queue
-//! until the previous one has been sent, and never shares a framing unit with it.
+//! A transmitter behind a first-in, first-out queue, as in links: computes for each packet at its
+//! arrival when its last bit will have been sent. If the discipline decides at departure, a packet
+//! stays in the queue until the previous one has been sent, and never shares a framing unit with
+//! it.
 
 use super::framing::{Added, Framer, Unit};
 use super::pace::Pace;
@@ -13,19 +14,21 @@ use bentpipe_stage::packet::quick_start::{self, Grants};
 use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 use std::collections::VecDeque;
 
-/// Queue and transmitter. Their counters are reported in [`REPORT`]. What each packet needs comes first and shares cache lines: of
-/// the thousands of a constellation, few are in a near cache.
+/// Queue and transmitter. Their counters are reported in [`REPORT`]. What each packet needs comes
+/// first and shares cache lines: of the thousands of a constellation, few are in a near cache.
 #[repr(C)]
 pub struct Transmitter {
     /// When everything admitted so far will have been sent.
     free_at: Time,
     backlog: Backlog,
-    /// The limits of the backlog, if they and the size of a packet are all that matters; otherwise 0.
+    /// The limits of the backlog, if they and the size of a packet are all that matters; otherwise
+    /// 0.
     limits: Limits,
     pace: Pace,
     sent: Held,
     busy: Span,
-    /// When the first packet of the buffer can leave, and the time up to which waiting has been counted.
+    /// When the first packet of the buffer can leave, and the time up to which waiting has been
+    /// counted.
     ready: Option<Time>,
     /// Start of transmission, size and bytes to send of each waiting packet.
     waiting: VecDeque<(Time, u32, u32)>,
@@ -38,7 +41,7 @@ pub struct Transmitter {
     /// The framing, and its result for the last admitted packet.
     framer: Option<Box<dyn Framer>>,
     added: Added,
-    /// Whether the last unit was taken back, so that nothing can be added to it.
+    /// True if the last unit was taken back, so that nothing can be added to it.
     cut: bool,
     /// Random stream of the link to which the transmitter belongs.
     pub stream: Stream,
@@ -132,21 +135,24 @@ impl Transmitter {
         self.limits = self.admission.limits().filter(|_| alone).unwrap_or_default();
     }
 
-    /// Offers a packet of `size` bytes, which has no Quick-Start request or has met a transmitter before. Returns when it will
-    /// have been sent; `None` if it takes the packet itself to decide, by [`offer`](Self::offer).
+    /// Offers a packet of `size` bytes, which has no Quick-Start request or has met a transmitter
+    /// before. Returns when it will have been sent; `None` if it takes the packet itself to decide,
+    /// by [`offer`](Self::offer).
     #[inline]
     pub fn offer_size(&mut self, now: Time, size: u32) -> Option<Time> {
         self.forget_started(now);
         self.limits.admit(self.backlog, size).then(|| self.schedule(now, size, size))
     }
 
-    /// Whether an idle transmitter sends a packet of `size` bytes because of its size alone.
+    /// Returns true if an idle transmitter sends a packet of `size` bytes because of its size
+    /// alone.
     #[inline]
     pub fn admits_when_idle(&self, size: u32) -> bool {
         self.limits.admit(Backlog::default(), size)
     }
 
-    /// Counts what was sent since the last packet that was offered, each of it when the transmitter was idle.
+    /// Counts what was sent since the last packet that was offered, each of it when the transmitter
+    /// was idle.
     pub fn catch_up(&mut self, Meanwhile { sent, busy, free_at }: Meanwhile) {
         self.forget_started(free_at);
         self.sent.packets += sent.packets;
@@ -196,7 +202,8 @@ impl Transmitter {
         answer
     }
 
-    /// Takes a packet that was admitted earlier and withdrawn since. Returns when it will have been sent, and the framing's result.
+    /// Takes a packet that was admitted earlier and withdrawn since. Returns when it will have been
+    /// sent, and the framing's result.
     pub fn offer_again(&mut self, now: Time, packet: &mut Packet) -> (Time, Option<Added>) {
         self.idle(now);
         let start = now.max(self.free_at);
@@ -209,7 +216,8 @@ impl Transmitter {
         (self.free_at, self.framer.as_ref().map(|_| self.added))
     }
 
-    /// Lets an idle frame that is in transmission end: what arrives begins behind it. Without packets, idle frames follow each other.
+    /// Lets an idle frame that is in transmission end: what arrives begins behind it. Without
+    /// packets, idle frames follow each other.
     #[inline]
     fn idle(&mut self, now: Time) {
         let Some(framer) = self.framer.as_ref().filter(|framer| framer.idles() && self.free_at < now) else {
@@ -226,12 +234,13 @@ impl Transmitter {
         self.closed_until.max(self.idle_until)
     }
 
-    /// The rate of transmission.
+    /// Returns the rate of transmission.
     pub fn rate(&self) -> Rate {
         self.pace.rate()
     }
 
-    /// Whether a packet is in transmission: its first bit has left and its last bit has not.
+    /// Returns true if a packet is in transmission: its first bit has left and its last bit has
+    /// not.
     pub fn is_sending(&self, now: Time) -> bool {
         let next = self.waiting.iter().find(|(start, ..)| *start >= now);
         next.map_or(self.free_at, |(start, ..)| *start) > now && self.silent_until() <= now
@@ -243,8 +252,8 @@ impl Transmitter {
         self.closed_until = opens;
     }
 
-    /// Sends a packet past the queue and returns when it will have been sent. What arrives later leaves later
-    /// by that time.
+    /// Sends a packet past the queue and returns when it will have been sent. What arrives later
+    /// leaves later by that time.
     pub fn send_at_once(&mut self, now: Time, packet: &Packet) -> Time {
         let bytes = self.frame(now, packet);
         let sending = self.count(packet.size, bytes);
@@ -252,8 +261,8 @@ impl Transmitter {
         now + sending
     }
 
-    /// Sets another discipline for future arrivals. Returns what waited in a buffer, to be put into the new
-    /// one.
+    /// Sets another discipline for future arrivals. Returns what waited in a buffer, to be put into
+    /// the new one.
     #[must_use]
     pub fn set_queue(&mut self, queue: Queue) -> Vec<Packet> {
         let waiting = self.drain();
@@ -265,7 +274,8 @@ impl Transmitter {
         waiting
     }
 
-    /// Puts a discipline that decides at arrival behind a buffer, so that what a packet takes is known when it is sent.
+    /// Puts a discipline that decides at arrival behind a buffer, so that what a packet takes is
+    /// known when it is sent.
     pub fn hold(&mut self) {
         if self.buffer.is_none() {
             let admission = std::mem::replace(&mut self.admission, unlimited());
@@ -274,15 +284,15 @@ impl Transmitter {
         }
     }
 
-    /// Whether the discipline decides at departure; packets then pass through [`accept`](Self::accept) and
-    /// [`begin`](Self::begin).
+    /// Returns true if the discipline decides at departure; packets then pass through
+    /// [`accept`](Self::accept) and [`begin`](Self::begin).
     #[inline]
     pub fn is_buffered(&self) -> bool {
         self.buffer.is_some()
     }
 
-    /// Handles an arrival at a buffer. Returns the packet whose transmission starts now, if any, and when it
-    /// will have been sent.
+    /// Handles an arrival at a buffer. Returns the packet whose transmission starts now, if any,
+    /// and when it will have been sent.
     pub fn accept(&mut self, now: Time, packet: Packet, out: &mut Outbox) -> Option<(Packet, Time)> {
         self.keep(now, packet, out);
         let begun = self.begin(now, out);
@@ -317,8 +327,8 @@ impl Transmitter {
         self.ready.map(|ready| ready.max(self.free_at))
     }
 
-    /// Starts transmitting the buffer's next packet if it is due. Returns it, and when it will have been
-    /// sent.
+    /// Starts transmitting the buffer's next packet if it is due. Returns it, and when it will have
+    /// been sent.
     #[inline]
     pub fn begin(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
         if self.next_begin()? > now {
@@ -348,8 +358,8 @@ impl Transmitter {
         (packet, self.free_at)
     }
 
-    /// Like [`begin`](Self::begin), at the rate that `rate` gives for the packet; one without a rate is dropped as `reason`.
-    /// The discipline learns of the rate, too.
+    /// Like [`begin`](Self::begin), at the rate that `rate` gives for the packet; one without a
+    /// rate is dropped as `reason`. The discipline learns of the rate, too.
     pub fn begin_at(
         &mut self,
         now: Time,
@@ -369,7 +379,7 @@ impl Transmitter {
         None
     }
 
-    /// Whether everything admitted so far has been sent.
+    /// Returns true if everything admitted so far has been sent.
     #[inline]
     pub fn is_free(&self, now: Time) -> bool {
         self.free_at <= now
@@ -392,7 +402,8 @@ impl Transmitter {
         None
     }
 
-    /// Starts transmitting a frame of `bytes` in which packets of these sizes end. Returns when it will have been sent.
+    /// Starts transmitting a frame of `bytes` in which packets of these sizes end. Returns when it
+    /// will have been sent.
     pub fn send_frame(&mut self, now: Time, bytes: u32, sizes: impl Iterator<Item = u32>) -> Time {
         let time = self.rate().span_of(u64::from(bytes));
         self.busy += time;
@@ -413,7 +424,8 @@ impl Transmitter {
         }
     }
 
-    /// Sends at another rate from the next packet on, without the discipline, past which signalling is sent.
+    /// Sends at another rate from the next packet on, without the discipline, past which signalling
+    /// is sent.
     pub fn pace_signalling(&mut self, rate: Rate) {
         self.pace = Pace::new(rate);
     }
@@ -436,11 +448,12 @@ impl Transmitter {
         self.counted = now;
     }
 
-    /// Continues at `rate` from `now`, as derived in [`super`]. Returns when each packet that is still to be
-    /// sent will have been, in order: the one in transmission, if any, and those that wait.
+    /// Continues at `rate` from `now`, as derived in [`super`]. Returns when each packet that is
+    /// still to be sent will have been, in order: the one in transmission, if any, and those that
+    /// wait.
     ///
-    /// What was sent [past the queue](Self::send_at_once) while a packet was in transmission counts as part
-    /// of it.
+    /// What was sent [past the queue](Self::send_at_once) while a packet was in transmission counts
+    /// as part of it.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> Vec<Time> {
         self.forget_started(now);
         let before = std::mem::replace(&mut self.pace, Pace::new(rate)).rate();
@@ -453,7 +466,8 @@ impl Transmitter {
             let bits = u128::from(span.as_nanos()) * u128::from(before.bits_per_second());
             Span::from_nanos(u64::try_from(bits / u128::from(rate.bits_per_second())).unwrap_or(u64::MAX))
         };
-        // Positions of the old and the new schedule. While the link is closed, or in an idle frame, no packet is in transmission.
+        // Positions of the old and the new schedule. While the link is closed, or in an idle frame,
+        // no packet is in transmission.
         let closed = self.silent_until() > now;
         let mut old = match closed {
             true => self.silent_until(),
@@ -475,8 +489,8 @@ impl Transmitter {
         ends
     }
 
-    /// Takes back `packets`, all whose transmission starts, or ends, after `since`, when everything before
-    /// them will have been sent. Sends nothing until `free`.
+    /// Takes back `packets`, all whose transmission starts, or ends, after `since`, when everything
+    /// before them will have been sent. Sends nothing until `free`.
     pub fn withdraw(&mut self, since: Time, packets: &[Packet], free: Time) {
         self.forget_started(since);
         for (start, ..) in self.waiting.drain(..) {
@@ -491,23 +505,23 @@ impl Transmitter {
         (self.free_at, self.idle_until, self.cut) = (free, Time::ZERO, true);
     }
 
-    /// The number of admitted packets that have not been sent.
+    /// Returns the number of admitted packets that have not been sent.
     pub fn unsent(&self, now: Time) -> usize {
         let waiting = self.waiting.iter().rev().take_while(|(start, ..)| *start > now).count();
         waiting + usize::from(self.free_at > now && self.silent_until() <= now)
     }
 
-    /// The framing's unit; that of no framing without one.
+    /// Returns the framing's unit; that of no framing without one.
     pub fn unit(&self) -> Unit {
         self.framer.as_deref().map_or(Unit::default(), Unit::of)
     }
 
-    /// The framing, if any, with its result for the last admitted packet.
+    /// Returns the framing, if any, with its result for the last admitted packet.
     pub fn framed(&self) -> Option<(&dyn Framer, Added)> {
         self.framer.as_deref().map(|framer| (framer, self.added))
     }
 
-    /// The number of bytes to send for a packet.
+    /// Returns the number of bytes to send for a packet.
     #[inline]
     fn frame(&mut self, now: Time, packet: &Packet) -> u32 {
         let Some(framer) = &mut self.framer else { return packet.size };
@@ -545,8 +559,8 @@ impl Transmitter {
         }
     }
 
-    /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted and count
-    /// neither as transmitted nor as transmission time.
+    /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted
+    /// and count neither as transmitted nor as transmission time.
     pub fn report(&self, name: &str, now: Time, pending: Held, error_drops: u64, report: &mut Report) {
         self.report_with(Meanwhile::nothing(self), name, now, pending, error_drops, report);
     }

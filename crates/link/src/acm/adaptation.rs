@@ -1,14 +1,17 @@
-//! The control loop of adaptive coding and modulation: which MODCOD a sender uses for a receiver, from the signal that it
-//! was last told of.
+//! The control loop of adaptive coding and modulation: which MODCOD a sender uses for a receiver,
+//! from the signal that it was last told of.
 //!
 //! With s the Es/N0 minus the margin, the loop
 //!
-//! - leaves a MODCOD whose threshold is above s for the most efficient one whose threshold is not, or for none (an outage);
-//! - takes a more efficient one, or any after an outage, when s exceeds its threshold by the hysteresis.
+//! - leaves a MODCOD whose threshold is above s for the most efficient one whose threshold is not,
+//!   or for none (an outage);
+//! - takes a more efficient one, or any after an outage, when s exceeds its threshold by the
+//!   hysteresis.
 //!
-//! It knows the signal as it was a delay ago: that of measuring it, reporting it, and using the new MODCOD. Until then frames are
-//! sent with the old one, and those whose threshold is above the receiver's signal when they arrive are lost. The margin
-//! is what a signal can lose in that time without loss.
+//! It knows the signal as it was a delay ago: that of measuring it, reporting it, and using the new
+//! MODCOD. Until then frames are sent with the old one, and those whose threshold is above the
+//! receiver's signal when they arrive are lost. The margin is what a signal can lose in that time
+//! without loss.
 //!
 //! The loop costs nothing while nobody sends: it is brought up to date when it is asked.
 
@@ -166,12 +169,12 @@ impl Adaptation {
         self.current
     }
 
-    /// The next time at which the sender may use another MODCOD, as far as is known now.
+    /// Returns the next time at which the sender may use another MODCOD, as far as is known now.
     pub fn next(&self) -> Option<Time> {
         (self.next != Time::MAX).then_some(self.next)
     }
 
-    /// The receiver's Es/N0 in dB at `now`, whatever the sender knows of it.
+    /// Returns the receiver's Es/N0 in dB at `now`, whatever the sender knows of it.
     #[inline]
     pub fn signal(&mut self, now: Time) -> f64 {
         let (esn0, from, until) = self.present;
@@ -182,12 +185,13 @@ impl Adaptation {
         self.present.0
     }
 
-    /// The threshold of the most robust MODCOD.
+    /// Returns the threshold of the most robust MODCOD.
     pub fn most_robust(&self) -> f64 {
         self.list.iter().map(|modcod| modcod.threshold_db).fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether the receiver decodes at `now` what was sent with the most robust MODCOD, as signalling is.
+    /// Returns true if the receiver decodes at `now` what was sent with the most robust MODCOD, as
+    /// signalling is.
     #[inline]
     pub fn hears_signalling(&mut self, now: Time) -> bool {
         let least = self.most_robust();
@@ -226,7 +230,7 @@ impl Adaptation {
         self.count(now);
     }
 
-    /// The values of [`super::REPORT`], after [`finish`](Self::finish).
+    /// Returns the values of [`super::REPORT`], after [`finish`](Self::finish).
     pub fn report(&self) -> [f64; 4] {
         let Counters { since, carried, outage, changes, lost } = self.counters;
         [carried / since.as_secs_f64(), outage.as_secs_f64(), changes as f64, lost as f64]
@@ -275,10 +279,12 @@ mod tests {
 
     #[test]
     fn a_fade_down_to_an_outage_and_back_by_hand() {
-        // Thresholds: 16APSK 3/4 10.21, 8PSK 3/4 7.91, QPSK 3/4 4.03, QPSK 1/4 -2.35; margin 1 dB, hysteresis 0.5 dB, 500 ms.
+        // Thresholds: 16APSK 3/4 10.21, 8PSK 3/4 7.91, QPSK 3/4 4.03, QPSK 1/4 -2.35; margin 1 dB,
+        // hysteresis 0.5 dB, 500 ms.
         let mut slow = adaptation("0,11.3\n10,9\n20,5.1\n30,-1.4\n40,-1\n50,-0.84\n60,12\n", (1.0, 0.5, 500));
         let found = names(&mut slow, &[0.0, 10.4, 10.5, 20.5, 30.4, 30.5, 40.5, 50.5, 60.4, 60.5]);
-        // 30 s: -1.4 - 1 = -2.4 is below -2.35. 40 s: -2 is above that, but not by 0.5 dB; at 50 s it is -1.84.
+        // 30 s: -1.4 - 1 = -2.4 is below -2.35. 40 s: -2 is above that, but not by 0.5 dB; at 50 s
+        // it is -1.84.
         let expected = [
             "16APSK 3/4",
             "16APSK 3/4",

@@ -1,6 +1,7 @@
 //! Link budget: the Es/N0 of a path from the powers, gains and losses on it.
 //!
-//! Of each leg, uplink and downlink, with k Boltzmann's constant (-228.599 dBW/K/Hz) and all else in dB:
+//! Of each leg, uplink and downlink, with k Boltzmann's constant (-228.599 dBW/K/Hz) and all else
+//! in dB:
 //!
 //! | | | |
 //! | --- | --- | --- |
@@ -33,7 +34,8 @@ use std::fmt;
 /// A power, gain or loss in dB.
 pub type Level = Real<-300_000, 300_000>;
 
-/// A link budget: a table, or comma-separated rows of `key,value` with the keys of the table (`down.eirp_dbw,54`).
+/// A link budget: a table, or comma-separated rows of `key,value` with the keys of the table
+/// (`down.eirp_dbw,54`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Budget(Table);
@@ -51,15 +53,16 @@ pub struct Table {
     /// The leg from the satellite. If unset, its noise is negligible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<Leg>,
-    /// Carrier to interference ratios in dB by name, such as those of adjacent satellites, of intermodulation and of the
-    /// other polarisation.
+    /// Carrier to interference ratios in dB by name, such as those of adjacent satellites, of
+    /// intermodulation and of the other polarisation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub interference_db: BTreeMap<String, Level>,
     /// Loss of modulator and demodulator in dB against theory, 0 dB by default.
     #[serde(default = "none")]
     pub implementation_db: Level,
-    /// Es/N0 in dB that the link needs. The margin is what the budget has beyond it; a budget below it is warned of.
-    /// If unset, it is the threshold of the most robust MODCOD and the margin of `acm`.
+    /// Es/N0 in dB that the link needs. The margin is what the budget has beyond it; a budget below
+    /// it is warned of. If unset, it is the threshold of the most robust MODCOD and the margin of
+    /// `acm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_esn0_db: Option<Level>,
 }
@@ -73,8 +76,8 @@ pub struct Leg {
     pub frequency: Frequency,
     /// Slant range, the distance between transmitter and receiver, which gives the free-space loss.
     pub distance: Distance,
-    /// Equivalent isotropically radiated power of the carrier in dBW, output back-off included. Give either this or
-    /// `power_dbw` and `transmit`.
+    /// Equivalent isotropically radiated power of the carrier in dBW, output back-off included.
+    /// Give either this or `power_dbw` and `transmit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eirp_dbw: Option<Level>,
     /// Power of the carrier at the transmitting antenna in dBW.
@@ -92,8 +95,8 @@ pub struct Leg {
     /// Antenna of the receiver, from which G/T follows with `noise_k`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive: Option<Antenna>,
-    /// Losses in dB by name, beyond free space: atmosphere, rain, feeder, polarisation, pointing, the antenna pattern towards the
-    /// receiver.
+    /// Losses in dB by name, beyond free space: atmosphere, rain, feeder, polarisation, pointing,
+    /// the antenna pattern towards the receiver.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub losses_db: BTreeMap<String, Level>,
 }
@@ -108,8 +111,8 @@ pub struct Antenna {
     /// Width of a parabolic reflector, from which the gain follows. Give either this or `gain_dbi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diameter: Option<Distance>,
-    /// Aperture efficiency: the fraction of the power that meets the dish and is collected; 0.65 by default, typical
-    /// of parabolic antennas.
+    /// Aperture efficiency: the fraction of the power that meets the dish and is collected; 0.65 by
+    /// default, typical of parabolic antennas.
     #[serde(default = "efficiency")]
     pub efficiency: Fraction,
     /// Angle between the antenna's axis and the other end, 0 deg by default; needs the diameter.
@@ -147,7 +150,7 @@ pub struct Line {
     pub value: f64,
     /// Unit of the value.
     pub unit: &'static str,
-    /// Whether it results from the lines before it.
+    /// True if it results from the lines before it.
     pub result: bool,
 }
 
@@ -167,7 +170,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// The warning that the margin is gone, if it is.
+    /// Returns the warning that the margin is gone, if it is.
     pub fn warning(&self) -> Option<String> {
         let Sheet { esn0_db, required_db, margin_db, .. } = self;
         (*margin_db < 0.0).then(|| {
@@ -235,7 +238,7 @@ impl Leg {
         2.0 * db(4.0 * std::f64::consts::PI * self.distance.metres() * self.frequency.hertz() / LIGHT)
     }
 
-    /// The lines of the leg; the last one is C/N0.
+    /// Returns the lines of the leg; the last one is C/N0.
     fn lines(&self) -> Vec<Line> {
         let mut lines = Vec::new();
         match (self.eirp_dbw, self.power_dbw, &self.transmit) {
@@ -287,7 +290,7 @@ impl Leg {
 }
 
 impl Budget {
-    /// The budget line by line; the last line is the Es/N0.
+    /// Returns the budget line by line; the last line is the Es/N0.
     pub fn lines(&self) -> Vec<Line> {
         let symbols = db(self.0.symbol_rate.hertz());
         let (mut lines, mut noise) = (Vec::new(), 0.0);
@@ -315,7 +318,7 @@ impl Budget {
         self.lines().last().expect("a budget ends in its Es/N0").value
     }
 
-    /// The budget as it is printed, for a link that can use the MODCODs of `list` with a margin.
+    /// Returns the printable budget for a link that can use the MODCODs of `list` with a margin.
     pub fn sheet(&self, list: &[&'static Modcod], rule: Rule) -> Sheet {
         let lines = self.lines();
         let esn0_db = lines.last().expect("a budget ends in its Es/N0").value;
@@ -373,7 +376,8 @@ impl Budget {
                 table =
                     next.as_object_mut().ok_or_else(|| format!("line {number}: {key} is below a value"))?;
             }
-            // So that an error has the line of the row that causes it; what is missing is found at the end.
+            // So that an error has the line of the row that causes it; what is missing is found at
+            // the end.
             if let Err(error) = serde_json::from_value::<Table>(root.clone().into()) {
                 let error = error.to_string();
                 if !error.starts_with("missing field") {
@@ -428,7 +432,7 @@ impl<'de> Deserialize<'de> for Budget {
     }
 }
 
-/// An error of serde in the words of this program.
+/// Returns an error of serde in the words of this program.
 fn in_words(error: &str) -> String {
     let (kind, rest) = error.split_once([':', '`']).unwrap_or((error, ""));
     match (kind, rest.split_once(", expected ")) {
@@ -486,7 +490,8 @@ mod tests {
         let text = "symbol_rate,1 MBd\ndown.frequency,12 GHz\ndown.distance,38000 km\ndown.eirp_dbw,50\ndown.noise_k,100\n\
                     down.receive.diameter,0.6 m\ndown.receive.efficiency,0.6\ndown.receive.pointing_error,1 deg\n";
         let budget = Budget::parse(text).unwrap();
-        // Wavelength 24.98 mm: (pi 24.02)^2 0.6 = 3416; beam 70 / 24.02 = 2.915 deg, 12 / 2.915^2 = 1.41 dB.
+        // Wavelength 24.98 mm: (pi 24.02)^2 0.6 = 3416; beam 70 / 24.02 = 2.915 deg, 12 / 2.915^2 =
+        // 1.41 dB.
         assert!((value(&budget, "Downlink: Receive antenna gain") - 35.33).abs() < 0.01);
         assert!((value(&budget, "Downlink: Receive antenna pointing") + 1.412).abs() < 0.002);
         assert!((value(&budget, "Downlink: Free space") + 205.63).abs() < 0.01);

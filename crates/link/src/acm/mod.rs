@@ -1,4 +1,5 @@
-//! Adaptive coding and modulation (ACM): the MODCOD that a sender uses for each receiver follows the receiver's signal.
+//! Adaptive coding and modulation (ACM): the MODCOD that a sender uses for each receiver follows
+//! the receiver's signal.
 //!
 //! | part | what it is |
 //! | --- | --- |
@@ -45,45 +46,47 @@ pub const FADED: DropReason = DropReason::new("signal below the threshold of the
 /// The receiver's signal is known to be too weak for every MODCOD.
 pub const OUTAGE: DropReason = DropReason::new("outage");
 
-/// Adaptive coding and modulation (ACM): the MODCOD for each receiver follows its signal, with a margin, a
-/// hysteresis and a delay.
+/// Adaptive coding and modulation (ACM): the MODCOD for each receiver follows its signal, with a
+/// margin, a hysteresis and a delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Acm")]
 pub struct Config {
-    /// Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms are then the
-    /// linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). Links and forward links have no bursts.
+    /// Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms
+    /// are then the linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). Links and forward
+    /// links have no bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<u16>,
-    /// MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those of EN 302
-    /// 307-2).
+    /// MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"`
+    /// (with those of EN 302 307-2).
     #[serde(default)]
     pub modcods: Modcods,
-    /// Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold, 1 dB by default. It is what the
-    /// signal may lose in the time of `delay` before packets are lost.
+    /// Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold, 1 dB by default.
+    /// It is what the signal may lose in the time of `delay` before packets are lost.
     #[serde(default = "one")]
     #[schemars(extend("changeable" = true))]
     pub margin_db: Margin,
-    /// In dB, by how much more the Es/N0 must exceed the threshold of a more efficient MODCOD before it is taken, or of
-    /// any after an outage; 0.5 dB by default.
+    /// In dB, by how much more the Es/N0 must exceed the threshold of a more efficient MODCOD
+    /// before it is taken, or of any after an outage; 0.5 dB by default.
     #[serde(default = "half")]
     #[schemars(extend("changeable" = true))]
     pub hysteresis_db: Margin,
-    /// Time from a change of the signal until the sender uses another MODCOD: measurement, report and
-    /// propagation; 500 ms by default.
+    /// Time from a change of the signal until the sender uses another MODCOD: measurement, report
+    /// and propagation; 500 ms by default.
     #[serde(default = "report")]
     pub delay: Span,
-    /// Es/N0 in clear sky in dB, of terminals that have none of their own: of the whole path, or of the terminal's
-    /// link alone if `feeder_esn0_db` is given. If unset, that of `budget`.
+    /// Es/N0 in clear sky in dB, of terminals that have none of their own: of the whole path, or of
+    /// the terminal's link alone if `feeder_esn0_db` is given. If unset, that of `budget`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("changeable" = true))]
     pub esn0_db: Option<Decibel>,
-    /// Es/N0 of the feeder link in clear sky in dB, whose noise then adds to that of the terminal's link. If unset, an
-    /// attenuation of the feeder link reduces the whole path's Es/N0 by as much.
+    /// Es/N0 of the feeder link in clear sky in dB, whose noise then adds to that of the terminal's
+    /// link. If unset, an attenuation of the feeder link reduces the whole path's Es/N0 by as much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("changeable" = true))]
     pub feeder_esn0_db: Option<Decibel>,
-    /// Link budget from which the Es/N0 in clear sky follows, for terminals that have none of their own.
+    /// Link budget from which the Es/N0 in clear sky follows, for terminals that have none of their
+    /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// Fades of terminals and of the feeder link as time series. If unset, the sky stays clear.
@@ -185,14 +188,14 @@ impl Config {
         self.burst.map_or_else(|| self.modcods.list(), modcod::waveforms)
     }
 
-    /// The most robust MODCOD, which signalling uses.
+    /// Returns the most robust MODCOD, which signalling uses.
     pub fn most_robust(&self) -> &'static Modcod {
         let list = self.list().into_iter();
         list.min_by(|a, b| a.threshold_db.total_cmp(&b.threshold_db))
             .expect("the configuration has been checked")
     }
 
-    /// The settings of the loop.
+    /// Returns the settings of the loop.
     pub fn rule(&self) -> Rule {
         Rule { margin: self.margin_db.value(), hysteresis: self.hysteresis_db.value(), delay: self.delay }
     }
@@ -216,7 +219,8 @@ impl Config {
         )
     }
 
-    /// The loop of a receiver with this Es/N0 of its own, whose column in the fade is the first existing one of `names`.
+    /// Returns the loop of a receiver with this Es/N0 of its own, whose column in the fade is the
+    /// first existing one of `names`.
     pub fn adaptation(
         &self,
         own: Option<Decibel>,
@@ -228,8 +232,8 @@ impl Config {
         Adaptation::new(self.list(), self.rule(), signal, probe)
     }
 
-    /// What the loop of a receiver does in the course of a run, by the rate with each MODCOD. The first three arguments are those
-    /// of [`adaptation`](Self::adaptation).
+    /// What the loop of a receiver does in the course of a run, by the rate with each MODCOD. The
+    /// first three arguments are those of [`adaptation`](Self::adaptation).
     pub fn course(
         &self,
         own: Option<Decibel>,
@@ -252,7 +256,7 @@ impl Config {
         Played { rate, acm: described(&parts), notes }
     }
 
-    /// The link budget, if any, as it is printed.
+    /// Returns the link budget, if any, as it is printed.
     pub fn sheet(&self) -> Option<Sheet> {
         self.budget.as_ref().map(|budget| budget.sheet(&self.list(), self.rule()))
     }

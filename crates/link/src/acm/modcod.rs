@@ -1,4 +1,5 @@
-//! Tables of MODCODs: modulation, code rate, bits per symbol, and the Es/N0 at which a frame is decoded.
+//! Tables of MODCODs: modulation, code rate, bits per symbol, and the Es/N0 at which a frame is
+//! decoded.
 //!
 //! | table | source |
 //! | --- | --- |
@@ -6,13 +7,14 @@
 //! | DVB-S2X | EN 302 307-2 V1.1.1, table 20a (normal FECFRAME, AWGN, without VL-SNR), besides those of DVB-S2 |
 //! | DVB-RCS2 | EN 301 545-2, annex A, linear modulation bursts for IP traffic, as used by OpenSAND; efficiencies with two decimals, so that the bytes of a burst may differ by one or two from the standard's payload lengths |
 //!
-//! All are held to `tests/authorities/dvb`. The efficiency of a frame is that of its data field: with r the code rate and m the bits of a
-//! symbol, (64 800 r - p - 80) bits in 64 800 / m symbols, filled up to whole slots of 90, and a header of 90 symbols; 80 bits are the
-//! baseband header, and p the parity bits of BCH (192; 160 for the rates 2/3 and 5/6 of DVB-S2, 128 for its 8/9 and 9/10). Frames have
-//! no pilots.
+//! All are held to `tests/authorities/dvb`. The efficiency of a frame is that of its data field:
+//! with r the code rate and m the bits of a symbol, (64 800 r - p - 80) bits in 64 800 / m symbols,
+//! filled up to whole slots of 90, and a header of 90 symbols; 80 bits are the baseband header, and
+//! p the parity bits of BCH (192; 160 for the rates 2/3 and 5/6 of DVB-S2, 128 for its 8/9 and
+//! 9/10). Frames have no pilots.
 //!
-//! Thresholds are sharp here: a frame is decoded if its Es/N0 is at least
-//! the threshold, and lost otherwise. A real decoder goes from one to the other within some tenths of a dB.
+//! Thresholds are sharp here: a frame is decoded if its Es/N0 is at least the threshold, and lost
+//! otherwise. A real decoder goes from one to the other within some tenths of a dB.
 
 use bentpipe_core::Rate;
 use schemars::JsonSchema;
@@ -34,18 +36,19 @@ pub struct Modcod {
 }
 
 impl Modcod {
-    /// Number of bytes that a burst carries.
+    /// Returns the number of bytes that a burst carries.
     pub fn bytes(&self) -> u32 {
         (self.efficiency * f64::from(self.symbols) / 8.0) as u32
     }
 
-    /// The rate of data at this symbol rate, given as the rate at one bit per symbol.
+    /// Returns the rate of data at this symbol rate, given as the rate at one bit per symbol.
     pub fn rate(&self, symbols: Rate) -> Rate {
         let rate = symbols.bits_per_second() as f64 * self.efficiency;
         Rate::from_bits_per_second((rate.round() as u64).max(1))
     }
 
-    /// Number of bytes in the data field of a baseband frame of DVB-S2 or DVB-S2X with long FECFRAMEs.
+    /// Returns the number of bytes in the data field of a baseband frame of DVB-S2 or DVB-S2X with
+    /// long FECFRAMEs.
     pub fn frame_bytes(&self) -> u32 {
         let (_, rate) = self.name.split_once(' ').expect("a MODCOD is named by modulation and code rate");
         let (above, below) = rate.trim_end_matches("-L").split_once('/').expect("a code rate is a fraction");
@@ -85,7 +88,8 @@ impl Modcods {
     }
 }
 
-/// The waveforms of DVB-RCS2 with bursts of so many symbols; none if there are no such bursts.
+/// Returns the waveforms of DVB-RCS2 with bursts of so many symbols; none if there are no such
+/// bursts.
 pub fn waveforms(symbols: u16) -> Vec<&'static Modcod> {
     DVB_RCS2.iter().filter(|waveform| waveform.symbols == symbols).collect()
 }
@@ -241,7 +245,8 @@ mod tests {
             };
             let symbols = 90 * FECFRAME.div_ceil(90 * bits) + 90;
             let efficiency = f64::from(8 * modcod.frame_bytes()) / f64::from(symbols);
-            // The table of DVB-S2X has six decimals, rounded, and that of DVB-S2 three, rounded or cut off.
+            // The table of DVB-S2X has six decimals, rounded, and that of DVB-S2 three, rounded or
+            // cut off.
             let within = if modcod.id > 0 { 1e-3 } else { 0.51e-6 };
             assert!((efficiency - modcod.efficiency).abs() <= within, "{modcod:?}: {efficiency}");
         }

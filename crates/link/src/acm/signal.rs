@@ -1,6 +1,8 @@
-//! The signal of a receiver over time: its Es/N0 in clear sky, what a fade takes from it, and what the feeder link adds.
+//! The signal of a receiver over time: its Es/N0 in clear sky, what a fade takes from it, and what
+//! the feeder link adds.
 //!
-//! A [`Fade`] is a table of samples by time with a column per receiver. Each sample holds until the next:
+//! A [`Fade`] is a table of samples by time with a column per receiver. Each sample holds until the
+//! next:
 //!
 //! ```text
 //! time,st1,st2,gw
@@ -9,13 +11,15 @@
 //! 2,1.3,0.3,0.1
 //! ```
 //!
-//! With E the Es/N0 in clear sky, A the attenuation of the receiver's own link and F that of the feeder link (the column of
-//! the gateway), all in dB, the signal is E - A - F. That is exact for a transparent satellite whose noise is that of the
-//! receiver alone, when rain only attenuates. If the feeder link's own Es/N0 in clear sky is given (E'), its noise counts as well:
-//! the signal is then -10 log10(10^(-(E - A)/10) + 10^(-(E' - F)/10)).
+//! With E the Es/N0 in clear sky, A the attenuation of the receiver's own link and F that of the
+//! feeder link (the column of the gateway), all in dB, the signal is E - A - F. That is exact for a
+//! transparent satellite whose noise is that of the receiver alone, when rain only attenuates. If
+//! the feeder link's own Es/N0 in clear sky is given (E'), its noise counts as well: the signal is
+//! then -10 log10(10^(-(E - A)/10) + 10^(-(E' - F)/10)).
 //!
-//! Limits: the noise temperature that rain adds is part of the attenuation (an effective one, if a series was made so); the signal
-//! is that of the moment at which a packet arrives, so that the feeder link's fade acts a propagation delay late.
+//! Limits: the noise temperature that rain adds is part of the attenuation (an effective one, if a
+//! series was made so); the signal is that of the moment at which a packet arrives, so that the
+//! feeder link's fade acts a propagation delay late.
 
 use super::Decibel;
 use crate::series::Table;
@@ -32,18 +36,19 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table such as { samples = { file = \"storm.csv\" } }")]
 pub struct Fade {
-    /// The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0, ascending, and one
-    /// column per terminal with its node name (or the `name` of a group of terminals). The gateway's column is the
-    /// feeder link; of a link between two nodes, the receiver's column is its own link and the sender's the feeder
-    /// link. Values are in dB. Each sample holds until the next; before the first sample the sky is clear. In a
-    /// series of regular steps a longer step is refused as a gap.
+    /// The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0,
+    /// ascending, and one column per terminal with its node name (or the `name` of a group of
+    /// terminals). The gateway's column is the feeder link; of a link between two nodes, the
+    /// receiver's column is its own link and the sender's the feeder link. Values are in dB. Each
+    /// sample holds until the next; before the first sample the sky is clear. In a series of
+    /// regular steps a longer step is refused as a gap.
     pub samples: Table,
-    /// What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB. A column of the
-    /// feeder link can be its Es/N0 only if `feeder_esn0_db` is given.
+    /// What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in
+    /// dB. A column of the feeder link can be its Es/N0 only if `feeder_esn0_db` is given.
     #[serde(default)]
     pub quantity: Quantity,
-    /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the
-    /// last sample holds until the end of the run.
+    /// Period after which the series restarts; must be longer than the time of the last sample. If
+    /// unset, the last sample holds until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Span>,
 }
@@ -69,12 +74,13 @@ pub struct Columns<'a> {
     pub receivers: &'a [&'a str],
     /// The end whose link is the feeder link.
     pub feeder: &'a str,
-    /// Whether columns of other receivers are left aside if one is among these.
+    /// True if columns of other receivers are left aside if one is among these.
     pub others: bool,
 }
 
 impl Fade {
-    /// Adds the problems of this fade. `separate` says whether the noise of the feeder link counts separately.
+    /// Adds the problems of this fade. `separate` says whether the noise of the feeder link counts
+    /// separately.
     pub fn check(&self, columns: Columns<'_>, separate: bool, problems: &mut Problems) {
         let allowed = &[columns.receivers, &[columns.feeder]].concat()[..];
         problems.within("samples", |problems| {
@@ -129,14 +135,14 @@ struct Track {
 }
 
 impl Track {
-    /// The start of the pass through the series at `now`, and how far `now` is in it.
+    /// Returns the start of the pass through the series at `now`, and how far `now` is in it.
     fn pass(&self, now: Time) -> (Time, Time) {
         let Some(repeat) = self.repeat else { return (Time::ZERO, now) };
         let begun = repeat * (now.since(Time::ZERO) / repeat);
         (Time::ZERO + begun, Time::ZERO + (now.since(Time::ZERO) - begun))
     }
 
-    /// The value at `now`; `None` before the first sample.
+    /// Returns the value at `now`; `None` before the first sample.
     fn at(&self, now: Time) -> Option<f64> {
         let (begun, within) = self.pass(now);
         match self.times.partition_point(|at| *at <= within) {
@@ -147,7 +153,7 @@ impl Track {
         }
     }
 
-    /// The time of the next sample after `now`.
+    /// Returns the time of the next sample after `now`.
     fn after(&self, now: Time) -> Option<Time> {
         let (begun, within) = self.pass(now);
         match self.times.get(self.times.partition_point(|at| *at <= within)) {
@@ -184,7 +190,8 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// The signal of the receiver whose column in `fade` is the first of `names` that it has, behind `gateway`.
+    /// Returns the signal of the receiver whose column in `fade` is the first of `names` that it
+    /// has, behind `gateway`.
     pub fn new(clear: Clear, fade: Option<&Fade>, names: &[&str], gateway: &str) -> Signal {
         let track = |name: &str| fade.and_then(|fade| fade.track(name));
         Signal {
@@ -218,7 +225,7 @@ impl Signal {
         }
     }
 
-    /// The next time after `now` at which it may change.
+    /// Returns the next time after `now` at which it may change.
     pub fn after(&self, now: Time) -> Option<Time> {
         let tracks = [&self.own, &self.feeder].into_iter().flatten().filter_map(|track| track.after(now));
         let clear = self.clear.get(self.clear.partition_point(|(since, _)| *since <= now));
@@ -226,7 +233,7 @@ impl Signal {
     }
 }
 
-/// The ratio of signal to noise of two links in a row, in dB: their noises add up.
+/// Returns the ratio of signal to noise of two links in a row, in dB: their noises add up.
 pub fn sum(one: f64, other: f64) -> f64 {
     let noise = |ratio: f64| 10f64.powf(-ratio / 10.0);
     -10.0 * (noise(one) + noise(other)).log10()

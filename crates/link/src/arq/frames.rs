@@ -1,8 +1,9 @@
-//! The frames in which packets are retransmitted: those of Proximity-1 (CCSDS 211.0-B), which are as long as their packet needs, behind the link's
-//! channel code.
+//! The frames in which packets are retransmitted: those of Proximity-1 (CCSDS 211.0-B), which are
+//! as long as their packet needs, behind the link's channel code.
 //!
-//! A frame of a packet of n bytes has a header of 5 bytes, a packet header of h bytes and the packet; before it goes a sync marker of 3 bytes,
-//! behind it a CRC of 4. A code of rate r sends (3 + 5 + h + n + 4) / r bytes for it. Without a framing, h is 0 and nothing is coded: n + 12 bytes.
+//! A frame of a packet of n bytes has a header of 5 bytes, a packet header of h bytes and the
+//! packet; before it goes a sync marker of 3 bytes, behind it a CRC of 4. A code of rate r sends (3
+//! + 5 + h + n + 4) / r bytes for it. Without a framing, h is 0 and nothing is coded: n + 12 bytes.
 
 use crate::channel::code::Code;
 use crate::framing::space::Kind;
@@ -23,7 +24,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The frames of a link with this framing, which [`refused`] does not refuse.
+    /// Returns the frames of a link with this framing, which [`refused`] does not refuse.
     pub fn of(framing: &framing::Config) -> Frames {
         match framing {
             framing::Config::Space(space) => Frames {
@@ -35,23 +36,23 @@ impl Frames {
         }
     }
 
-    /// Bytes that are sent for a frame with so many bytes behind its header.
+    /// Returns the bytes that are sent for a frame with so many bytes behind its header.
     fn with(&self, data: u32) -> u32 {
         let kind = frames::Kind::Proximity1;
         frames::Frame { kind, length: kind.header() + data, control_field: false, insert: 0 }.sent(&self.code)
     }
 
-    /// Bytes that are sent for a packet.
+    /// Returns the bytes that are sent for a packet.
     pub fn packet(&self, bytes: u32) -> u32 {
         self.with(self.header + bytes)
     }
 
-    /// Bytes that are sent for a report.
+    /// Returns the bytes that are sent for a report.
     pub fn report(&self) -> u32 {
         self.with(CONTROL_WORD)
     }
 
-    /// Bytes of the longest packet.
+    /// Returns the bytes of the longest packet.
     pub fn longest(&self) -> u32 {
         self.most - frames::Kind::Proximity1.header() - self.header
     }
@@ -63,7 +64,7 @@ impl Frames {
     }
 }
 
-/// The key of a framing over which nothing can be retransmitted, and why, if it is one.
+/// Returns the key of a framing over which nothing can be retransmitted, and why, if it is one.
 pub fn refused(framing: &framing::Config) -> Option<(&'static str, String)> {
     let space = match framing {
         framing::Config::None(_) => return None,

@@ -1,14 +1,15 @@
-//! Markov chains of the error processes: a matrix of transition probabilities, its stationary distribution,
-//! and the walk through its states.
+//! Markov chains of the error processes: a matrix of transition probabilities, its stationary
+//! distribution, and the walk through its states.
 //!
-//! A row of the matrix has the probabilities of the next state given the present one. Rows as they are
-//! printed in papers seldom add to exactly 1: each is divided by its sum, which may differ from 1 by
-//! [`ROUNDING`]. The first state is drawn from the stationary distribution, the limit of the mean of all
-//! distributions from equal probabilities on, which exists for every chain.
+//! A row of the matrix has the probabilities of the next state given the present one. Rows as they
+//! are printed in papers seldom add to exactly 1: each is divided by its sum, which may differ from
+//! 1 by [`ROUNDING`]. The first state is drawn from the stationary distribution, the limit of the
+//! mean of all distributions from equal probabilities on, which exists for every chain.
 
 use bentpipe_core::{Fraction, Problems, Stream};
 
-/// Difference from 1 that the sum of a row may have, as numbers of four digits have when they are added.
+/// Difference from 1 that the sum of a row may have, as numbers of four digits have when they are
+/// added.
 pub const ROUNDING: f64 = 1e-3;
 
 /// Maximum number of states.
@@ -24,7 +25,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A walk that has not begun.
+    /// Creates a walk that has not begun.
     pub fn new(transitions: &[Vec<Fraction>]) -> Walk {
         let matrix = normalised(transitions);
         let first = cumulative(&stationary(&matrix));
@@ -41,7 +42,7 @@ impl Walk {
     }
 }
 
-/// The stationary distribution of a chain with these transitions.
+/// Returns the stationary distribution of a chain with these transitions.
 pub fn distribution(transitions: &[Vec<Fraction>]) -> Vec<f64> {
     stationary(&normalised(transitions))
 }
@@ -66,8 +67,8 @@ fn cumulative(row: &[f64]) -> Vec<f64> {
     row.iter().enumerate().map(add).collect()
 }
 
-/// Squares the matrix of the lazy chain, which stays in its state every second time and so has the same
-/// stationary distribution without periods, until 2^60 steps have been taken.
+/// Squares the matrix of the lazy chain, which stays in its state every second time and so has the
+/// same stationary distribution without periods, until 2^60 steps have been taken.
 fn stationary(matrix: &[Vec<f64>]) -> Vec<f64> {
     let states = matrix.len();
     let mut power: Vec<Vec<f64>> = matrix

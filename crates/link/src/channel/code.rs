@@ -1,4 +1,5 @@
-//! Channel codes of space links (CCSDS 131.0-B, 231.0-B), as scenarios name them. What they achieve is in [`bentpipe_dtn::coding`].
+//! Channel codes of space links (CCSDS 131.0-B, 231.0-B), as scenarios name them. What they achieve
+//! is in [`bentpipe_dtn::coding`].
 //!
 //! ```toml
 //! code = { kind = "reed-solomon", correctable = 16, interleave = 5 }
@@ -30,7 +31,7 @@ impl Default for Code {
 
 /// What the `Config` of a code can do.
 pub trait Coding {
-    /// The code with which the frames are protected.
+    /// Returns the code with which the frames are protected.
     fn code(&self) -> coding::Code;
 }
 
@@ -53,9 +54,11 @@ impl Coding for NoCode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReedSolomon {
-    /// Bytes of a codeword that can be corrected: 16 (the default), which is RS(255,223), or 8, RS(255,239).
+    /// Bytes of a codeword that can be corrected: 16 (the default), which is RS(255,223), or 8,
+    /// RS(255,239).
     pub correctable: Count<1, 127>,
-    /// Codewords in a frame, 5 by default; CCSDS has 1, 2, 3, 4, 5 and 8. A burst of errors is spread over all of them.
+    /// Codewords in a frame, 5 by default; CCSDS has 1, 2, 3, 4, 5 and 8. A burst of errors is
+    /// spread over all of them.
     pub interleave: Count<1, 16>,
 }
 
@@ -76,7 +79,8 @@ impl Coding for ReedSolomon {
     }
 }
 
-/// BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one wrong bit in each block of 56 bits.
+/// BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one wrong bit in each block of 56
+/// bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bch {}
@@ -91,7 +95,8 @@ impl Coding for Bch {
     }
 }
 
-/// Convolutional code of rate 1/2 and constraint length 7 (CCSDS 131.0-B) with a Viterbi decoder, by its union bound.
+/// Convolutional code of rate 1/2 and constraint length 7 (CCSDS 131.0-B) with a Viterbi decoder,
+/// by its union bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Convolutional {}
@@ -106,7 +111,8 @@ impl Coding for Convolutional {
     }
 }
 
-/// A Reed-Solomon code around the convolutional code of rate 1/2 (CCSDS 131.0-B), with ideal interleaving between them.
+/// A Reed-Solomon code around the convolutional code of rate 1/2 (CCSDS 131.0-B), with ideal
+/// interleaving between them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Concatenated {
@@ -141,7 +147,8 @@ pub struct Turbo {
     pub information: Count<64, 65_536>,
     /// Rate of the code, 0.5 by default; CCSDS has 1/2, 1/3, 1/4 and 1/6.
     pub rate: Fraction,
-    /// Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an assumption.
+    /// Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
+    /// assumption.
     pub loss_db: f64,
 }
 
@@ -166,11 +173,13 @@ impl Coding for Turbo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ldpc {
-    /// Bits of information in a codeword, 4096 by default; CCSDS has 1024, 4096 and 16384, and 7136.
+    /// Bits of information in a codeword, 4096 by default; CCSDS has 1024, 4096 and 16384, and
+    /// 7136.
     pub information: Count<64, 65_536>,
     /// Rate of the code, 0.5 by default; CCSDS has 1/2, 2/3, 4/5, and 0.875 with 7136 bits.
     pub rate: Fraction,
-    /// Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an assumption.
+    /// Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
+    /// assumption.
     pub loss_db: f64,
 }
 

@@ -1,4 +1,5 @@
-//! What happens to a packet that the channel corrupts: it is lost, or it is delivered with one wrong bit.
+//! What happens to a packet that the channel corrupts: it is lost, or it is delivered with one
+//! wrong bit.
 //!
 //! | `effect` | the packet | who notices |
 //! | --- | --- | --- |
@@ -6,20 +7,21 @@
 //! | `"stale-checksum"` | is delivered with a wrong bit after its network header and unchanged checksums | the receiver, which drops it |
 //! | `"valid-checksum"` | is delivered with a wrong bit in its payload and a checksum that is valid nevertheless | the application, by what it reads |
 //!
-//! The second is what a link without a checksum does, the third what happens in the memory of routers and
-//! hosts, and where a middlebox recomputes checksums (J. Stone and C. Partridge, "When the CRC and TCP
-//! Checksum Disagree", SIGCOMM 2000).
+//! The second is what a link without a checksum does, the third what happens in the memory of
+//! routers and hosts, and where a middlebox recomputes checksums (J. Stone and C. Partridge, "When
+//! the CRC and TCP Checksum Disagree", SIGCOMM 2000).
 //!
-//! Every bit in question is wrong with the same probability. A packet is always lost if it has no such bit
-//! (with valid checksums: a packet without payload, a fragment, anything but TCP, UDP and ICMP) or is
-//! signalling, which has checksums of its own. In a real packet the bit is flipped. A simulated packet, which
-//! has no bytes, is marked as its layer determines ([`Payload::damage`](bentpipe_stage::Payload::damage)): its
-//! endpoint drops it as ["wrong checksum"](WRONG_CHECKSUM) or accepts it as if it were intact, and counts it
-//! in either case ([`REPORT`]).
+//! Every bit in question is wrong with the same probability. A packet is always lost if it has no
+//! such bit (with valid checksums: a packet without payload, a fragment, anything but TCP, UDP and
+//! ICMP) or is signalling, which has checksums of its own. In a real packet the bit is flipped. A
+//! simulated packet, which has no bytes, is marked as its layer determines
+//! ([`Payload::damage`](bentpipe_stage::Payload::damage)): its endpoint drops it as ["wrong
+//! checksum"](WRONG_CHECKSUM) or accepts it as if it were intact, and counts it in either case
+//! ([`REPORT`]).
 //!
-//! Deviations: a corrupted packet has a single wrong bit, even if the process is one of bit errors; a
-//! checksum that does not match is always detected; network headers have no errors, for which routers drop
-//! packets (RFC 1812, section 5.2.2).
+//! Deviations: a corrupted packet has a single wrong bit, even if the process is one of bit errors;
+//! a checksum that does not match is always detected; network headers have no errors, for which
+//! routers drop packets (RFC 1812, section 5.2.2).
 
 use super::{Config, Frame, Process};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
@@ -52,11 +54,11 @@ pub enum Effect {
     /// The packet is lost, as behind a link layer with a checksum of its own.
     #[default]
     Drop,
-    /// The packet is delivered with a wrong bit after its network header, and the receiver drops it for its
-    /// checksum.
+    /// The packet is delivered with a wrong bit after its network header, and the receiver drops it
+    /// for its checksum.
     StaleChecksum,
-    /// The packet is delivered with a wrong bit in its payload and a valid checksum; only the application can
-    /// notice.
+    /// The packet is delivered with a wrong bit in its payload and a valid checksum; only the
+    /// application can notice.
     ValidChecksum,
 }
 
@@ -78,7 +80,7 @@ pub struct Errors {
 }
 
 impl Config {
-    /// The errors of a channel; `None` for one without errors.
+    /// Returns the errors of a channel; `None` for one without errors.
     pub fn errors(&self) -> Option<Errors> {
         Some(Errors { process: self.build()?, effect: self.effect() })
     }
@@ -174,8 +176,8 @@ pub struct Received {
 }
 
 impl Received {
-    /// Returns the packet inside a corrupted one, if its checksum is valid. Everything else is dropped, for
-    /// the reason `other` if it is not corrupted.
+    /// Returns the packet inside a corrupted one, if its checksum is valid. Everything else is
+    /// dropped, for the reason `other` if it is not corrupted.
     #[cold]
     pub fn open(&mut self, mut packet: Packet, other: DropReason, out: &mut Outbox) -> Option<Packet> {
         match std::mem::take(&mut packet.body) {
@@ -216,7 +218,7 @@ mod tests {
         checksum::with_addresses(headers.source, headers.destination, headers.protocol, upper) == 0
     }
 
-    /// A good packet of IPv4 with options, or of IPv6 with hop-by-hop options.
+    /// Returns a good packet of IPv4 with options, or of IPv6 with hop-by-hop options.
     fn packet(version: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
         // TCP with twelve bytes of options.
         let header = if protocol == TCP { 32 } else { 8 };

@@ -1,9 +1,11 @@
-//! What a trace says about a Markov chain that may have produced it: the likelihood, and how often each transition
-//! and each loss is expected to have happened. Fits of error processes maximise the one by the other.
+//! What a trace says about a Markov chain that may have produced it: the likelihood, and how often
+//! each transition and each loss is expected to have happened. Fits of error processes maximise the
+//! one by the other.
 //!
-//! A chain has the transitions P and the probability e_i(o) of an outcome o in state i. Outcomes come in runs of the same
-//! one, and over a run of L frames the matrix T_ij = e_i(o) P_ij acts L times. From one run to the next the state f is
-//! filtered forwards and the likelihood b of what follows is carried backwards:
+//! A chain has the transitions P and the probability e_i(o) of an outcome o in state i. Outcomes
+//! come in runs of the same one, and over a run of L frames the matrix T_ij = e_i(o) P_ij acts L
+//! times. From one run to the next the state f is filtered forwards and the likelihood b of what
+//! follows is carried backwards:
 //!
 //! ```text
 //! f' = f T^L          log L = sum of the logarithms of the factors by which f' is scaled
@@ -11,18 +13,21 @@
 //! transitions i to j within a run = T_ij sum over k from 0 to L - 1 of (f T^k)_i (T^(L-1-k) b')_j / (f T^L b')
 //! ```
 //!
-//! A power is computed once for each length that occurs, by squaring. The sum is linear in the matrix X = b' f, so X is added up over all
-//! runs of one length, and with S_L(X) as the sum over k of T^(L-1-k) X T^k
+//! A power is computed once for each length that occurs, by squaring. The sum is linear in the
+//! matrix X = b' f, so X is added up over all runs of one length, and with S_L(X) as the sum over k
+//! of T^(L-1-k) X T^k
 //!
 //! ```text
 //! S_2m(X) = S_m(X T^m + T^m X)        S_2m+1(X) = X T^2m + S_2m(T X)
 //! ```
 //!
-//! So the time grows with the number of runs and with the logarithm of their lengths, and not with the number of frames.
+//! So the time grows with the number of runs and with the logarithm of their lengths, and not with
+//! the number of frames.
 //!
-//! Source: L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77(2), 1989, section V, for the sums; the
-//! grouping by runs is ours. The first state is any one with equal probability. Memory is that of the runs' lengths and of one block,
-//! as the filter is computed again from the beginning of each.
+//! Source: L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77(2),
+//! 1989, section V, for the sums; the grouping by runs is ours. The first state is any one with
+//! equal probability. Memory is that of the runs' lengths and of one block, as the filter is
+//! computed again from the beginning of each.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +48,8 @@ pub struct Expected {
     pub frames: Vec<[f64; 2]>,
 }
 
-/// Outcomes of frames as runs of the same outcome. The last frame stands apart, since no transition follows it.
+/// Outcomes of frames as runs of the same outcome. The last frame stands apart, since no transition
+/// follows it.
 #[derive(Debug)]
 pub struct Runs {
     /// The outcomes and lengths that occur.
@@ -55,7 +61,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// The runs of outcomes that are 0 (received) or something else (lost).
+    /// Returns the runs of outcomes that are 0 (received) or something else (lost).
     pub fn new(outcomes: &[u8]) -> Runs {
         let mut places = BTreeMap::new();
         let mut runs = Runs { kinds: Vec::new(), runs: Vec::new(), last: None };
@@ -72,8 +78,8 @@ impl Runs {
         runs
     }
 
-    /// Computes what is expected of a chain with these transitions and losses per state. `None` for a chain that cannot have produced
-    /// the outcomes, or has none or more than [`MOST`] states.
+    /// Computes what is expected of a chain with these transitions and losses per state. `None` for
+    /// a chain that cannot have produced the outcomes, or has none or more than [`MOST`] states.
     pub fn expected(&self, transitions: &[Vec<f64>], loss: &[f64]) -> Option<Expected> {
         match loss.len() {
             1 => self.of_states::<1>(transitions, loss),
@@ -180,7 +186,7 @@ struct Scaled<const N: usize> {
 }
 
 impl<const N: usize> Scaled<N> {
-    /// The product with another, scaled so that its largest element is 1.
+    /// Returns the product with another, scaled so that its largest element is 1.
     fn product(&self, other: &Scaled<N>) -> Scaled<N> {
         let mut matrix = product(&self.matrix, &other.matrix);
         let most = matrix.iter().flatten().copied().fold(0.0, f64::max);
@@ -345,7 +351,8 @@ mod tests {
 
     #[test]
     fn runs_of_millions_of_frames_neither_vanish_nor_overflow() {
-        // A million lost frames of probability 1/2 each, then as many received: nothing but the count of frames is known.
+        // A million lost frames of probability 1/2 each, then as many received: nothing but the
+        // count of frames is known.
         let mut outcomes = vec![1; 1_000_000];
         outcomes.extend(vec![0; 1_000_000]);
         let half = vec![vec![0.5, 0.5], vec![0.5, 0.5]];

@@ -62,7 +62,8 @@ pub trait Channel {
     /// Expected fraction of `packets` packets of `bytes` bytes on average that is corrupted.
     fn expected_loss(&self, packets: u64, bytes: f64) -> f64;
 
-    /// Expected fraction of radio frames like this that is corrupted. By default their mode makes no difference.
+    /// Expected fraction of radio frames like this that is corrupted. By default their mode makes
+    /// no difference.
     fn expected_frame_loss(&self, frame: Frame) -> f64 {
         self.expected_loss(1, f64::from(frame.bytes))
     }
@@ -73,18 +74,20 @@ pub trait Channel {
 
 /// Decides which transmission units are corrupted.
 pub trait Process: Send {
-    /// Returns whether a unit of `bytes`, whose last bit arrives at `now`, is corrupted. Called once per
-    /// unit, in order.
+    /// Returns whether a unit of `bytes`, whose last bit arrives at `now`, is corrupted. Called
+    /// once per unit, in order.
     fn spoils(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool;
 
-    /// Returns whether a radio frame whose last bit arrives at `now` is corrupted. Called once per frame on the air,
-    /// retransmissions and acknowledgments included, in order of time. By default its mode makes no difference.
+    /// Returns whether a radio frame whose last bit arrives at `now` is corrupted. Called once per
+    /// frame on the air, retransmissions and acknowledgments included, in order of time. By default
+    /// its mode makes no difference.
     #[inline]
     fn spoils_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
         self.spoils(now, frame.bytes, stream)
     }
 
-    /// The ratio of signal to noise at `now` in dB, of a process that knows one. Never earlier than the last call.
+    /// Returns the ratio of signal to noise at `now` in dB, of a process that knows one. Never
+    /// earlier than the last call.
     fn snr_db(&mut self, _now: Time, _stream: &mut Stream) -> Option<f64> {
         None
     }

@@ -1,4 +1,5 @@
-//! Radio frames: how their bits are modulated and coded, which decides how much noise they withstand.
+//! Radio frames: how their bits are modulated and coded, which decides how much noise they
+//! withstand.
 
 use bentpipe_core::Rate;
 
@@ -40,7 +41,8 @@ pub enum Modulation {
     },
 }
 
-/// Rate of the convolutional code of constraint length 7 with the generators 133 and 171 (octal), punctured.
+/// Rate of the convolutional code of constraint length 7 with the generators 133 and 171 (octal),
+/// punctured.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Coding {
     /// Rate 1/2: the code without puncturing.

@@ -1,13 +1,13 @@
-//! Errors by the ratio of signal to noise: a frame survives with the probability that all its bits are right at the
-//! ratio of the moment, which fading and shadowing vary.
+//! Errors by the ratio of signal to noise: a frame survives with the probability that all its bits
+//! are right at the ratio of the moment, which fading and shadowing vary.
 //!
 //! ```text
 //! SNR(t) = snr_db + shadowing(t) [dB],  times the power gain of the fading at t
 //! ```
 //!
-//! The ratio counts as constant during a frame. `success.rs` has the probabilities by modulation, `fading` the
-//! variations, both with their sources. `speed` is that of the station or of what moves around it; at 0 m/s fading
-//! and shadowing are drawn once and stay.
+//! The ratio counts as constant during a frame. `success.rs` has the probabilities by modulation,
+//! `fading` the variations, both with their sources. `speed` is that of the station or of what
+//! moves around it; at 0 m/s fading and shadowing are drawn once and stay.
 //!
 //! ```toml
 //! error = { kind = "snr", snr_db = 18, fading = { kind = "rice", k_factor = 2 }, speed = "1 m/s",
@@ -22,11 +22,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-/// Errors by the ratio of signal to noise, with fading and shadowing by speed, and by the modulation of a frame.
+/// Errors by the ratio of signal to noise, with fading and shadowing by speed, and by the
+/// modulation of a frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK), in dB.
+    /// Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK),
+    /// in dB.
     pub snr_db: Real<-100_000, 200_000>,
     /// Fast fading around the mean; none by default.
     #[serde(default)]
@@ -40,13 +42,14 @@ pub struct Config {
     /// Wavelength of the carrier; 0.123 m by default, channel 6 of the 2.4 GHz band (2.437 GHz).
     #[serde(default = "channel_6")]
     pub wavelength: Distance,
-    /// Modulation of packets on a link that has no modulations of its own; `"cck-11"` by default. The number is
-    /// the rate in Mbit/s that the modulation has in IEEE 802.11; the link keeps its own.
+    /// Modulation of packets on a link that has no modulations of its own; `"cck-11"` by default.
+    /// The number is the rate in Mbit/s that the modulation has in IEEE 802.11; the link keeps its
+    /// own.
     #[serde(default)]
     pub mode: Named,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"`
+    /// delivers it with a wrong bit, for which the receiver drops it, and `"valid-checksum"`
+    /// delivers it with a wrong bit in its payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
@@ -103,7 +106,7 @@ pub enum Named {
 }
 
 impl Named {
-    /// The modulation with its data rate.
+    /// Returns the modulation with its data rate.
     pub fn mode(self) -> Mode {
         let ofdm = |bits, coding| Modulation::Ofdm { bits, coding };
         let (kbit_s, modulation) = match self {
@@ -181,7 +184,7 @@ impl Config {
 }
 
 impl Radio {
-    /// The ratio of the moment, not in dB.
+    /// Returns the ratio of the moment, not in dB.
     fn snr(&mut self, now: Time, stream: &mut Stream) -> f64 {
         let config = &self.config;
         let variation = self.variation.get_or_insert_with(|| {
@@ -277,7 +280,8 @@ mod tests {
             lost.iter().filter(|lost| **lost).count() as f64 / bursts as f64
         };
         let (slow, fast) = (burst("0.1 m/s"), burst("10 m/s"));
-        // A fade lasts a time in inverse proportion to the speed; at 10 m/s frames 5 ms apart are nearly independent.
+        // A fade lasts a time in inverse proportion to the speed; at 10 m/s frames 5 ms apart are
+        // nearly independent.
         assert!(slow > 10.0 * fast && fast < 2.0, "{slow} {fast}");
     }
 

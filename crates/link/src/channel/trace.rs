@@ -1,9 +1,10 @@
-//! Errors by a trace: the recorded outcomes of frames, one after the other, from the beginning again after the
-//! last.
+//! Errors by a trace: the recorded outcomes of frames, one after the other, from the beginning
+//! again after the last.
 //!
-//! The trace is comma-separated text whose first line names the columns. The column `lost` has 0 for a frame
-//! that was received and 1 for one that was lost. With a column `frames`, a row stands for so many frames in a
-//! row; without it, for one. Other columns are ignored; empty lines and lines that start with # are skipped.
+//! The trace is comma-separated text whose first line names the columns. The column `lost` has 0
+//! for a frame that was received and 1 for one that was lost. With a column `frames`, a row stands
+//! for so many frames in a row; without it, for one. Other columns are ignored; empty lines and
+//! lines that start with # are skipped.
 //!
 //! ```text
 //! lost,frames
@@ -11,17 +12,18 @@
 //! 1,3
 //! ```
 //!
-//! `start` is the frame with which a run begins. By default it is drawn at random, as every replication would
-//! otherwise see the same losses at the same times. Each transmission takes the next outcome, unless `interval`
-//! tells how far apart the frames were sent when the trace was recorded: then the trace passes with the time,
-//! and a transmission meets the last outcome that was recorded before it.
+//! `start` is the frame with which a run begins. By default it is drawn at random, as every
+//! replication would otherwise see the same losses at the same times. Each transmission takes the
+//! next outcome, unless `interval` tells how far apart the frames were sent when the trace was
+//! recorded: then the trace passes with the time, and a transmission meets the last outcome that
+//! was recorded before it.
 //!
 //! ```toml
 //! error = { kind = "trace", outcomes = { file = "office.csv" } }
 //! ```
 //!
-//! `bentpipe trace` converts between rows and run lengths, and `bentpipe fit` gives processes that resemble a
-//! trace.
+//! `bentpipe trace` converts between rows and run lengths, and `bentpipe fit` gives processes that
+//! resemble a trace.
 
 use super::{Channel, Effect, Process};
 use bentpipe_core::{Count, Problems, Sample, Span, Stream, Time};
@@ -29,25 +31,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Errors by a trace: packets are corrupted as the frames of a recording were lost; after its end it begins
-/// again.
+/// Errors by a trace: packets are corrupted as the frames of a recording were lost; after its end
+/// it begins again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame, or with a column
-    /// `frames` besides and a row per run of frames of the same outcome. At least one frame is received and one
-    /// is lost. As a file at most 4 MiB: `bentpipe trace` shortens a table to its runs.
+    /// The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame, or
+    /// with a column `frames` besides and a row per run of frames of the same outcome. At least one
+    /// frame is received and one is lost. As a file at most 4 MiB: `bentpipe trace` shortens a
+    /// table to its runs.
     pub outcomes: Outcomes,
     /// Number of the frame with which the run begins; the first one is 1. Drawn at random if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Count<1, 1_000_000_000_000>>,
-    /// Time between the frames of the trace when it was recorded. If set, the trace passes with the time, and a
-    /// packet meets the outcome that was recorded last; if unset, each packet takes the next outcome.
+    /// Time between the frames of the trace when it was recorded. If set, the trace passes with the
+    /// time, and a packet meets the outcome that was recorded last; if unset, each packet takes the
+    /// next outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"`
+    /// delivers it with a wrong bit, for which the receiver drops it, and `"valid-checksum"`
+    /// delivers it with a wrong bit in its payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
@@ -57,7 +61,7 @@ pub struct Config {
 pub struct Outcomes {
     /// The runs as text, which is shorter than a row per frame.
     text: String,
-    /// Whether the frames of the first run were lost; those of the second were not, and so on.
+    /// True if the frames of the first run were lost; those of the second were not, and so on.
     lost_first: bool,
     /// Number of frames up to the end of each run.
     ends: Arc<[u64]>,
@@ -123,17 +127,17 @@ impl Outcomes {
         self.ends.last().copied().unwrap_or_default()
     }
 
-    /// Whether the frames of a run were lost.
+    /// Returns true if the frames of a run were lost.
     fn lost(&self, run: usize) -> bool {
         self.lost_first == (run & 1 == 0)
     }
 
-    /// The run to which a frame belongs, counted from 0.
+    /// Returns the run to which a frame belongs, counted from 0.
     fn run_of(&self, frame: u64) -> usize {
         self.ends.partition_point(|end| *end <= frame)
     }
 
-    /// Number of lost frames among the first ones.
+    /// Returns the number of lost frames among the first ones.
     fn lost_among(&self, frames: u64) -> u64 {
         let begin = |run: usize| if run == 0 { 0 } else { self.ends[run - 1] };
         let part = |run: usize| self.ends[run].min(frames) - begin(run);

@@ -1,11 +1,13 @@
-//! Contacts of a link: the intervals in which it is open, as its node sees the other one rise and set, or as a plan says.
+//! Contacts of a link: the intervals in which it is open, as its node sees the other one rise and
+//! set, or as a plan says.
 //!
-//! Outside its contacts a link transmits nothing; packets wait in its queue. A packet whose last bit has left when a contact
-//! ends is in flight and arrives; a packet whose transmission the end cuts off is lost ([`CUT_OFF`]), since a transmitter does not look
-//! ahead: it is not kept for the next contact. A contact can have a rate and a light time of its own, which hold from its start.
+//! Outside its contacts a link transmits nothing; packets wait in its queue. A packet whose last
+//! bit has left when a contact ends is in flight and arrives; a packet whose transmission the end
+//! cuts off is lost ([`CUT_OFF`]), since a transmitter does not look ahead: it is not kept for the
+//! next contact. A contact can have a rate and a light time of its own, which hold from its start.
 //!
-//! An outage takes its time away from the contacts. If it is announced, those who plan with the contacts know of it
-//! ([`Config::plan`]); an unannounced one surprises them.
+//! An outage takes its time away from the contacts. If it is announced, those who plan with the
+//! contacts know of it ([`Config::plan`]); an unannounced one surprises them.
 
 pub mod plan;
 pub mod random;
@@ -32,10 +34,11 @@ kinds! {
 
 /// What the `Config` of a kind of contacts can do.
 pub trait Contacts {
-    /// The openings from `from` to `to` in order of time, each after the end of the one before.
+    /// Returns the openings from `from` to `to` in order of time, each after the end of the one
+    /// before.
     fn openings(&self, from: &str, to: &str, stream: Stream) -> Box<dyn Iterator<Item = Opening> + Send>;
 
-    /// Whether the openings can be known in advance: those that routing plans with.
+    /// Returns true if the openings can be known in advance: those that routing plans with.
     fn is_known(&self) -> bool {
         true
     }
@@ -86,13 +89,13 @@ pub struct Outage {
     pub start: Span,
     /// End of the interval, counted from the start of the run.
     pub end: Span,
-    /// Whether routing knows of it in advance; off by default.
+    /// True if routing knows of it in advance; off by default.
     #[serde(default)]
     pub announced: bool,
 }
 
 impl Config {
-    /// The openings from `from` to `to`, without outages.
+    /// Returns the openings from `from` to `to`, without outages.
     pub fn openings(&self, from: &str, to: &str, stream: Stream) -> Openings {
         Openings {
             inner: self.when.openings(from, to, stream),
@@ -101,7 +104,8 @@ impl Config {
         }
     }
 
-    /// The contacts from `from` to `to` up to `until` that can be known in advance. None if they are random.
+    /// Returns the contacts from `from` to `to` up to `until` that can be known in advance. None if
+    /// they are random.
     pub fn known(&self, from: &str, to: &str, until: Time) -> Option<Vec<Opening>> {
         if !self.when.is_known() {
             return None;
@@ -207,7 +211,7 @@ impl Standing {
         self.opening.map_or(NEVER, |opening| opening.start)
     }
 
-    /// The turn that is due at `now`, if any.
+    /// Returns the turn that is due at `now`, if any.
     pub fn turn(&mut self, now: Time) -> Option<Turn> {
         let opening = self.opening?;
         if self.next()? > now {
@@ -244,7 +248,8 @@ impl PlanText {
         Ok(PlanText { text: text.to_owned(), plan, skipped })
     }
 
-    /// Adds the contacts that do not end after their start, unless the scenario says that they are skipped.
+    /// Adds the contacts that do not end after their start, unless the scenario says that they are
+    /// skipped.
     pub fn check(&self, skip_impossible: bool, problems: &mut Problems) {
         if !skip_impossible && !self.skipped.is_empty() {
             let lines = listed(&self.skipped);
@@ -259,13 +264,13 @@ impl PlanText {
         }
     }
 
-    /// The contact plan as it was read and checked.
+    /// Returns the contact plan as it was read and checked.
     pub fn plan(&self) -> &dtn::Plan {
         &self.plan
     }
 }
 
-/// The first lines that are wrong with a plan.
+/// Returns the first lines that are wrong with a plan.
 fn listed(wrong: &[dtn::Wrong]) -> String {
     const MOST: usize = 5;
     let mut shown: Vec<String> = wrong.iter().take(MOST).map(ToString::to_string).collect();

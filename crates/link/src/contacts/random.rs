@@ -1,4 +1,5 @@
-//! Contacts at random: open and closed for exponentially distributed times, as in models of opportunistic networks.
+//! Contacts at random: open and closed for exponentially distributed times, as in models of
+//! opportunistic networks.
 //!
 //! ```toml
 //! when = { kind = "random", open = "10 min", closed = "80 min" }
@@ -9,8 +10,8 @@ use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Contacts at random: the link is closed first, then open and closed for exponentially distributed times. Both directions
-/// are open at the same times.
+/// Contacts at random: the link is closed first, then open and closed for exponentially distributed
+/// times. Both directions are open at the same times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

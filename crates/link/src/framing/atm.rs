@@ -1,15 +1,18 @@
-//! ATM with AAL5 (ITU-T I.363.5, RFC 2684): packet, padding and a trailer of 8 bytes fill whole cells of 48 bytes, which are
-//! sent with 5 bytes of header each. Cells are not shared between packets.
+//! ATM with AAL5 (ITU-T I.363.5, RFC 2684): packet, padding and a trailer of 8 bytes fill whole
+//! cells of 48 bytes, which are sent with 5 bytes of header each. Cells are not shared between
+//! packets.
 //!
-//! What comes before the packet is the encapsulation's: nothing with VC multiplexing (RFC 2684, section 6); 8 bytes
-//! (AA-AA-03, 00-00-00, 08-00) with LLC/SNAP (section 5.1, routed protocols); LLC, SNAP and an Ethernet header of 14 bytes
-//! with bridged Ethernet (section 5.2, without its checksum); a header of LAN emulation and the Ethernet header with
-//! LANE (ATM Forum, LAN Emulation over ATM 1.0, section 4.1.1); 6 bytes with PPP (RFC 2364, section 5, LLC encapsulation).
-//! Bridged and emulated Ethernet frames have at least 60 bytes. So a TCP acknowledgment of 40 bytes takes two cells with
-//! all of them but VC multiplexing.
+//! What comes before the packet is the encapsulation's: nothing with VC multiplexing (RFC 2684,
+//! section 6); 8 bytes (AA-AA-03, 00-00-00, 08-00) with LLC/SNAP (section 5.1, routed protocols);
+//! LLC, SNAP and an Ethernet header of 14 bytes with bridged Ethernet (section 5.2, without its
+//! checksum); a header of LAN emulation and the Ethernet header with LANE (ATM Forum, LAN Emulation
+//! over ATM 1.0, section 4.1.1); 6 bytes with PPP (RFC 2364, section 5, LLC encapsulation). Bridged
+//! and emulated Ethernet frames have at least 60 bytes. So a TCP acknowledgment of 40 bytes takes
+//! two cells with all of them but VC multiplexing.
 //!
-//! The loss of a cell loses its packet. The loss of a packet's last cell, which marks the packet's end, also
-//! loses the next packet: the receiver takes both for one, whose length and CRC-32 do not match.
+//! The loss of a cell loses its packet. The loss of a packet's last cell, which marks the packet's
+//! end, also loses the next packet: the receiver takes both for one, whose length and CRC-32 do not
+//! match.
 //!
 //! ```toml
 //! framing = { kind = "atm", encapsulation = "llc-snap" }
@@ -20,14 +23,14 @@ use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// ATM with AAL5 (ITU-T I.363.5, RFC 2684): each packet, with padding and a trailer of 8 bytes, fills whole
-/// cells of 53 bytes, 48 of them payload.
+/// ATM with AAL5 (ITU-T I.363.5, RFC 2684): each packet, with padding and a trailer of 8 bytes,
+/// fills whole cells of 53 bytes, 48 of them payload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What precedes the packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
-    /// `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16 bytes, LAN emulation) or
-    /// `"ppp"` (6 bytes).
+    /// What precedes the packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"`
+    /// (nothing), `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16 bytes,
+    /// LAN emulation) or `"ppp"` (6 bytes).
     pub encapsulation: Encapsulation,
 }
 
@@ -40,11 +43,11 @@ pub enum Encapsulation {
     LlcSnap,
     /// Nothing: each protocol has a virtual channel (RFC 2684, section 6).
     Vc,
-    /// An LLC/SNAP header, padding and an Ethernet header, 24 bytes; the Ethernet frame has at least 60 bytes
-    /// (RFC 2684, section 5.2).
+    /// An LLC/SNAP header, padding and an Ethernet header, 24 bytes; the Ethernet frame has at
+    /// least 60 bytes (RFC 2684, section 5.2).
     Bridged,
-    /// A LAN emulation header of 2 bytes and an Ethernet header of 14; the Ethernet frame has at least 60
-    /// bytes (ATM Forum LANE 1.0).
+    /// A LAN emulation header of 2 bytes and an Ethernet header of 14; the Ethernet frame has at
+    /// least 60 bytes (ATM Forum LANE 1.0).
     Lane,
     /// An LLC header and the protocol field of PPP, 6 bytes (RFC 2364).
     Ppp,
@@ -62,7 +65,7 @@ impl Encapsulation {
         }
     }
 
-    /// Number of cells of the AAL5 frame of a packet of `size` bytes.
+    /// Returns the number of cells of the AAL5 frame of a packet of `size` bytes.
     pub const fn cells(self, size: u32) -> u32 {
         let (header, least) = self.sizes();
         let whole = size + header;
@@ -70,7 +73,7 @@ impl Encapsulation {
         (payload + TRAILER).div_ceil(PAYLOAD)
     }
 
-    /// Size in bytes of the longest packet: the trailer's length field has 16 bits.
+    /// Returns the size in bytes of the longest packet: the trailer's length field has 16 bits.
     pub const fn longest(self) -> u32 {
         65_535 - self.sizes().0
     }
@@ -126,7 +129,8 @@ mod tests {
     use super::super::tests::units;
     use super::*;
 
-    /// Rows of `tests/authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the cells.
+    /// Rows of `tests/authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the
+    /// cells.
     #[test]
     fn cells_are_those_of_the_authority() {
         let table = include_str!("../../../../tests/authorities/atm/overhead.csv");

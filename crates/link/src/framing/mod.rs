@@ -1,10 +1,11 @@
-//! Framings: how packets are placed into the units that a link transmits, byte for byte. One file per
-//! framing.
+//! Framings: how packets are placed into the units that a link transmits, byte for byte. One file
+//! per framing.
 //!
-//! A framing turns a stream of packets into a stream of units of one size: ATM cells, MPEG transport stream
-//! packets, or whatever carries data on the link (a baseband frame, a burst). A packet costs the units that
-//! it starts. A framing that packs first fills the unit that the previous packet left open, unless that unit
-//! is already being sent. Whatever stays empty in a unit is padding.
+//! A framing turns a stream of packets into a stream of units of one size: ATM cells, MPEG
+//! transport stream packets, or whatever carries data on the link (a baseband frame, a burst). A
+//! packet costs the units that it starts. A framing that packs first fills the unit that the
+//! previous packet left open, unless that unit is already being sent. Whatever stays empty in a
+//! unit is padding.
 //!
 //! Errors act on units. A lost unit loses every packet that has bytes in it ([`Verdicts`]).
 //!
@@ -28,8 +29,8 @@ use bentpipe_stage::{DropReason, Packet};
 pub const TOO_LONG: DropReason = DropReason::new("longer than the framing can carry");
 
 kinds! {
-    /// The framing: how packets are placed into the units that a link transmits, which determines the
-    /// overhead and what an error destroys.
+    /// The framing: how packets are placed into the units that a link transmits, which determines
+    /// the overhead and what an error destroys.
     #[schemars(rename = "Framing")]
     pub enum Config: Framing {
         "none" => None(none::Config),
@@ -50,11 +51,11 @@ impl Default for Config {
 
 /// The factory of a framing, implemented by its `Config`.
 pub trait Framing {
-    /// Builds the framing of one stream of packets, or returns `None` if packets are sent as they are.
-    /// `carrier` is the size of a burst in bytes, for framings that fill bursts.
+    /// Builds the framing of one stream of packets, or returns `None` if packets are sent as they
+    /// are. `carrier` is the size of a burst in bytes, for framings that fill bursts.
     fn build(&self, carrier: Option<u32>) -> Option<Box<dyn Framer>>;
 
-    /// Size in bytes of the longest packet that the framing can carry.
+    /// Returns the size in bytes of the longest packet that the framing can carry.
     fn longest(&self) -> u32;
 
     /// Adds the problems of this configuration; `carrier` as in [`Framing::build`].
@@ -66,24 +67,25 @@ pub trait Framing {
 pub struct Added {
     /// Number of units that the packet starts.
     pub units: u32,
-    /// Whether its first bytes lie in the unit that the previous packet left open.
+    /// True if its first bytes lie in the unit that the previous packet left open.
     pub shares: bool,
 }
 
 /// Frames one stream of packets.
 pub trait Framer: Send {
-    /// Size of a unit in bytes, as transmitted.
+    /// Returns the size of a unit in bytes, as transmitted.
     fn unit(&self) -> u32;
 
     /// Adds a packet of `size` bytes. If `open`, the last unit can still be filled.
     fn add(&mut self, size: u32, open: bool) -> Added;
 
-    /// Whether the loss of a packet's last unit also loses the next packet.
+    /// Returns true if the loss of a packet's last unit also loses the next packet.
     fn merges(&self) -> bool {
         false
     }
 
-    /// Whether units without packets are sent while there is nothing to send, so that a packet waits for the end of one.
+    /// Returns true if units without packets are sent while there is nothing to send, so that a
+    /// packet waits for the end of one.
     fn idles(&self) -> bool {
         false
     }
@@ -94,7 +96,7 @@ pub trait Framer: Send {
 pub struct Unit {
     /// Size of the unit in bytes.
     pub bytes: u32,
-    /// Whether the loss of a packet's last unit also loses the next packet.
+    /// True if the loss of a packet's last unit also loses the next packet.
     pub merges: bool,
 }
 
@@ -117,7 +119,8 @@ pub struct Framed {
 }
 
 impl Framed {
-    /// Fraction of the packets of `bytes` that `error` is expected to corrupt when `packets` of them are sent.
+    /// Fraction of the packets of `bytes` that `error` is expected to corrupt when `packets` of
+    /// them are sent.
     pub fn loss(self, error: &channel::Config, bytes: u32, packets: u64) -> f64 {
         let units = (packets as f64 * self.units).round() as u64;
         let of_unit = error.expected_loss(units, f64::from(self.unit.unwrap_or(bytes)));
@@ -126,12 +129,12 @@ impl Framed {
 }
 
 impl Config {
-    /// Whether its units are sent also while there is nothing to send.
+    /// Returns true if its units are sent also while there is nothing to send.
     pub fn idles(&self) -> bool {
         matches!(self, Config::Space(space) if space.idle_frames)
     }
 
-    /// Whether its units are baseband frames, whose size depends on the MODCOD.
+    /// Returns true if its units are baseband frames, whose size depends on the MODCOD.
     pub fn has_frames(&self) -> bool {
         matches!(self, Config::Gse(_))
     }
@@ -164,8 +167,8 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Decides about the next packet of the stream, which cost `added` units and whose last bit arrives at
-    /// `now`.
+    /// Decides about the next packet of the stream, which cost `added` units and whose last bit
+    /// arrives at `now`.
     pub fn meet(
         &mut self,
         unit: Unit,
@@ -206,7 +209,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The cost of packets that follow each other without a pause.
+    /// Returns the cost of packets that follow each other without a pause.
     pub fn units(config: &dyn Framing, carrier: Option<u32>, sizes: &[u32]) -> Vec<(u32, bool)> {
         let mut framer = config.build(carrier).unwrap();
         let add = |(index, size): (usize, &u32)| framer.add(*size, index > 0);
@@ -255,7 +258,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_lost_unit_loses_every_packet_that_has_bytes_in_it() {
-        // Three packets of 100 bytes by ULE: 108 + pointer in the first unit, the second in the rest of it and in the next.
+        // Three packets of 100 bytes by ULE: 108 + pointer in the first unit, the second in the
+        // rest of it and in the next.
         let config: Config = serde_json::from_str(r#"{"ule": {}}"#).unwrap();
         let mut framer = config.build(None).unwrap();
         let added: Vec<Added> = (0..3).map(|index| framer.add(100, index > 0)).collect();

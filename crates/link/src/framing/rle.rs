@@ -1,4 +1,5 @@
-//! Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the bursts of DVB-RCS2.
+//! Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the
+//! bursts of DVB-RCS2.
 //!
 //! | | header bytes |
 //! | --- | --- |
@@ -7,9 +8,9 @@
 //! | others (continuation, end PPDU) | 2 |
 //! | last | and the trailer behind it: 1 byte of sequence number, or 4 of CRC-32 |
 //!
-//! The packet itself (the ALPDU) starts with its protocol type: 2 bytes, 1 if compressed, none if suppressed,
-//! as terminals do for the one protocol that makes up most of their traffic. Bursts are protected as a whole:
-//! a lost burst loses every packet that has a part in it.
+//! The packet itself (the ALPDU) starts with its protocol type: 2 bytes, 1 if compressed, none if
+//! suppressed, as terminals do for the one protocol that makes up most of their traffic. Bursts are
+//! protected as a whole: a lost burst loses every packet that has a part in it.
 //!
 //! Limits: no labels, neither of packets nor of bursts; the trailer is not divided between bursts.
 //!
@@ -23,15 +24,15 @@ use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the bursts of
-/// DVB-RCS2.
+/// Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the
+/// bursts of DVB-RCS2.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// How the protocol type of each packet is sent; suppressed by default.
     pub protocol: Protocol,
-    /// What follows the last fragment of a fragmented packet, for the receiver to check it; a sequence number
-    /// by default.
+    /// What follows the last fragment of a fragmented packet, for the receiver to check it; a
+    /// sequence number by default.
     pub trailer: Trailer,
 }
 
@@ -55,7 +56,8 @@ pub enum Trailer {
     /// A sequence number of one byte, by which the receiver detects a missing fragment.
     #[default]
     Sequence,
-    /// A CRC-32 of four bytes over the packet, by which the receiver detects wrong or missing fragments.
+    /// A CRC-32 of four bytes over the packet, by which the receiver detects wrong or missing
+    /// fragments.
     Crc,
 }
 
@@ -124,10 +126,11 @@ mod tests {
     fn worked_examples() {
         let units = |config: &Config, burst, sizes: &[u32]| units(config, Some(burst), sizes);
         let plain = Config::default();
-        // Bursts of 123 bytes: an acknowledgment of 40 takes 42, so that two and a part of a third lie in one.
-        // 123 - 84 = 39: 4 + 35 of it, and 2 + 5 + 1 in the next.
+        // Bursts of 123 bytes: an acknowledgment of 40 takes 42, so that two and a part of a third
+        // lie in one. 123 - 84 = 39: 4 + 35 of it, and 2 + 5 + 1 in the next.
         assert_eq!(units(&plain, 123, &[40, 40, 40]), [(1, false), (0, true), (1, true)]);
-        // 1500 alone: 4 + 119, 2 + 121 as long as it lasts: 1381 = 11 x 121 + 50, with the trailer 2 + 50 + 1.
+        // 1500 alone: 4 + 119, 2 + 121 as long as it lasts: 1381 = 11 x 121 + 50, with the trailer
+        // 2 + 50 + 1.
         assert_eq!(units(&plain, 123, &[1500]), [(13, false)]);
         // With type and CRC: 6 + 117, then 1383 = 11 x 121 + 52.
         let full = Config { protocol: Protocol::Full, trailer: Trailer::Crc };

@@ -1,18 +1,23 @@
-//! Transfer frames of space links: TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B) and Proximity-1 (211.0-B), behind a channel code.
+//! Transfer frames of space links: TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B) and
+//! Proximity-1 (211.0-B), behind a channel code.
 //!
-//! Packets are put behind each other into the data fields of frames, each with an encapsulation packet's header of 4 bytes (133.1-B) or a space
-//! packet's of 6 (133.0-B), across the bounds of frames. All frames have one length; what is not filled when a frame must be sent is
-//! an idle packet. A frame is sent with its sync marker and the symbols that the code adds, and is lost as a whole if it
-//! cannot be decoded. The link's rate is that of the sent bits.
+//! Packets are put behind each other into the data fields of frames, each with an encapsulation
+//! packet's header of 4 bytes (133.1-B) or a space packet's of 6 (133.0-B), across the bounds of
+//! frames. All frames have one length; what is not filled when a frame must be sent is an idle
+//! packet. A frame is sent with its sync marker and the symbols that the code adds, and is lost as
+//! a whole if it cannot be decoded. The link's rate is that of the sent bits.
 //!
-//! With m bytes of sync marker, L bytes of frame and a code of c check bytes, m + L + c bytes are sent for L - h bytes of packets, where h are the
-//! headers and checks within the frame: 1279 for 1103 for a TM frame of 1115 bytes with a control field behind RS(255,223) with depth 5.
+//! With m bytes of sync marker, L bytes of frame and a code of c check bytes, m + L + c bytes are
+//! sent for L - h bytes of packets, where h are the headers and checks within the frame: 1279 for
+//! 1103 for a TM frame of 1115 bytes with a control field behind RS(255,223) with depth 5.
 //!
-//! With `idle_frames`, frames follow each other without a pause, as on a real long-haul link: when there is nothing to send, an idle frame is sent, and a packet
-//! that arrives meanwhile begins with the next frame, half a frame later in the mean.
+//! With `idle_frames`, frames follow each other without a pause, as on a real long-haul link: when
+//! there is nothing to send, an idle frame is sent, and a packet that arrives meanwhile begins with
+//! the next frame, half a frame later in the mean.
 //!
-//! **Deviations.** Without `idle_frames`, a frame begins when there is something to send. Proximity-1 has frames of varying length; here they have one, unless the link retransmits
-//! them ([`crate::arq`]): then each carries a packet and is as long as that needs, up to `length`.
+//! **Deviations.** Without `idle_frames`, a frame begins when there is something to send.
+//! Proximity-1 has frames of varying length; here they have one, unless the link retransmits them
+//! ([`crate::arq`]): then each carries a packet and is as long as that needs, up to `length`.
 //!
 //! ```toml
 //! framing = { kind = "space", frame = "tm", length = 1115, code = { kind = "reed-solomon" } }
@@ -25,21 +30,25 @@ use bentpipe_dtn::frames::{self, ENCAPSULATION, SPACE_PACKET};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Transfer frames of space links (TM, AOS, USLP, Proximity-1; CCSDS) behind a channel code. The link's rate is that of the sent bits.
+/// Transfer frames of space links (TM, AOS, USLP, Proximity-1; CCSDS) behind a channel code. The
+/// link's rate is that of the sent bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "SpaceFraming")]
 pub struct Config {
     /// The kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`.
     pub frame: Kind,
-    /// Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of RS(255,223). With `arq`, of the longest frame.
+    /// Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of
+    /// RS(255,223). With `arq`, of the longest frame.
     pub length: Count<16, 65_536>,
-    /// Whether frames end with an operational control field of 4 bytes; off by default.
+    /// True if frames end with an operational control field of 4 bytes; off by default.
     pub control_field: bool,
-    /// Whether idle frames are sent when there is nothing to send, so that a packet waits for the end of the one in transmission; off by default. Links
-    /// with TM, AOS and USLP frames send them.
+    /// True if idle frames are sent when there is nothing to send, so that a packet waits for the
+    /// end of the one in transmission; off by default. Links with TM, AOS and USLP frames send
+    /// them.
     pub idle_frames: bool,
-    /// Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6 bytes.
+    /// Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6
+    /// bytes.
     pub packets: Packets,
     /// The channel code; none by default. The link's `error` of kind `coded` has the same one.
     pub code: Code,
@@ -75,7 +84,7 @@ pub enum Packets {
 }
 
 impl Packets {
-    /// Bytes of the header.
+    /// Returns the bytes of the header.
     pub fn header(self) -> u32 {
         match self {
             Packets::Encapsulation => ENCAPSULATION,
@@ -159,7 +168,7 @@ struct Frames {
     data: u32,
     /// Bytes of a packet's header.
     header: u32,
-    /// Whether idle frames are sent.
+    /// True if idle frames are sent.
     idles: bool,
     /// What is left of the last frame.
     room: u32,
@@ -189,8 +198,8 @@ mod tests {
     use super::super::tests::units;
     use super::*;
 
-    /// CCSDS 132.0-B and 131.0-B: a frame of 1115 bytes has 6 bytes of header, 4 of control field and 2 of check; it is sent with a
-    /// marker of 4 bytes and 5 x 32 check bytes.
+    /// CCSDS 132.0-B and 131.0-B: a frame of 1115 bytes has 6 bytes of header, 4 of control field
+    /// and 2 of check; it is sent with a marker of 4 bytes and 5 x 32 check bytes.
     #[test]
     fn worked_examples() {
         let config: Config =

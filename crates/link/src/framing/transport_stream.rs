@@ -1,5 +1,6 @@
-//! MPEG-2 transport stream packets (ISO/IEC 13818-1): 188 bytes, of which 4 are header. A packet in which a
-//! section or SNDU starts has a pointer field of one byte that gives the position of the first one.
+//! MPEG-2 transport stream packets (ISO/IEC 13818-1): 188 bytes, of which 4 are header. A packet in
+//! which a section or SNDU starts has a pointer field of one byte that gives the position of the
+//! first one.
 
 use super::{check_divides, Added, Framer, Framing};
 use bentpipe_core::Problems;
@@ -11,16 +12,18 @@ const POINTER: u32 = 1;
 
 /// A framing that places packets into sections or SNDUs, and those into transport stream packets.
 pub trait Encapsulation {
-    /// Number of bytes of a section that must fit into the transport stream packet in which it starts.
+    /// Number of bytes of a section that must fit into the transport stream packet in which it
+    /// starts.
     const TOGETHER: u32;
 
-    /// Whether a section may start in the transport stream packet in which the previous one ends.
+    /// Returns true if a section may start in the transport stream packet in which the previous one
+    /// ends.
     fn packing(&self) -> bool;
 
-    /// Bytes that are added to each network-layer packet.
+    /// Returns the bytes that are added to each network-layer packet.
     fn overhead(&self) -> u32;
 
-    /// Size in bytes of the longest packet that a section can carry.
+    /// Returns the size in bytes of the longest packet that a section can carry.
     fn longest(&self) -> u32;
 }
 
@@ -42,7 +45,7 @@ impl<E: Encapsulation> Framing for E {
 pub struct TransportStream {
     /// Bytes that are added to each packet.
     pub overhead: u32,
-    /// Whether a section may start in the packet in which the previous one ends.
+    /// True if a section may start in the packet in which the previous one ends.
     pub packing: bool,
     /// Number of bytes of a section that must fit into the packet in which it starts.
     pub least: u32,

@@ -1,4 +1,5 @@
-//! Packets that now and then are late by a fixed time, as on a path with retransmissions below the network layer.
+//! Packets that now and then are late by a fixed time, as on a path with retransmissions below the
+//! network layer.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Fraction, Sample, Span, Stream, Time};

@@ -1,11 +1,13 @@
-//! Levels of delay that last for a fixed time, as on paths over low orbits whose satellites are reassigned every 15 s.
+//! Levels of delay that last for a fixed time, as on paths over low orbits whose satellites are
+//! reassigned every 15 s.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Extra delay that is the same for all packets during a period of fixed length, with another draw for each period.
+/// Extra delay that is the same for all packets during a period of fixed length, with another draw
+/// for each period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

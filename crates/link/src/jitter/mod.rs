@@ -1,13 +1,16 @@
-//! Jitter: delay of a packet beyond the link's own, by a distribution or by a series. One file per kind.
+//! Jitter: delay of a packet beyond the link's own, by a distribution or by a series. One file per
+//! kind.
 //!
-//! The extra delay is drawn when the packet has crossed the link. Unless the link reorders, a packet then waits for those before
-//! it, as in a queue: its delay is at least what keeps the order. With `reorder = true` a packet with less extra delay overtakes.
+//! The extra delay is drawn when the packet has crossed the link. Unless the link reorders, a
+//! packet then waits for those before it, as in a queue: its delay is at least what keeps the
+//! order. With `reorder = true` a packet with less extra delay overtakes.
 //!
 //! ```toml
 //! jitter = { kind = "normal", mean = "5 ms", deviation = "2 ms" }
 //! ```
 //!
-//! Deviation: extra delay is never negative, so that `delay` is the least that a packet takes (netem draws around `delay`).
+//! Deviation: extra delay is never negative, so that `delay` is the least that a packet takes
+//! (netem draws around `delay`).
 
 pub mod exponential;
 pub mod late;
@@ -50,7 +53,7 @@ pub trait Jitter {
     /// Builds the process, or returns `None` for a link without jitter.
     fn build(&self) -> Option<Box<dyn Process>>;
 
-    /// The mean of the extra delay in seconds.
+    /// Returns the mean of the extra delay in seconds.
     fn mean(&self) -> f64;
 
     /// Adds the problems of this configuration.
@@ -59,7 +62,8 @@ pub trait Jitter {
 
 /// A process that draws the extra delay of each packet.
 pub trait Process: Send {
-    /// The extra delay in seconds, at least 0, of a packet that has crossed the link at `now`. Called in order of time.
+    /// Returns the extra delay in seconds, at least 0, of a packet that has crossed the link at
+    /// `now`. Called in order of time.
     fn extra(&mut self, now: Time, stream: &mut Stream) -> f64;
 }
 
@@ -74,7 +78,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// An empty line; `None` without jitter.
+    /// Creates an empty line; `None` without jitter.
     pub fn new(config: &Config, reorder: bool) -> Option<Box<Line>> {
         let process = config.build()?;
         Some(Box::new(Line {
@@ -125,7 +129,7 @@ impl Line {
         self.waiting.front().map(|(due, _)| *due)
     }
 
-    /// The packets that wait.
+    /// Returns the packets that wait.
     pub fn held(&self) -> Held {
         self.held
     }

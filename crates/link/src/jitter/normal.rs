@@ -1,7 +1,8 @@
 //! Extra delay from a normal distribution that is cut off at 0 s.
 //!
-//! A draw below 0 s is redrawn, so that the mean is above that of the normal distribution: with m and s those of the
-//! distribution, m + s phi(m / s) / Phi(m / s), phi and Phi being density and distribution of the standard normal.
+//! A draw below 0 s is redrawn, so that the mean is above that of the normal distribution: with m
+//! and s those of the distribution, m + s phi(m / s) / Phi(m / s), phi and Phi being density and
+//! distribution of the standard normal.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};

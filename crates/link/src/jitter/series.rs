@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The samples: a table, comma-separated or a Parquet file, with `time` and `extra`, both in seconds from 0. Each
-    /// sample holds until the next; there is no extra delay before the first. In a series of regular steps a longer step is refused as a
-    /// gap.
+    /// The samples: a table, comma-separated or a Parquet file, with `time` and `extra`, both in
+    /// seconds from 0. Each sample holds until the next; there is no extra delay before the first.
+    /// In a series of regular steps a longer step is refused as a gap.
     pub samples: Table,
-    /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the last
-    /// sample holds until the end of the run.
+    /// Period after which the series restarts; must be longer than the time of the last sample. If
+    /// unset, the last sample holds until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Span>,
 }

@@ -1,17 +1,19 @@
-//! Adaptive RED (Floyd, Gummadi and Shenker 2001): sets its thresholds and its weight from the rate and a target delay, and keeps the
-//! average in the middle between the thresholds by adapting max_p.
+//! Adaptive RED (Floyd, Gummadi and Shenker 2001): sets its thresholds and its weight from the rate
+//! and a target delay, and keeps the average in the middle between the thresholds by adapting
+//! max_p.
 //!
-//! With C typical packets per second: min_th = max(5, target C / 2), max_th = 3 min_th, w_q = 1 - exp(-1 / C) (section 5). Every
-//! 0.5 s (section 4, figure 2): if the average is above min_th + 0.6 (max_th - min_th) and max_p at most 0.5, max_p grows by
-//! min(0.01, max_p / 4); if it is below min_th + 0.4 (max_th - min_th) and max_p at least 0.01, it falls to 0.9 of itself. The slope
-//! is gentle.
+//! With C typical packets per second: min_th = max(5, target C / 2), max_th = 3 min_th, w_q = 1 -
+//! exp(-1 / C) (section 5). Every 0.5 s (section 4, figure 2): if the average is above min_th + 0.6
+//! (max_th - min_th) and max_p at most 0.5, max_p grows by min(0.01, max_p / 4); if it is below
+//! min_th + 0.4 (max_th - min_th) and max_p at least 0.01, it falls to 0.9 of itself. The slope is
+//! gentle.
 //!
 //! ```toml
 //! queue = { kind = "ared", packets = 400, target = "100 ms" }
 //! ```
 //!
-//! The queue is only consulted when packets arrive. Intervals that have passed since the last arrival are
-//! processed then, with the average of that arrival.
+//! The queue is only consulted when packets arrive. Intervals that have passed since the last
+//! arrival are processed then, with the average of that arrival.
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
@@ -20,21 +22,23 @@ use bentpipe_stage::{facts, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Adaptive RED (Floyd, Gummadi and Shenker 2001): derives its thresholds and its weight from the link's rate
-/// and a target delay, and adapts the drop probability so that the average queue stays midway between the
-/// thresholds.
+/// Adaptive RED (Floyd, Gummadi and Shenker 2001): derives its thresholds and its weight from the
+/// link's rate and a target delay, and adapts the drop probability so that the average queue stays
+/// midway between the thresholds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped.
+    /// Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are
+    /// dropped.
     pub packets: Packets,
-    /// Average queueing delay to aim for, 5 ms by default as in section 5 of the paper. Must be longer than 0
-    /// s.
+    /// Average queueing delay to aim for, 5 ms by default as in section 5 of the paper. Must be
+    /// longer than 0 s.
     pub target: Span,
-    /// Packet size by which the link's rate and `target` are converted into packets, 500 B by default; 1 B to
-    /// 65535 B.
+    /// Packet size by which the link's rate and `target` are converted into packets, 500 B by
+    /// default; 1 B to 65535 B.
     pub typical: Size,
-    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
+    /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by
+    /// default.
     pub ecn: bool,
 }
 
@@ -112,7 +116,7 @@ impl Ared {
     }
 }
 
-/// The thresholds and the weight for a link of this rate.
+/// Returns the thresholds and the weight for a link of this rate.
 fn settings(config: &Config, rate: Rate, most: f64) -> (Curve, Fraction) {
     let per_second = 1.0 / rate.span_of(config.typical.bytes()).as_secs_f64();
     let min = (config.target.as_secs_f64() * per_second / 2.0).max(5.0);
@@ -144,7 +148,8 @@ mod tests {
 
     #[test]
     fn thresholds_and_weight_follow_from_rate_and_target() {
-        // 1000 B at 8 Mbit/s: 1000 packets/s. 100 ms are 100 packets; the thresholds lie at a half and at three halves of it.
+        // 1000 B at 8 Mbit/s: 1000 packets/s. 100 ms are 100 packets; the thresholds lie at a half
+        // and at three halves of it.
         let config =
             Config { target: Span::from_millis(100), typical: Size::from_bytes(1000), ..Config::default() };
         let (curve, weight) = settings(&config, Rate::from_bits_per_second(8_000_000), START);

@@ -61,7 +61,8 @@ impl Bucket {
         enough
     }
 
-    /// The time from which the bucket holds the tokens for `bytes`; [`Time::MAX`] if they exceed its size.
+    /// Returns the time from which the bucket holds the tokens for `bytes`; [`Time::MAX`] if they
+    /// exceed its size.
     pub fn ready(&self, bytes: u32) -> Time {
         let missing = bits(u64::from(bytes)).saturating_sub(self.tokens);
         if bits(u64::from(bytes)) > self.size {

@@ -1,5 +1,5 @@
-//! Queues that keep their packets until asked for the next one: the common part of links, schedulers and
-//! disciplines that decide at departure.
+//! Queues that keep their packets until asked for the next one: the common part of links,
+//! schedulers and disciplines that decide at departure.
 
 use super::{Admission, Backlog, Queue, Verdict};
 use bentpipe_core::{Rate, Stream, Time, Whole};
@@ -14,10 +14,11 @@ pub trait Buffer: Send {
     /// Returns the next packet to transmit, if one is ready. May drop others on the way.
     fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet>;
 
-    /// Returns the packet that would leave next if nothing else arrived, or `None` if the queue is empty.
+    /// Returns the packet that would leave next if nothing else arrived, or `None` if the queue is
+    /// empty.
     fn head(&self, now: Time) -> Option<Head>;
 
-    /// The packets and bytes that are waiting.
+    /// Returns the packets and bytes that are waiting.
     fn held(&self) -> Held;
 
     /// Removes all waiting packets and returns them, by class and then by order of arrival.
@@ -80,17 +81,17 @@ impl Line {
         Some((packet.into_inner(), arrived))
     }
 
-    /// Size of the first packet in bytes.
+    /// Returns the size of the first packet in bytes.
     pub fn first(&self) -> Option<u32> {
         self.packets.front().map(|(_, size, _)| *size)
     }
 
-    /// The packets and bytes that are waiting.
+    /// Returns the packets and bytes that are waiting.
     pub fn held(&self) -> Held {
         Held { packets: self.packets.len() as u64, bytes: self.bytes }
     }
 
-    /// The first packet, in the form that [`Buffer::head`] returns.
+    /// Returns the first packet, in the form that [`Buffer::head`] returns.
     pub fn head(&self, now: Time) -> Option<Head> {
         self.first().map(|size| Head { at: now, size })
     }

@@ -1,10 +1,12 @@
-//! Drop front: first in, first out; when it is full, the packets at its front make room for the one that arrives.
+//! Drop front: first in, first out; when it is full, the packets at its front make room for the one
+//! that arrives.
 //!
-//! A sender notices a loss at the front a queueing delay earlier than one at the tail, and what waits is fresher (T. V.
-//! Lakshman, A. Neidhardt, T. Ott, "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996). Measured on
-//! Starlink's downlink (arXiv 2605.27717).
+//! A sender notices a loss at the front a queueing delay earlier than one at the tail, and what
+//! waits is fresher (T. V. Lakshman, A. Neidhardt, T. Ott, "The drop from front strategy in TCP and
+//! in TCP over ATM", INFOCOM 1996). Measured on Starlink's downlink (arXiv 2605.27717).
 //!
-//! The packet in transmission is not counted and never dropped. Without a limit the queue holds 1000 packets, as drop tail does.
+//! The packet in transmission is not counted and never dropped. Without a limit the queue holds
+//! 1000 packets, as drop tail does.
 //!
 //! ```toml
 //! queue = { kind = "drop-front", packets = 417 }
@@ -22,7 +24,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device.
+    /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux
+    /// device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<limit::Packets>,
     /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.

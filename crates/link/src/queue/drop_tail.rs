@@ -2,8 +2,9 @@
 //!
 //! The packet in transmission is not counted, as in a Linux or ns-3 device queue.
 //!
-//! Without a limit it holds 1000 packets, the length that Linux gives a device's transmit queue (`DEFAULT_TX_QUEUE_LEN` in
-//! `include/net/pkt_sched.h`) and tc-netem its own (`limit`, tc-netem(8)); docs/decisions/queues.md says why.
+//! Without a limit it holds 1000 packets, the length that Linux gives a device's transmit queue
+//! (`DEFAULT_TX_QUEUE_LEN` in `include/net/pkt_sched.h`) and tc-netem its own (`limit`,
+//! tc-netem(8)); docs/decisions/queues.md says why.
 //!
 //! ```toml
 //! queue = { kind = "drop-tail", packets = 417 }
@@ -23,7 +24,8 @@ pub const FULL: DropReason = DropReason::new("queue full");
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device.
+    /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux
+    /// device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<limit::Packets>,
     /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.

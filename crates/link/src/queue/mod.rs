@@ -1,9 +1,9 @@
 //! Queue disciplines: which packets a link's queue admits, and which leaves next.
 //!
-//! Most disciplines decide when a packet arrives, from the backlog that it finds ([`Admission`]). The link
-//! then computes the departure at once, so that a hop costs one wake (see [links](crate)). Disciplines that
-//! decide when a packet leaves keep the packets themselves ([`Buffer`]), and the link asks for the next one
-//! whenever it has sent the one before.
+//! Most disciplines decide when a packet arrives, from the backlog that it finds ([`Admission`]).
+//! The link then computes the departure at once, so that a hop costs one wake (see [links](crate)).
+//! Disciplines that decide when a packet leaves keep the packets themselves ([`Buffer`]), and the
+//! link asks for the next one whenever it has sent the one before.
 
 pub mod ared;
 pub mod bucket;
@@ -35,7 +35,8 @@ use bentpipe_core::{kinds, Dscp, Problems, Rate, Stream, Time};
 use bentpipe_stage::{facts, Packet};
 
 kinds! {
-    /// The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
+    /// The queue discipline: which packets are admitted, which leaves next, and which are dropped
+    /// or marked.
     #[schemars(rename = "Queue")]
     pub enum Config: Discipline {
         "drop-tail" => DropTail(drop_tail::Config),
@@ -58,7 +59,8 @@ kinds! {
     }
 }
 
-/// Of every queue that a scenario does not describe: links, terminals, classes, sites and satellites.
+/// Of every queue that a scenario does not describe: links, terminals, classes, sites and
+/// satellites.
 impl Default for Config {
     fn default() -> Config {
         Config::DropTail(drop_tail::Config::default())
@@ -99,7 +101,8 @@ impl Queue {
 }
 
 impl Config {
-    /// Adds the problems of this configuration where only disciplines that decide at arrival are allowed.
+    /// Adds the problems of this configuration where only disciplines that decide at arrival are
+    /// allowed.
     pub fn check_arrival(&self, problems: &mut Problems) {
         let before = problems.count();
         self.check(problems);
@@ -163,7 +166,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether a packet of `size` bytes may join this backlog.
+    /// Returns true if a packet of `size` bytes may join this backlog.
     #[inline]
     pub fn admit(self, backlog: Backlog, size: u32) -> bool {
         backlog.packets < self.packets && backlog.bytes + u64::from(size) <= self.bytes

@@ -62,7 +62,7 @@ impl Rig {
         }
     }
 
-    /// Bytes that left by flow.
+    /// Returns the bytes that left by flow.
     fn bytes(&self) -> BTreeMap<u32, u64> {
         let mut bytes = BTreeMap::new();
         self.left.iter().for_each(|(flow, _, size, ..)| *bytes.entry(*flow).or_default() += u64::from(*size));
@@ -79,8 +79,8 @@ fn packet(flow: u32, size: u32, dscp: Dscp) -> Packet {
     Packet { flow: FlowId(flow), size, dscp: dscp.value(), ..Packet::default() }
 }
 
-/// Streams of packets at constant rates: flow, bytes of a packet, bit/s, code point; for a time in milliseconds.
-/// Returns how many they were.
+/// Streams of packets at constant rates: flow, bytes of a packet, bit/s, code point; for a time in
+/// milliseconds. Returns how many they were.
 fn load(rig: &mut Rig, streams: &[(u32, u32, u64, Dscp)], millis: u64) -> usize {
     let mut arrivals = Vec::new();
     for &(flow, size, rate, dscp) in streams {
@@ -104,10 +104,11 @@ fn codel_drops_at_the_moments_of_its_control_law() {
     // 1000 B at 8 Mbit/s take 1 ms; twice as many come.
     let mut rig = Rig::new(r#"{"codel": {"packets": 10000}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 16_000_000, BE)], 3000);
-    // Packet n comes at n/2 ms and leaves at n ms, having waited n/2 ms: above the target from packet 10 on, which leaves at
-    // 10 ms; 100 ms later, the first drop (section 5.6).
+    // Packet n comes at n/2 ms and leaves at n ms, having waited n/2 ms: above the target from
+    // packet 10 on, which leaves at 10 ms; 100 ms later, the first drop (section 5.6).
     assert_eq!(rig.drops[0], Time::ZERO + Span::from_millis(110));
-    // Each further one is due at interval / sqrt(count) after the one before, and falls at the next departure.
+    // Each further one is due at interval / sqrt(count) after the one before, and falls at the next
+    // departure.
     let mut due = 110.0;
     for (index, at) in rig.drops.iter().enumerate().skip(1).take(60) {
         due += 100.0 / (index as f64).sqrt();
@@ -122,7 +123,8 @@ fn codel_spares_short_queues_and_remembers_a_rate_of_drops() {
     let mut rig = Rig::new(r#"{"codel": {}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 8_000_000, BE)], 3000);
     assert!(rig.drops.is_empty());
-    // Overload, a pause in which the queue empties, and overload again: drops go on with the count that they had reached.
+    // Overload, a pause in which the queue empties, and overload again: drops go on with the count
+    // that they had reached.
     let mut rig = Rig::new(r#"{"codel": {}}"#, 8_000_000);
     for burst in 0..2u64 {
         for n in 0..800 {
@@ -150,7 +152,8 @@ fn ecn_capable_packets_are_marked_by_codel_red_and_pie() {
         }
         let marked = rig.left.iter().filter(|left| left.5 == Ecn::Ce).count();
         assert!(marked > 0, "{json}");
-        // PIE drops where the probability is above a tenth, which a load that does not answer to marks drives it to.
+        // PIE drops where the probability is above a tenth, which a load that does not answer to
+        // marks drives it to.
         assert!(rig.drops.is_empty() || json.contains("pie"), "{json}: {} dropped", rig.drops.len());
     }
 }
@@ -181,7 +184,8 @@ fn fq_codel_isolates_flows_and_serves_new_ones_first() {
     let share = bytes[&0] as f64 / bytes[&1] as f64;
     assert!((share - 1.0).abs() < 0.05, "{bytes:?}");
     assert_eq!(rig.left.iter().filter(|left| left.0 == 2).count(), 80);
-    // At most the packet in transmission and a turn that has begun: two packets, as 14 B of the credit are left after the first.
+    // At most the packet in transmission and a turn that has begun: two packets, as 14 B of the
+    // credit are left after the first.
     assert!(rig.longest(2) < Span::from_micros(4810), "{:?}", rig.longest(2));
     let mut short = Rig::new(r#"{"fq-codel": {"packets": 100}}"#, 8_000_000);
     load(&mut short, &[(0, 1000, 80_000_000, BE), (1, 100, 100_000, BE)], 1000);
@@ -244,7 +248,8 @@ fn schedulers_divide_the_link_by_their_rules() {
 
 #[test]
 fn a_class_within_its_share_of_fair_queueing_waits_for_little() {
-    // Half of its half: a packet waits for the one in transmission and for one more of the other class at most.
+    // Half of its half: a packet waits for the one in transmission and for one more of the other
+    // class at most.
     for (kind, most) in [("wfq", 3100), ("priority", 1510)] {
         let json = format!(
             r#"{{"{kind}": {{"classes": [{{"name": "a", "dscp": ["ef"]}}, {{"name": "b", "queue": {{"drop-tail": {{"packets": 100}}}}}}]}}}}"#

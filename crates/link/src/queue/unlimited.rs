@@ -1,7 +1,7 @@
 //! A queue without a limit: first in, first out, and no packet is ever dropped.
 //!
-//! No device has one. It isolates what a protocol does by itself: a window that grows over it fills no buffer, and delay grows
-//! with it instead. Scenarios that want that say so.
+//! No device has one. It isolates what a protocol does by itself: a window that grows over it fills
+//! no buffer, and delay grows with it instead. Scenarios that want that say so.
 //!
 //! ```toml
 //! queue = "unlimited"

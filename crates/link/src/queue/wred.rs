@@ -1,10 +1,13 @@
-//! Weighted RED, or RED with in and out (Clark and Fang 1998): thresholds for each of three drop precedences (RFC 2597, section 2).
+//! Weighted RED, or RED with in and out (Clark and Fang 1998): thresholds for each of three drop
+//! precedences (RFC 2597, section 2).
 //!
-//! Packets are green, yellow or red by the drop precedence of their assured forwarding code point; others are green. Averages and
-//! probabilities are RED's ([`super::early`]), with a count of its own for each precedence. What an average counts:
+//! Packets are green, yellow or red by the drop precedence of their assured forwarding code point;
+//! others are green. Averages and probabilities are RED's ([`super::early`]), with a count of its
+//! own for each precedence. What an average counts:
 //!
 //! - `all`: every packet that waits, so that there is one average (WRED);
-//! - `coupled`: packets of its own and of lower precedence: green ones see green ones, red ones see all (RIO);
+//! - `coupled`: packets of its own and of lower precedence: green ones see green ones, red ones see
+//!   all (RIO);
 //! - `own`: packets of its own precedence.
 //!
 //! ```toml
@@ -12,10 +15,11 @@
 //! queue = { kind = "wred", average = "coupled", red = { min = 30, max = 90, probability = 0.1 } }
 //! ```
 //!
-//! With `spacing = "geometric"` each packet is dropped with the probability of its average alone, instead of RED's even spacing.
+//! With `spacing = "geometric"` each packet is dropped with the probability of its average alone,
+//! instead of RED's even spacing.
 //!
-//! While packets are waiting but none that an average counts, that average decays with each arrival; when the
-//! queue is empty, with the idle time.
+//! While packets are waiting but none that an average counts, that average decays with each
+//! arrival; when the queue is empty, with the idle time.
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
@@ -31,7 +35,8 @@ use std::collections::VecDeque;
 pub struct Thresholds {
     /// Average queue in packets from which packets are dropped or marked (min_th).
     pub min: Packets,
-    /// Average queue in packets from which all packets are dropped (max_th). Must be greater than `min`.
+    /// Average queue in packets from which all packets are dropped (max_th). Must be greater than
+    /// `min`.
     pub max: Packets,
     /// Drop probability just below `max` (max_p), 0.1 by default.
     #[serde(default = "early::probability")]
@@ -57,27 +62,30 @@ pub enum Counted {
     Own,
 }
 
-/// How drops are drawn from the probability p_b that belongs to an average (Floyd and Jacobson 1993, section 7).
+/// How drops are drawn from the probability p_b that belongs to an average (Floyd and Jacobson
+/// 1993, section 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
     /// The number of packets between two drops is uniformly distributed (method 2, RED's own).
     #[default]
     Uniform,
-    /// Each packet is dropped with p_b, so that this number is geometrically distributed (method 1). At the same
-    /// average fewer packets are dropped, almost half as many where p_b is small, and queues become longer.
+    /// Each packet is dropped with p_b, so that this number is geometrically distributed (method
+    /// 1). At the same average fewer packets are dropped, almost half as many where p_b is small,
+    /// and queues become longer.
     Geometric,
 }
 
-/// Weighted RED (Clark and Fang 1998): RED with thresholds for each of the three drop precedences of assured
-/// forwarding (RFC 2597, section 2).
+/// Weighted RED (Clark and Fang 1998): RED with thresholds for each of the three drop precedences
+/// of assured forwarding (RFC 2597, section 2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped.
+    /// Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are
+    /// dropped.
     pub packets: Packets,
-    /// Thresholds for green packets: low drop precedence (AFx1) and all code points other than assured
-    /// forwarding.
+    /// Thresholds for green packets: low drop precedence (AFx1) and all code points other than
+    /// assured forwarding.
     pub green: Thresholds,
     /// Thresholds for yellow packets: medium drop precedence (AFx2).
     pub yellow: Thresholds,
@@ -87,15 +95,16 @@ pub struct Config {
     pub average: Counted,
     /// How drops are drawn from the probability: uniform by default (RED).
     pub spacing: Spacing,
-    /// Whether the drop probability keeps rising beyond `max`, to 1 at twice `max`, instead of jumping to 1;
-    /// off by default.
+    /// True if the drop probability keeps rising beyond `max`, to 1 at twice `max`, instead of
+    /// jumping to 1; off by default.
     pub gentle: bool,
     /// Weight of an arrival in a moving average (w_q), 0.002 by default.
     pub weight: Fraction,
-    /// Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the averages decay as if
-    /// such packets were being sent.
+    /// Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the averages
+    /// decay as if such packets were being sent.
     pub typical: Size,
-    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
+    /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by
+    /// default.
     pub ecn: bool,
 }
 
@@ -148,8 +157,8 @@ struct Wred {
     spreads: [Spread; 3],
     averages: [Average; 3],
     counts: [u64; 3],
-    /// Precedences of the packets admitted last. The waiting packets are the last of them, as the queue is
-    /// first in, first out.
+    /// Precedences of the packets admitted last. The waiting packets are the last of them, as the
+    /// queue is first in, first out.
     waiting: VecDeque<u8>,
     typical: Size,
     ecn: bool,
@@ -223,7 +232,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Averages that follow at once, and what each colour meets after 10 green, 4 yellow and 2 red packets wait.
+    /// Averages that follow at once, and what each colour meets after 10 green, 4 yellow and 2 red
+    /// packets wait.
     fn met(counted: Counted) -> [f64; 3] {
         let config = Config { weight: Fraction::thousandths(1000), average: counted, ..Config::default() };
         let mut stream = Streams::new(1, 0).stream("wred");

@@ -1,6 +1,7 @@
 //! Weighted round robin: in its turn a class sends as many packets as its weight says.
 //!
-//! Shares are of packets; classes with large packets get more bytes. A class that cannot send loses the rest of its turn.
+//! Shares are of packets; classes with large packets get more bytes. A class that cannot send loses
+//! the rest of its turn.
 //!
 //! ```toml
 //! queue = { kind = "wrr", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
@@ -13,8 +14,8 @@ use bentpipe_stage::facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Weighted round robin: classes take turns, and each sends as many packets per turn as its weight. Shares
-/// are of packets, so classes with larger packets get more bytes.
+/// Weighted round robin: classes take turns, and each sends as many packets per turn as its weight.
+/// Shares are of packets, so classes with larger packets get more bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -1,8 +1,8 @@
-//! Rayleigh fading: scattered waves from all directions and no direct one, so that the power has an exponential
-//! distribution.
+//! Rayleigh fading: scattered waves from all directions and no direct one, so that the power has an
+//! exponential distribution.
 //!
-//! The scattered waves are those of `waves.rs`. Over a time t the amplitude keeps a correlation of J0(w t), w = 2
-//! pi speed / wavelength: it fades about once per half a wavelength.
+//! The scattered waves are those of `waves.rs`. Over a time t the amplitude keeps a correlation of
+//! J0(w t), w = 2 pi speed / wavelength: it fades about once per half a wavelength.
 //!
 //! ```toml
 //! error = { kind = "snr", snr_db = 25, fading = "rayleigh", speed = "1 m/s" }
@@ -68,7 +68,8 @@ mod tests {
         for at in 0..3 {
             let expected = 1.0 - f64::exp(-levels[at]);
             assert!((below[at] / trials - expected).abs() < 5.0 * (expected / trials).sqrt(), "{below:?}");
-            // For a complex Gaussian process the covariance of powers is the squared one of amplitudes.
+            // For a complex Gaussian process the covariance of powers is the squared one of
+            // amplitudes.
             let correlation = libm::j0(doppler * lags[at]).powi(2);
             assert!((products[at] / trials - 1.0 - correlation).abs() < 0.06, "{products:?} {correlation}");
         }

@@ -4,9 +4,10 @@
 //! h(t) = (g(t) + sqrt(K) exp(j (w t cos b + c))) / sqrt(1 + K)
 //! ```
 //!
-//! g being the scattered waves of `waves.rs`, and the angle b of the direct wave and its phase c uniform. Source: C.
-//! Xiao, Y. R. Zheng and N. C. Beaulieu, "Novel sum-of-sinusoids simulation models for Rayleigh and Rician fading
-//! channels", IEEE Transactions on Wireless Communications 5(12), 2006.
+//! g being the scattered waves of `waves.rs`, and the angle b of the direct wave and its phase c
+//! uniform. Source: C. Xiao, Y. R. Zheng and N. C. Beaulieu, "Novel sum-of-sinusoids simulation
+//! models for Rayleigh and Rician fading channels", IEEE Transactions on Wireless Communications
+//! 5(12), 2006.
 //!
 //! ```toml
 //! error = { kind = "snr", snr_db = 20, fading = { kind = "rice", k_factor = 4 }, speed = "1 m/s" }
@@ -23,7 +24,8 @@ use std::f64::consts::PI;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Power of the direct wave divided by that of the scattered ones (K), not in dB; 0 is Rayleigh fading.
+    /// Power of the direct wave divided by that of the scattered ones (K), not in dB; 0 is Rayleigh
+    /// fading.
     pub k_factor: Real<0, 1_000_000>,
 }
 
@@ -59,8 +61,8 @@ impl Gain for Rice {
     }
 }
 
-/// The mean of a function of the power, by the density of the amplitude: 2 a (1 + K) exp(-K - (1 + K) a^2) I0(2 a
-/// sqrt(K (1 + K))).
+/// Returns the mean of a function of the power, by the density of the amplitude: 2 a (1 + K) exp(-K
+/// - (1 + K) a^2) I0(2 a sqrt(K (1 + K))).
 pub fn mean(k: f64, of: &dyn Fn(f64) -> f64) -> f64 {
     const STEPS: usize = 800;
     // Six deviations of each scattered part on both sides of the direct wave.

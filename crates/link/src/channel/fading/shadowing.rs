@@ -1,9 +1,9 @@
-//! Shadowing: a slow variation of the mean power by obstacles, normal in dB, that forgets itself with the distance
-//! moved.
+//! Shadowing: a slow variation of the mean power by obstacles, normal in dB, that forgets itself
+//! with the distance moved.
 //!
-//! Over a distance x the correlation is exp(-x / d). Source: M. Gudmundson, "Correlation model for shadow fading
-//! in mobile radio systems", Electronics Letters 27(23), 1991. Between two moments the process takes one exact
-//! step of this first-order autoregression.
+//! Over a distance x the correlation is exp(-x / d). Source: M. Gudmundson, "Correlation model for
+//! shadow fading in mobile radio systems", Electronics Letters 27(23), 1991. Between two moments
+//! the process takes one exact step of this first-order autoregression.
 
 use bentpipe_core::{Distance, Problems, Real, Stream};
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ impl Config {
         }
     }
 
-    /// The mean of a function of the deviation in dB.
+    /// Returns the mean of a function of the deviation in dB.
     pub fn mean(&self, of: &dyn Fn(f64) -> f64) -> f64 {
         const STEPS: i32 = 50;
         let place = |step: i32| 5.0 * f64::from(step) / f64::from(STEPS);
@@ -53,12 +53,12 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// A process that has not begun, at a speed in metres per second.
+    /// Creates a process that has not begun, at a speed in metres per second.
     pub fn new(config: &Config, speed: f64) -> Shadow {
         Shadow { deviation: config.deviation_db.value(), pace: speed / config.distance.metres(), last: None }
     }
 
-    /// The deviation in dB at a time in seconds, which is not before that of the last call.
+    /// Returns the deviation in dB at a time in seconds, which is not before that of the last call.
     pub fn at(&mut self, time: f64, stream: &mut Stream) -> f64 {
         let value = match self.last {
             None => stream.normal(),
