@@ -1,19 +1,23 @@
-//! Access networks: networks that join several nodes and decide themselves how packets get from one to another.
+//! Access networks: networks that join several nodes and decide themselves how packets get from one
+//! to another.
 //!
-//! A kind of network is a `Config` that implements [`AccessNetwork`], and one line in the list [`NetworkKind`]. The rest of
-//! bentpipe asks through the trait and knows no kind: the engine builds, wires and routes what [`AccessNetwork::build`] adds to
-//! the [`Construction`]; the scenario's checks ask for nodes, parts and framings; changes go to the stages that
+//! A kind of network is a `Config` that implements [`AccessNetwork`], and one line in the list
+//! [`NetworkKind`]. The rest of bentpipe asks through the trait and knows no kind: the engine
+//! builds, wires and routes what [`AccessNetwork::build`] adds to the [`Construction`]; the
+//! scenario's checks ask for nodes, parts and framings; changes go to the stages that
 //! [`AccessNetwork::changing`] names; an emulation checks the links of [`AccessNetwork::rated`].
 //!
 //! Three shapes fit:
 //!
 //! - a star ([`crate::dama`]): a stage per terminal, one edge from and to the gateway for each;
-//! - a network that routes by itself ([`crate::constellation`]): one stage with a port per node, added by
-//!   [`Construction::routing_stage`], which is built once the routes beyond its nodes are known;
-//! - a shared medium ([`crate::wifi`]): one stage with a port per pair of stations, and edges between those that hear each
-//!   other.
+//! - a network that routes by itself ([`crate::constellation`]): one stage with a port per node,
+//!   added by [`Construction::routing_stage`], which is built once the routes beyond its nodes are
+//!   known;
+//! - a shared medium ([`crate::wifi`]): one stage with a port per pair of stations, and edges
+//!   between those that hear each other.
 //!
-//! Names of stages belong to the kind that adds the stages: nothing else composes or takes apart a name such as `sat.forward`.
+//! Names of stages belong to the kind that adds the stages: nothing else composes or takes apart a
+//! name such as `sat.forward`.
 
 pub mod atm;
 pub mod bundles;
@@ -52,25 +56,26 @@ kinds! {
     }
 }
 
-/// What a network's `Config` can do. `name` is the network's name in the scenario, with which the names of its stages begin.
+/// What a network's `Config` can do. `name` is the network's name in the scenario, with which the
+/// names of its stages begin.
 pub trait AccessNetwork {
-    /// Names of the nodes that it joins: each of them can reach each other.
+    /// Returns the names of the nodes that it joins: each of them can reach each other.
     fn nodes(&self) -> Vec<String>;
 
-    /// The nodes after which results name a part of the network, such as the terminal at a node, and the word for such a
-    /// part. None if results name no part after its node.
+    /// Returns the nodes after which results name a part of the network, such as the terminal at a
+    /// node, and the word for such a part. None if results name no part after its node.
     fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
         ("", Vec::new())
     }
 
-    /// The same network with every group of nodes replaced by its nodes, and for each node the key path of its group
-    /// within the network; None if it keeps its groups, as it has none or numbers their nodes itself. Adds what is wrong
-    /// with the groups.
+    /// Returns the same network with every group of nodes replaced by its nodes, and for each node
+    /// the key path of its group within the network; None if it keeps its groups, as it has none or
+    /// numbers their nodes itself. Adds what is wrong with the groups.
     fn expanded(&self, _problems: &mut Problems) -> Option<(NetworkKind, Vec<Expanded>)> {
         None
     }
 
-    /// The traffic classes into which its nodes place packets; None if it has none.
+    /// Returns the traffic classes into which its nodes place packets; None if it has none.
     fn classes(&self) -> Option<Classes> {
         None
     }
@@ -84,17 +89,17 @@ pub trait AccessNetwork {
     /// Adds what is allowed but probably not meant, for a run of `duration`.
     fn remark(&self, _duration: Span, _remarks: &mut Problems) {}
 
-    /// The link budgets that it has, each with the direction that it is of.
+    /// Returns the link budgets that it has, each with the direction that it is of.
     fn budgets(&self) -> Vec<(&'static str, Sheet)> {
         Vec::new()
     }
 
-    /// The framings through which packets pass, each with the name of the link that has it.
+    /// Returns the framings through which packets pass, each with the name of the link that has it.
     fn framings(&self, _name: &str) -> Vec<(String, framing::Config)> {
         Vec::new()
     }
 
-    /// The links whose rate and loss an emulation compares with what it measured.
+    /// Returns the links whose rate and loss an emulation compares with what it measured.
     fn rated(&self, _name: &str) -> Vec<RatedLink> {
         Vec::new()
     }
@@ -105,21 +110,24 @@ pub trait AccessNetwork {
     /// If the configuration has not passed [`check`](AccessNetwork::check).
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>);
 
-    /// The hops that paths take over it, each between two of its nodes that its edges join.
+    /// Returns the hops that paths take over it, each between two of its nodes that its edges join.
     ///
     /// # Panics
     /// If the configuration has not passed [`check`](AccessNetwork::check).
     fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop>;
 
-    /// Its queues: what each stands in, by the end of its name, the rate behind it, and its discipline.
+    /// Its queues: what each stands in, by the end of its name, the rate behind it, and its
+    /// discipline.
     fn queues(&self) -> Vec<(String, Rate, queue::Config)>;
 
-    /// Which stages are told of a change, and what. None if no key of the configuration is marked as changeable.
+    /// Which stages are told of a change, and what. None if no key of the configuration is marked
+    /// as changeable.
     fn changing(&self, _name: &str) -> Option<Changing> {
         None
     }
 
-    /// Adds what this configuration must not be in a network that was built from `start`, of the same kind.
+    /// Adds what this configuration must not be in a network that was built from `start`, of the
+    /// same kind.
     fn check_change(&self, _start: &Changing, _problems: &mut Problems) {}
 }
 
@@ -151,13 +159,14 @@ pub struct Part {
 }
 
 impl Part {
-    /// A part that messages call by its network.
+    /// Returns a part that messages call by its network.
     pub fn of_network(name: String) -> Part {
         Part { name, what: None }
     }
 }
 
-/// A link that transmits at one rate, with a row of the table [`REPORT`](bentpipe_link::REPORT) in results.
+/// A link that transmits at one rate, with a row of the table [`REPORT`](bentpipe_link::REPORT) in
+/// results.
 #[derive(Clone, Debug)]
 pub struct RatedLink {
     /// Name of the link in results.
@@ -168,7 +177,7 @@ pub struct RatedLink {
     pub delay: Span,
     /// Error process of the link.
     pub error: channel::Config,
-    /// Whether a trace changes all of these, so that there is no one value to compare with.
+    /// True if a trace changes all of these, so that there is no one value to compare with.
     pub traced: bool,
 }
 
@@ -177,6 +186,7 @@ pub struct RatedLink {
 pub struct Changing {
     /// Names of the stages.
     pub stages: Vec<String>,
-    /// The configuration as they understand it: what [`Change::of`](bentpipe_stage::Change::of) returns to them.
+    /// The configuration as they understand it: what [`Change::of`](bentpipe_stage::Change::of)
+    /// returns to them.
     pub config: Arc<dyn Any + Send + Sync>,
 }

@@ -1,8 +1,8 @@
 //! Skyplex DATA: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG packets.
 //!
-//! A frame has N slots of M MPEG packets (188 bytes); L frames make a multi-frame, three multi-frames a super-frame. The
-//! smallest assignment is one slot in each multi-frame: 8 x 188 x M bits in L frames. With N = 6, M = 8, L = 8 on the
-//! low-rate channel of 2.112 Mbit/s:
+//! A frame has N slots of M MPEG packets (188 bytes); L frames make a multi-frame, three
+//! multi-frames a super-frame. The smallest assignment is one slot in each multi-frame: 8 x 188 x M
+//! bits in L frames. With N = 6, M = 8, L = 8 on the low-rate channel of 2.112 Mbit/s:
 //!
 //! | | |
 //! | --- | --- |
@@ -12,23 +12,26 @@
 //! | super-frame | 3 multi-frames, 820.4 ms; the burst time plan holds for one |
 //! | one slot per multi-frame | 12 032 bits in 273.45 ms: 44 kbit/s (with L = 1: 352 kbit/s) |
 //!
-//! Source: T. de Cola, L. S. Ronga, T. Pecorella, P. Barsocchi, et al., "Communications and networking over satellites:
-//! SatNEx experimental activities and testbeds", Int. J. Satell. Commun. Network. 2009. Numbers that follow from the
-//! structure are not entered anywhere.
+//! Source: T. de Cola, L. S. Ronga, T. Pecorella, P. Barsocchi, et al., "Communications and
+//! networking over satellites: SatNEx experimental activities and testbeds", Int. J. Satell.
+//! Commun. Network. 2009. Numbers that follow from the structure are not entered anywhere.
 //!
-//! **Access.** *TDMA*: the terminals share a carrier. *SCPC*: each terminal has a carrier of its own, all of it.
-//! **Assignment.** *BoD*: a terminal asks in each super-frame for what waits at that instant, and gets it for one super-frame, best
-//! effort, no priority: RBDC (EN 301 790) with weight 1 and a time-out of one super-frame, divided in proportion to the requests.
-//! *CIR*: constant slots. *Mixed*: constant slots, and BoD for more.
+//! **Access.** *TDMA*: the terminals share a carrier. *SCPC*: each terminal has a carrier of its
+//! own, all of it. **Assignment.** *BoD*: a terminal asks in each super-frame for what waits at
+//! that instant, and gets it for one super-frame, best effort, no priority: RBDC (EN 301 790) with
+//! weight 1 and a time-out of one super-frame, divided in proportion to the requests. *CIR*:
+//! constant slots. *Mixed*: constant slots, and BoD for more.
 //!
-//! **Timing.** Requests and plans travel 250 ms each way, "so assignments trail the traffic by at least 500 ms plus management
-//! overhead". That least needs plans that arrive as their super-frame begins and requests that arrive as the plan is made
-//! (`planning = "just-in-time"`, the default here); at boundaries of super-frames alone it would be two super-frames.
-//! `processing` is the management overhead.
+//! **Timing.** Requests and plans travel 250 ms each way, "so assignments trail the traffic by at
+//! least 500 ms plus management overhead". That least needs plans that arrive as their super-frame
+//! begins and requests that arrive as the plan is made (`planning = "just-in-time"`, the default
+//! here); at boundaries of super-frames alone it would be two super-frames. `processing` is the
+//! management overhead.
 //!
-//! Deviations: the source does not say where in the multi-frame a terminal's slots lie; here they are neighbours. Forward and
-//! return are one hop each as in [`super::dama`]: the on-board multiplexer does not queue. The high-rate channel's structure
-//! is not given by the source; N, M and L can be set.
+//! Deviations: the source does not say where in the multi-frame a terminal's slots lie; here they
+//! are neighbours. Forward and return are one hop each as in [`super::dama`]: the on-board
+//! multiplexer does not queue. The high-rate channel's structure is not given by the source; N, M
+//! and L can be set.
 //!
 //! ```toml
 //! [network.sat]
@@ -52,23 +55,25 @@ use bentpipe_stage::facts::{Crossing, Hop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Skyplex DATA network: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG packets
-/// (SatNEx 2009).
+/// A Skyplex DATA network: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG
+/// packets (SatNEx 2009).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate of each carrier: `"low-rate"` (2.112 Mbit/s, the default) or `"high-rate"` (6.226 Mbit/s).
+    /// Rate of each carrier: `"low-rate"` (2.112 Mbit/s, the default) or `"high-rate"` (6.226
+    /// Mbit/s).
     #[serde(default)]
     pub channel: Channel,
-    /// Whether terminals share carriers slot by slot (`"tdma"`, the default) or each has its own (`"scpc"`).
+    /// Whether terminals share carriers slot by slot (`"tdma"`, the default) or each has its own
+    /// (`"scpc"`).
     #[serde(default)]
     pub access: Access,
-    /// How terminals get slots: on demand (`"bod"`, the default), constant, or both. With SCPC they have all
-    /// slots of their carrier.
+    /// How terminals get slots: on demand (`"bod"`, the default), constant, or both. With SCPC they
+    /// have all slots of their carrier.
     #[serde(default)]
     pub assignment: Assignment,
-    /// Committed information rate of each terminal, required with `cir` and `mixed`; a whole number of slots
-    /// per multi-frame.
+    /// Committed information rate of each terminal, required with `cir` and `mixed`; a whole number
+    /// of slots per multi-frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cir: Option<RateOrZero>,
     /// Number of slots in a frame (N), 6 by default.
@@ -97,21 +102,22 @@ pub struct Config {
     /// Queue and errors of the link from the terminals.
     #[serde(default, rename = "return")]
     pub return_link: Back,
-    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which
-    /// it is computed.
+    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions
+    /// from which it is computed.
     #[serde(default)]
     pub propagation: Propagation,
     /// The terminals: node names, or tables with values that differ from the network's.
     pub terminals: Vec<Terminals>,
     /// Name of the node that is the gateway: the terrestrial end of the satellite network.
     pub gateway: String,
-    /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If unset, the
-    /// network does not support Quick-Start.
+    /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If
+    /// unset, the network does not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
 }
 
-/// Queue and errors of the link from the terminals, whose structure is given by the network's other keys.
+/// Queue and errors of the link from the terminals, whose structure is given by the network's other
+/// keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Back {
@@ -185,7 +191,7 @@ const MULTI_FRAMES: u64 = 3;
 const PACKET: u64 = 188;
 
 impl Channel {
-    /// The rate of the carrier.
+    /// Returns the rate of the carrier.
     pub fn rate(self) -> Rate {
         let text = match self {
             Channel::LowRate => "2112 kbit/s",
@@ -196,8 +202,8 @@ impl Channel {
 }
 
 impl Config {
-    /// The equivalent star network, whose frame is the multi-frame: an assignment of one slot is one slot in
-    /// each multi-frame of a super-frame.
+    /// Returns the equivalent star network, whose frame is the multi-frame: an assignment of one
+    /// slot is one slot in each multi-frame of a super-frame.
     pub fn star(&self) -> dama::Config {
         let rate = self.channel.rate();
         let scpc = self.access == Access::Scpc;
@@ -325,7 +331,8 @@ impl AccessNetwork for Config {
             return problems.add("slots", message);
         }
         if problems.count() == 0 {
-            // The star's keys are not those of this configuration, but its problems say where they come from.
+            // The star's keys are not those of this configuration, but its problems say where they
+            // come from.
             let mut found = Problems::default();
             self.star().check(&mut found);
             for mut problem in found.into_vec() {

@@ -1,7 +1,7 @@
 //! Values that a scenario gives either as a text or as a table.
 
-/// Deserializes a value that is either a text or a table so that errors inside the table keep their key path, which serde's
-/// untagged enums lose.
+/// Deserializes a value that is either a text or a table so that errors inside the table keep their
+/// key path, which serde's untagged enums lose.
 macro_rules! text_or_table {
     ($type:ty, $expecting:literal, $from_text:expr, $from_table:expr) => {
         impl<'de> ::serde::Deserialize<'de> for $type {

@@ -1,4 +1,5 @@
-//! What a constellation's topology and routes say, against looking at all satellites at many moments.
+//! What a constellation's topology and routes say, against looking at all satellites at many
+//! moments.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_networks::constellation::forwarding::Forwarding;
@@ -87,8 +88,9 @@ proptest! {
         }
     }
 
-    /// From every satellite with a path, each hop leads over a link that is up to a satellite that is nearer, and the way's delay is
-    /// the sum of the distances; none is shorter over any neighbour.
+    /// From every satellite with a path, each hop leads over a link that is up to a satellite that
+    /// is nearer, and the way's delay is the sum of the distances; none is shorter over any
+    /// neighbour.
     #[test]
     fn trees_are_shortest_ways_without_loops(at in 0.0..6000.0f64, hops in any::<bool>()) {
         let config = config("least-handovers", 1, grid());
@@ -128,8 +130,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Paths at once share no satellite, lead over links that are up down to the site, and come in the order of their lengths, none
-    /// faster than light along the chord; the first is the shortest there is.
+    /// Paths at once share no satellite, lead over links that are up down to the site, and come in
+    /// the order of their lengths, none faster than light along the chord; the first is the
+    /// shortest there is.
     #[test]
     fn ways_at_once_share_no_satellite(at in 0.0..6000.0f64, most in 1usize..5) {
         let config = config("highest-elevation", 3, grid());

@@ -1,4 +1,5 @@
-//! An ATM network's place in a scenario: its nodes, checks, stages, changes, and its paths in numbers.
+//! An ATM network's place in a scenario: its nodes, checks, stages, changes, and its paths in
+//! numbers.
 
 use super::config::{slowest, Config, Frames};
 use super::stage::Direction;
@@ -10,7 +11,7 @@ use bentpipe_stage::facts::{self, Course, Crossing, Hop};
 use bentpipe_stage::Port;
 use std::sync::Arc;
 
-/// Names of the stages of network `name`, in the direction of the first node and back.
+/// Returns the names of the stages of network `name`, in the direction of the first node and back.
 fn directions(name: &str) -> [String; 2] {
     ["forward", "back"].map(|direction| format!("{name}.{direction}"))
 }

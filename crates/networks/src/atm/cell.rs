@@ -1,8 +1,9 @@
-//! The header of a cell (ITU-T I.361, I.432.1): 4 bytes and their header error control (HEC), a CRC-8 with the generator
-//! x^8 + x^2 + x + 1, to which 01010101 is added.
+//! The header of a cell (ITU-T I.361, I.432.1): 4 bytes and their header error control (HEC), a
+//! CRC-8 with the generator x^8 + x^2 + x + 1, to which 01010101 is added.
 //!
-//! A receiver in correction mode corrects one wrong bit of a header and discards a cell with more; after either it is in
-//! detection mode, in which it discards every cell with a wrong header, until the next header without error.
+//! A receiver in correction mode corrects one wrong bit of a header and discards a cell with more;
+//! after either it is in detection mode, in which it discards every cell with a wrong header, until
+//! the next header without error.
 
 /// Bits of a header.
 pub const HEADER_BITS: u64 = 40;
@@ -20,7 +21,8 @@ pub fn hec(header: [u8; 4]) -> u8 {
     crc ^ 0x55
 }
 
-/// The header of a cell at a user-network interface: virtual path and channel, payload type, cell loss priority.
+/// Returns the header of a cell at a user-network interface: virtual path and channel, payload
+/// type, cell loss priority.
 pub fn header(vpi: u8, vci: u16, payload_type: u8, low_priority: bool) -> [u8; 4] {
     let word = u32::from(vpi) << 20
         | u32::from(vci) << 4

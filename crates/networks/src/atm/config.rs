@@ -9,38 +9,42 @@ use bentpipe_link::framing::atm::{Encapsulation, CELL};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An ATM connection between two nodes, over one or several legs between adapters and switches, with a LAN at
-/// both ends if wanted; `others` are further connections that share the legs.
+/// An ATM connection between two nodes, over one or several legs between adapters and switches,
+/// with a LAN at both ends if wanted; `others` are further connections that share the legs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The two nodes that the connection joins.
     pub ends: [String; 2],
-    /// The legs from the first node to the second, in reverse order on the return path. At least one. A change during
-    /// a run sets the keys of a leg by its position from 0, such as `legs.1.delay`; it holds for cells that
-    /// reach the first leg afterwards, and no cell overtakes earlier ones.
+    /// The legs from the first node to the second, in reverse order on the return path. At least
+    /// one. A change during a run sets the keys of a leg by its position from 0, such as
+    /// `legs.1.delay`; it holds for cells that reach the first leg afterwards, and no cell
+    /// overtakes earlier ones.
     #[schemars(extend("changeable" = true))]
     pub legs: Vec<leg::Config>,
-    /// The line between each node and its switch, before the first leg and behind the last. Each connection has such
-    /// lines of its own. If unset, the adapters stand at the ends of the legs; `others` need it.
+    /// The line between each node and its switch, before the first leg and behind the last. Each
+    /// connection has such lines of its own. If unset, the adapters stand at the ends of the legs;
+    /// `others` need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("changeable" = true))]
     pub access: Option<leg::Config>,
-    /// What precedes a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
-    /// `"bridged"` (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes).
+    /// What precedes a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"`
+    /// (nothing), `"bridged"` (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes).
     #[serde(default)]
     pub encapsulation: Encapsulation,
-    /// Rate of the Ethernet segments between the nodes and their adapters. If unset, there are none: the
-    /// nodes have adapters of their own.
+    /// Rate of the Ethernet segments between the nodes and their adapters. If unset, there are
+    /// none: the nodes have adapters of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lan: Option<Rate>,
-    /// The traffic contract of the connection between `ends`, which holds for each direction; by default UBR without
-    /// a peak rate. A contract that changes during a run starts with its next cell, whatever the policer had counted.
+    /// The traffic contract of the connection between `ends`, which holds for each direction; by
+    /// default UBR without a peak rate. A contract that changes during a run starts with its next
+    /// cell, whatever the policer had counted.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub contract: contract::Config,
-    /// Further connections between nodes, with contracts of their own, which share the legs with the first. Of
-    /// these keys `contract` can change during a run, such as `others.0.contract.peak`.
+    /// Further connections between nodes, with contracts of their own, which share the legs with
+    /// the first. Of these keys `contract` can change during a run, such as
+    /// `others.0.contract.peak`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("changeable" = true))]
     pub others: Vec<Other>,
@@ -76,23 +80,23 @@ impl Config {
         1 + self.others.len()
     }
 
-    /// The contract of connection `index`.
+    /// Returns the contract of connection `index`.
     pub(super) fn contract_of(&self, index: usize) -> &contract::Config {
         index.checked_sub(1).map_or(&self.contract, |other| &self.others[other].contract)
     }
 
-    /// The ends of all connections.
+    /// Returns the ends of all connections.
     pub(super) fn pairs(&self) -> impl Iterator<Item = &[String; 2]> {
         std::iter::once(&self.ends).chain(self.others.iter().map(|other| &other.ends))
     }
 
-    /// The shared legs in the order in which cells pass them, there or back.
+    /// Returns the shared legs in the order in which cells pass them, there or back.
     pub(super) fn legs_towards(&self, back: bool) -> impl Iterator<Item = &leg::Config> {
         let count = self.legs.len();
         (0..count).map(move |place| &self.legs[if back { count - 1 - place } else { place }])
     }
 
-    /// All lines of a path: the legs, and the access lines at both ends.
+    /// Returns all lines of a path: the legs, and the access lines at both ends.
     pub(super) fn lines(&self) -> impl Iterator<Item = &leg::Config> {
         self.access.iter().chain(&self.legs).chain(&self.access)
     }
@@ -102,13 +106,14 @@ impl Config {
         Frames { cells: f64::from(cells), efficiency: f64::from(bytes) / f64::from(cells * CELL) }
     }
 
-    /// The line with the least rate, and that rate.
+    /// Returns the line with the least rate, and that rate.
     pub(super) fn slowest(&self) -> (&leg::Config, f64) {
         slowest(self.lines()).expect("the check has refused a path without legs")
     }
 
-    /// Time in which a packet passes everything but the slowest leg: the propagation, one cell for each other leg, the Ethernet
-    /// segments as a whole, and half a frame of time-division access less half of its burst.
+    /// Returns the time in which a packet passes everything but the slowest leg: the propagation,
+    /// one cell for each other leg, the Ethernet segments as a whole, and half a frame of
+    /// time-division access less half of its burst.
     pub(super) fn passing(&self, bytes: u32) -> f64 {
         let slowest = self.slowest().0;
         let leg = |leg: &leg::Config| {
@@ -156,7 +161,7 @@ impl Config {
     }
 }
 
-/// The line with the least rate, and that rate.
+/// Returns the line with the least rate, and that rate.
 pub(super) fn slowest<'a>(lines: impl Iterator<Item = &'a leg::Config>) -> Option<(&'a leg::Config, f64)> {
     lines.map(|leg| (leg, leg.mean_rate())).min_by(|(_, one), (_, other)| one.total_cmp(other))
 }

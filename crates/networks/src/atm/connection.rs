@@ -1,8 +1,9 @@
-//! One direction of one connection: what belongs to it alone, before and behind the legs that all connections share.
+//! One direction of one connection: what belongs to it alone, before and behind the legs that all
+//! connections share.
 //!
-//! On the near side its cells pass the Ethernet segment, the shaper and the access line; their times at the first
-//! switch are known when the packet enters. On the far side an access line, the reassembly of frames and an Ethernet segment
-//! follow.
+//! On the near side its cells pass the Ethernet segment, the shaper and the access line; their
+//! times at the first switch are known when the packet enters. On the far side an access line, the
+//! reassembly of frames and an Ethernet segment follow.
 
 use super::config::Config;
 use super::contract::{Policer, Verdict};
@@ -43,18 +44,18 @@ pub static CONNECTION: Table = Table {
 pub struct Cell {
     /// When it arrives at the end of what it has passed, or was lost.
     pub at: Time,
-    /// Whether it marks the end of its frame.
+    /// True if it marks the end of its frame.
     pub last: bool,
-    /// Whether it has low priority (CLP = 1).
+    /// True if it has low priority (CLP = 1).
     pub low: bool,
     /// Why the frame of the cell will be discarded, if it is already known.
     pub spoiled: Option<DropReason>,
-    /// Whether the cell itself was lost, for the reason that `spoiled` has.
+    /// True if the cell itself was lost, for the reason that `spoiled` has.
     pub lost: bool,
 }
 
 impl Cell {
-    /// The cell behind a leg, with what happened to it there.
+    /// Returns the cell behind a leg, with what happened to it there.
     pub fn pass(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
         if self.lost {
             return self;
@@ -99,7 +100,7 @@ pub struct Connection {
     cells: VecDeque<Cell>,
     latest: Time,
     entering: VecDeque<Frame>,
-    /// Whether the receiver holds cells of a frame whose end was lost.
+    /// True if the receiver holds cells of a frame whose end was lost.
     stale: bool,
     /// Packets by when they arrive, or would have, with the reason if they are lost.
     flying: VecDeque<(Time, Option<DropReason>, Packet)>,
@@ -135,7 +136,8 @@ impl Connection {
         }
     }
 
-    /// A packet of so many cells enters. Returns it with the reason if it does not get as far as the adapter.
+    /// Returns a packet of so many cells enters. Returns it with the reason if it does not get as
+    /// far as the adapter.
     pub fn enter(
         &mut self,
         now: Time,
@@ -191,12 +193,13 @@ impl Connection {
         self.cells.pop_front()
     }
 
-    /// Whether the connection has access lines, behind which the policer stands.
+    /// Returns true if the connection has access lines, behind which the policer stands.
     pub fn has_access(&self) -> bool {
         self.access.is_some()
     }
 
-    /// Passes a cell through the policer and returns it, tagged or marked as discarded if it does not conform.
+    /// Passes a cell through the policer and returns it, tagged or marked as discarded if it does
+    /// not conform.
     pub fn police(&mut self, mut cell: Cell) -> Cell {
         let Some(policer) = self.policer.as_mut().filter(|_| !cell.lost) else { return cell };
         match policer.arrive(cell.at) {
@@ -213,7 +216,8 @@ impl Connection {
         cell
     }
 
-    /// A cell of the oldest frame leaves the shared legs, at `now` or later, or has been lost on them.
+    /// A cell of the oldest frame leaves the shared legs, at `now` or later, or has been lost on
+    /// them.
     pub fn leave(&mut self, now: Time, mut cell: Cell, stream: &mut Stream) {
         if let Some((_, far)) = &mut self.access {
             cell = cell.pass(far, 0, stream);
@@ -262,7 +266,7 @@ impl Connection {
         self.flying.pop_front().map(|(_, reason, packet)| (reason, packet))
     }
 
-    /// Number of packets that it holds.
+    /// Returns the number of packets that it holds.
     pub fn held(&self) -> usize {
         self.entering.len() + self.flying.len()
     }

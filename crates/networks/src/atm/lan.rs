@@ -1,13 +1,15 @@
-//! An Ethernet segment between a node and its adapter, which carries frames one after the other and each as a whole.
+//! An Ethernet segment between a node and its adapter, which carries frames one after the other and
+//! each as a whole.
 
 use bentpipe_core::{Rate, Span, Time};
 use bentpipe_link::queue::limit::DEFAULT_PACKETS;
 use std::collections::VecDeque;
 
-/// Bytes that Ethernet adds to a packet: preamble 8, header 14, checksum 4, gap 12; and the least payload (IEEE 802.3).
+/// Bytes that Ethernet adds to a packet: preamble 8, header 14, checksum 4, gap 12; and the least
+/// payload (IEEE 802.3).
 const ETHERNET: (u32, u32) = (38, 46);
 
-/// Time that a packet takes on an Ethernet segment.
+/// Returns the time that a packet takes on an Ethernet segment.
 pub fn on_ethernet(rate: Rate, size: u32) -> Span {
     let (more, least) = ETHERNET;
     rate.span_of(u64::from(size.max(least) + more))

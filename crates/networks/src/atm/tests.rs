@@ -17,7 +17,8 @@ fn direction(config: &Config) -> Direction {
     Direction::new("wan.forward", config, false, Streams::new(1, 0).stream("wan"))
 }
 
-/// Sends packets of these sizes, each at its time in microseconds; when each arrives in nanoseconds, or why it does not.
+/// Sends packets of these sizes, each at its time in microseconds; when each arrives in
+/// nanoseconds, or why it does not.
 fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> {
     let (mut stage, mut out) = (direction(config), Outbox::default());
     let mut fates = Vec::new();
@@ -45,7 +46,8 @@ fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> 
 
 #[test]
 fn cells_pass_switches_one_by_one_and_frames_pass_ethernet_as_a_whole() {
-    // 1500 bytes in LANE: 1516 + 8 bytes, 32 cells. One cell in 1 us on the fast legs, in 4 us on the slow one.
+    // 1500 bytes in LANE: 1516 + 8 bytes, 32 cells. One cell in 1 us on the fast legs, in 4 us on
+    // the slow one.
     let keys = r#""lan": "10 Mbit/s", "encapsulation": "lane", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s", "delay": "1 ms"}, {"rate": "424 Mbit/s"}]"#;
     let ethernet = 1538 * 800;
     let first = ethernet + 1000 + 32 * 4000 + 1_000_000 + 1000 + ethernet;
@@ -74,7 +76,8 @@ fn a_lost_last_cell_loses_the_next_frame_too_and_a_frame_of_one_cell_loses_nothi
 
 #[test]
 fn a_buffer_that_is_too_small_for_a_burst_loses_its_end() {
-    // BB = (transmission - link) / transmission x burst, in cells: a burst of 10 x 32 cells from a leg four times as fast needs 240.
+    // BB = (transmission - link) / transmission x burst, in cells: a burst of 10 x 32 cells from a
+    // leg four times as fast needs 240.
     let small = |cells: u32| {
         config(&format!(
             r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s", "buffer": 1000}}, {{"rate": "106 Mbit/s", "buffer": {cells}}}]"#

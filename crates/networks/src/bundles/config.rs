@@ -10,8 +10,9 @@ use bentpipe_link::contacts::PlanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A delay-tolerant network: bundle agents at the nodes of a contact plan. Every packet that enters the network at one of its nodes is carried
-/// as a bundle to the node behind which its destination lies.
+/// A delay-tolerant network: bundle agents at the nodes of a contact plan. Every packet that enters
+/// the network at one of its nodes is carried as a bundle to the node behind which its destination
+/// lies.
 ///
 /// ```toml
 /// [network.space]
@@ -22,18 +23,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML.
+    /// The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION,
+    /// comma-separated values, or TOML.
     pub plan: PlanText,
-    /// Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with such a contact is
-    /// refused.
+    /// Skips contacts of the plan that do not end after their start, as HDTN does. Off by default:
+    /// a plan with such a contact is refused.
     #[serde(default)]
     pub skip_impossible: bool,
-    /// How bundles pass a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"` (RFC 5326), which retransmits until
-    /// the neighbour has it. UDP by default.
+    /// How bundles pass a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"`
+    /// (RFC 5326), which retransmits until the neighbour has it. UDP by default.
     #[serde(default)]
     pub convergence: Layer,
-    /// Where bundles go next. By the contact plan (`"contact-graph"`, CCSDS 734.3) by default; `"epidemic"`, `"spray-and-wait"` and `"prophet"` (RFC
-    /// 6693) copy bundles at meetings and use no plan.
+    /// Where bundles go next. By the contact plan (`"contact-graph"`, CCSDS 734.3) by default;
+    /// `"epidemic"`, `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at meetings and use
+    /// no plan.
     #[serde(default)]
     pub routing: Method,
     /// Copies of a bundle under spray-and-wait, 8 by default.
@@ -45,14 +48,16 @@ pub struct Config {
     /// Bytes of bundles that a node stores at most. Unlimited by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Size>,
-    /// What a node without room drops: `"newest"`, the bundle that comes, by default; `"oldest"`, the bundles that came first; `"lowest-priority"`,
-    /// bundles of a lower priority than the one that comes, if any.
+    /// What a node without room drops: `"newest"`, the bundle that comes, by default; `"oldest"`,
+    /// the bundles that came first; `"lowest-priority"`, bundles of a lower priority than the one
+    /// that comes, if any.
     #[serde(default)]
     pub discard: Drop,
     /// Largest LTP segment in bytes, headers of LTP included, 1400 B by default.
     #[serde(default = "segment")]
     pub segment: Size,
-    /// Time that an answer of LTP may take beyond light times and closed contacts, for transmission, queues and processing. 1 s by default.
+    /// Time that an answer of LTP may take beyond light times and closed contacts, for
+    /// transmission, queues and processing. 1 s by default.
     #[serde(default = "second")]
     pub margin: Span,
     /// Errors that spoil datagrams on every contact; none by default.
@@ -85,7 +90,8 @@ pub enum Drop {
     Newest,
     /// The bundles that have been stored longest are dropped.
     Oldest,
-    /// Bundles of a lower priority than the one that arrives are dropped, the lowest first; if there are none, it is refused.
+    /// Bundles of a lower priority than the one that arrives are dropped, the lowest first; if
+    /// there are none, it is refused.
     LowestPriority,
 }
 
@@ -102,7 +108,7 @@ pub struct Outage {
     pub start: Span,
     /// End of the interval, counted from the start of the run.
     pub end: Span,
-    /// Whether routing knows of it in advance; off by default.
+    /// True if routing knows of it in advance; off by default.
     #[serde(default)]
     pub announced: bool,
 }
@@ -153,7 +159,7 @@ impl Config {
         Plan::of(plan.nodes().to_vec(), contacts)
     }
 
-    /// The contacts as they take place, and those by which nodes route.
+    /// Returns the contacts as they take place, and those by which nodes route.
     pub(super) fn plans(&self) -> [Plan; 2] {
         [self.without(|_| true), self.without(|outage| outage.announced)]
     }
@@ -176,7 +182,7 @@ impl Config {
         }
     }
 
-    /// The shortest light time between two nodes, if they have contacts.
+    /// Returns the shortest light time between two nodes, if they have contacts.
     pub(super) fn delay(&self, from: &str, to: &str) -> Option<Span> {
         let plan = self.plan.plan();
         let ends = (plan.node(from), plan.node(to));

@@ -1,4 +1,5 @@
-//! The agents of a delay-tolerant network as one stage. In port and out port i belong to node i of the plan.
+//! The agents of a delay-tolerant network as one stage. In port and out port i belong to node i of
+//! the plan.
 
 use super::Config;
 use crate::{Beyond, FlowEnds};
@@ -119,7 +120,8 @@ pub struct Agents {
     name: String,
     network: Network,
     lifetime: Span,
-    /// For each destination the node of the plan behind which it lies, by the port of entry: the nearest one that is not the entry itself.
+    /// For each destination the node of the plan behind which it lies, by the port of entry: the
+    /// nearest one that is not the entry itself.
     exits: BTreeMap<NodeId, Vec<Option<u32>>>,
     carried: BTreeMap<u64, Carried>,
     flows: Vec<OfFlow>,
@@ -128,7 +130,7 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// The agents of network `name` at `nodes`, in the order of the plan.
+    /// Returns the agents of network `name` at `nodes`, in the order of the plan.
     pub fn new(name: &str, config: &Config, nodes: &[NodeId], beyond: Beyond, mut stream: Stream) -> Agents {
         let [real, known] = config.plans();
         let mut errors = config.error.errors();
@@ -197,7 +199,7 @@ impl Agents {
     }
 }
 
-/// The flow of a packet that goes from the flow's source to its destination.
+/// Returns the flow of a packet that goes from the flow's source to its destination.
 fn flow_of<'a>(flows: &'a mut [OfFlow], packet: &Packet) -> Option<&'a mut OfFlow> {
     flows.get_mut(packet.flow.0 as usize).filter(|flow| flow.from == packet.source)
 }
@@ -291,7 +293,7 @@ mod tests {
         Agents::new("space", &config, &nodes, beyond, Streams::new(1, 0).stream("space"))
     }
 
-    /// The packets that leave: number, port and time in milliseconds.
+    /// Returns the packets that leave: number, port and time in milliseconds.
     fn run(agents: &mut Agents, out: &mut Outbox) -> Vec<(u32, u16, u64)> {
         let mut left = Vec::new();
         for _ in 0..10_000 {
@@ -316,7 +318,8 @@ mod tests {
         agents.receive(Time::ZERO, Port(0), packet(2, 5), &mut out);
         assert_eq!(agents.held().packets, 2);
         let left = run(&mut agents, &mut out);
-        // 1000 bytes and 83 of headers take 1.083 s: the second is at b at 1 + 2 x 1.083 + 0.5, the first at c at 10 + 1.083 + 2.
+        // 1000 bytes and 83 of headers take 1.083 s: the second is at b at 1 + 2 x 1.083 + 0.5, the
+        // first at c at 10 + 1.083 + 2.
         assert_eq!(left, [(1, 1, 3_666), (0, 2, 13_083)]);
         let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| *reason).collect();
         assert_eq!(dropped, [UNREACHABLE]);

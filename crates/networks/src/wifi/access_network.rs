@@ -24,7 +24,8 @@ impl Config {
         one == other || self.hears.get(one).is_none_or(|heard| heard.iter().any(|name| name == other))
     }
 
-    /// The pairs that exchange frames: stations and the access point, or all that hear each other.
+    /// Returns the pairs that exchange frames: stations and the access point, or all that hear each
+    /// other.
     pub fn links(&self) -> Vec<Link> {
         let names: Vec<String> = self.members().iter().map(Member::name).collect();
         let mut links = Vec::new();
@@ -39,7 +40,7 @@ impl Config {
         links
     }
 
-    /// The stations that hear each station, itself included; `None` if all hear all.
+    /// Returns the stations that hear each station, itself included; `None` if all hear all.
     pub fn heard_by(&self) -> Option<Vec<Vec<u16>>> {
         let names: Vec<String> = self.members().iter().map(Member::name).collect();
         let of = |sender: &String| -> Vec<u16> {
@@ -66,7 +67,8 @@ impl Config {
         true
     }
 
-    /// Time of an exchange of a station that has the medium to itself: DIFS, the mean back-off, the frame and its acknowledgment.
+    /// Returns the time of an exchange of a station that has the medium to itself: DIFS, the mean
+    /// back-off, the frame and its acknowledgment.
     fn exchange(&self, rate: usize, bytes: u32, frames: u32) -> Span {
         let rules = self.rules();
         let (phy, overhead) = (&rules.phy, self.overhead());

@@ -1,12 +1,14 @@
-//! Who hears what, and when each access category of a station may transmit: carrier sense, physical and by the network allocation
-//! vector (NAV), spaces between frames, and the back-off.
+//! Who hears what, and when each access category of a station may transmit: carrier sense, physical
+//! and by the network allocation vector (NAV), spaces between frames, and the back-off.
 //!
-//! No slot costs an event. A category that counts down from `slots` transmits at base + slots x slot, where base is the end of the
-//! last busy period that its station heard, plus AIFS (DIFS, or EIFS after a frame that the station could not read). If the medium becomes
-//! busy before that, the whole slots that have passed since base are subtracted.
+//! No slot costs an event. A category that counts down from `slots` transmits at base + slots x
+//! slot, where base is the end of the last busy period that its station heard, plus AIFS (DIFS, or
+//! EIFS after a frame that the station could not read). If the medium becomes busy before that, the
+//! whole slots that have passed since base are subtracted.
 //!
-//! With DCF a slot counts when it has passed idle, so after a busy period a frozen category waits for one slot at least. With EDCA
-//! (IEEE 802.11-2016, 10.22.2.3) the count is taken at the beginning of a slot, so the slot in which another station starts counts too.
+//! With DCF a slot counts when it has passed idle, so after a busy period a frozen category waits
+//! for one slot at least. With EDCA (IEEE 802.11-2016, 10.22.2.3) the count is taken at the
+//! beginning of a slot, so the slot in which another station starts counts too.
 
 use bentpipe_core::{Span, Stream, Time};
 
@@ -49,7 +51,7 @@ struct Contender {
     cw_max: u32,
     /// The number of slots that are left of the back-off.
     slots: u32,
-    /// Whether it has a frame to contend for.
+    /// True if it has a frame to contend for.
     ready: bool,
     /// When its first frame came, if it came while the medium was idle and no back-off was left.
     came: Option<Time>,
@@ -59,7 +61,8 @@ struct Contender {
 pub struct Air {
     ears: Vec<Ear>,
     contenders: Vec<Contender>,
-    /// When each contender transmits if nothing else happens; `Time::MAX` if it has nothing to send.
+    /// When each contender transmits if nothing else happens; `Time::MAX` if it has nothing to
+    /// send.
     starts: Vec<Time>,
     /// The number of access categories of a station.
     categories: usize,
@@ -67,7 +70,7 @@ pub struct Air {
     eifs_extra: Span,
     /// The stations that hear each station, itself included; `None` if all hear all.
     heard_by: Option<Vec<Vec<u16>>>,
-    /// Whether slots are counted at their beginning.
+    /// True if slots are counted at their beginning.
     edca: bool,
     stream: Stream,
 }
@@ -84,7 +87,7 @@ pub struct Sound {
 }
 
 impl Air {
-    /// An idle medium among `stations` stations with these categories each.
+    /// Creates an idle medium among `stations` stations with these categories each.
     pub fn new(
         stations: usize,
         access: &[Access],
@@ -117,7 +120,7 @@ impl Air {
         }
     }
 
-    /// The next time at which a category transmits, if any does.
+    /// Returns the next time at which a category transmits, if any does.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.starts.iter().copied().min().filter(|time| *time < Time::MAX)
@@ -131,7 +134,7 @@ impl Air {
         );
     }
 
-    /// Whether all stations hear each other.
+    /// Returns true if all stations hear each other.
     #[inline]
     pub fn open(&self) -> bool {
         self.heard_by.is_none()
@@ -170,7 +173,8 @@ impl Air {
         }
     }
 
-    /// Subtracts the slots that have passed for a station's categories by `now`, at which its medium becomes busy.
+    /// Subtracts the slots that have passed for a station's categories by `now`, at which its
+    /// medium becomes busy.
     #[inline]
     fn freeze(&mut self, station: usize, now: Time) {
         for index in station * self.categories..(station + 1) * self.categories {
@@ -206,20 +210,21 @@ impl Air {
         });
     }
 
-    /// Whether a frame that ends overlaps with another at this station.
+    /// Returns true if a frame that ends overlaps with another at this station.
     #[inline]
     pub fn garbled(&self, station: usize, sound: &Sound) -> bool {
         self.ears[station].garbled_until >= sound.end
     }
 
-    /// Whether the NAV of a station lets it answer an RTS at `now`.
+    /// Returns true if the NAV of a station lets it answer an RTS at `now`.
     #[inline]
     pub fn may_answer(&self, station: usize, now: Time) -> bool {
         self.ears[station].reserved_until <= now
     }
 
-    /// Ends a frame for all who hear it: those that can read it respect `reserved_until` if they are not addressed, those that cannot
-    /// wait for EIFS. `corrupted` is a station for which the channel corrupted it.
+    /// Ends a frame for all who hear it: those that can read it respect `reserved_until` if they
+    /// are not addressed, those that cannot wait for EIFS. `corrupted` is a station for which the
+    /// channel corrupted it.
     pub fn end(&mut self, sound: &Sound, to: Option<usize>, reserved_until: Time, corrupted: Option<usize>) {
         self.listeners(sound.from, |air, station| {
             let extra = air.eifs_extra;
@@ -274,8 +279,8 @@ impl Air {
         (((self.stream.bits() >> 32) * (u64::from(window) + 1)) >> 32) as u32
     }
 
-    /// Draws a new back-off after a transmission, from the smallest window if it is `settled`, otherwise from one twice as large as before.
-    /// It counts from `from` on at the earliest.
+    /// Draws a new back-off after a transmission, from the smallest window if it is `settled`,
+    /// otherwise from one twice as large as before. It counts from `from` on at the earliest.
     pub fn back_off(&mut self, index: usize, settled: bool, from: Time, ready: bool) {
         let contender = self.contenders[index];
         let cw = match settled {

@@ -69,8 +69,9 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Returns the station's row of [`REPORT`] for a run of `length`: its queues have dropped `queue_drops` packets, and
-    /// packets took `access_mean` seconds from their arrival until they were received, NaN if that is not known.
+    /// Returns the station's row of [`REPORT`] for a run of `length`: its queues have dropped
+    /// `queue_drops` packets, and packets took `access_mean` seconds from their arrival until they
+    /// were received, NaN if that is not known.
     pub fn row(&self, length: Span, queue_drops: u64, access_mean: f64) -> [f64; 11] {
         let count = |count: u64| count as f64;
         [

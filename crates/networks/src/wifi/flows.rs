@@ -1,11 +1,13 @@
-//! The frames of an access category: waiting, on their way, and repeated until they are acknowledged or given up.
+//! The frames of an access category: waiting, on their way, and repeated until they are
+//! acknowledged or given up.
 //!
-//! Frames of one destination keep their order. A receiver passes them on in that order: with block acknowledgments it keeps frames
-//! that arrive before an earlier one. Both ends are one data structure here: a frame stays in the sender's window until it is settled, and its
-//! contents leave the window when the receiver passes them on.
+//! Frames of one destination keep their order. A receiver passes them on in that order: with block
+//! acknowledgments it keeps frames that arrive before an earlier one. Both ends are one data
+//! structure here: a frame stays in the sender's window until it is settled, and its contents leave
+//! the window when the receiver passes them on.
 //!
-//! A retransmission of a frame that has arrived, because its acknowledgment was lost, has no contents any more: that is how
-//! duplicates are detected.
+//! A retransmission of a frame that has arrived, because its acknowledgment was lost, has no
+//! contents any more: that is how duplicates are detected.
 
 use std::collections::VecDeque;
 
@@ -33,9 +35,9 @@ pub struct Sent<L> {
     pub limit: Option<u32>,
     /// Number of transmissions that failed.
     pub failures: u32,
-    /// Whether the receiver has received the frame.
+    /// True if the receiver has received the frame.
     pub received: bool,
-    /// Whether it arrived in the last transmission.
+    /// True if it arrived in the last transmission.
     pub good: bool,
     /// Whether the sender knows that it arrived, or has given it up.
     pub settled: bool,
@@ -80,7 +82,7 @@ impl<L> Frames<L> {
         order
     }
 
-    /// The flow whose first frame came first; `None` if there are no frames.
+    /// Returns the flow whose first frame came first; `None` if there are no frames.
     pub fn first(&self) -> Option<usize> {
         let order = |flow: &Flow<L>| match flow.window.front() {
             Some(sent) => Some(sent.order),
@@ -100,7 +102,7 @@ impl<L> Frames<L> {
         &mut self.flows[index]
     }
 
-    /// All contents that have not been passed on.
+    /// Returns all contents that have not been passed on.
     pub fn loads(&self) -> impl Iterator<Item = &L> {
         self.flows.iter().flat_map(|flow| {
             let sent = flow.window.iter().filter_map(|sent| sent.load.as_ref());
@@ -110,7 +112,8 @@ impl<L> Frames<L> {
 }
 
 impl<L> Flow<L> {
-    /// The frames that are to be sent next: those sent before that are not settled, in order.
+    /// Returns the frames that are to be sent next: those sent before that are not settled, in
+    /// order.
     pub fn unsettled(&mut self) -> impl Iterator<Item = &mut Sent<L>> {
         self.window.iter_mut().filter(|sent| !sent.settled)
     }
@@ -131,7 +134,8 @@ impl<L> Flow<L> {
         }
     }
 
-    /// Passes on what the receiver has in order, up to the first frame that is missing and may still come.
+    /// Passes on what the receiver has in order, up to the first frame that is missing and may
+    /// still come.
     pub fn release(&mut self, mut pass: impl FnMut(L)) {
         for sent in &mut self.window {
             if sent.received {

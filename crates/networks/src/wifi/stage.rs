@@ -1,4 +1,5 @@
-//! A Wi-Fi network as a stage: one input port for each pair of stations that exchange frames, one output port for each station.
+//! A Wi-Fi network as a stage: one input port for each pair of stations that exchange frames, one
+//! output port for each station.
 
 use super::adaptation::{Adapter, Choice, Outcome, Speed};
 use super::cell::{Attempt, Cell, Link, Upper};
@@ -51,7 +52,7 @@ struct Above {
     positions: Vec<usize>,
     stream: Stream,
     held: Held,
-    /// Whether errors hit control frames, too.
+    /// True if errors hit control frames, too.
     control_errors: bool,
 }
 
@@ -74,7 +75,8 @@ pub struct Parts<'a> {
     pub config: &'a Config,
     /// What results call each station.
     pub names: Vec<String>,
-    /// The pairs that exchange frames, in the order of the input ports, each with the streams of its errors and of its adapter.
+    /// The pairs that exchange frames, in the order of the input ports, each with the streams of
+    /// its errors and of its adapter.
     pub pairs: Vec<(Link, Stream, Stream)>,
     /// The stations that hear each station, itself included; `None` if all hear all.
     pub heard_by: Option<Vec<Vec<u16>>>,
@@ -87,7 +89,7 @@ pub struct Parts<'a> {
 const NONE: u16 = u16::MAX;
 
 impl Medium {
-    /// An idle medium.
+    /// Creates an idle medium.
     ///
     /// # Panics
     /// If the configuration has not passed its check.

@@ -65,7 +65,7 @@ pub struct View<'a> {
 
 /// Decides when to hand over.
 pub trait Policy: Send {
-    /// The time of the next decision, always later than that of the last one.
+    /// Returns the time of the next decision, always later than that of the last one.
     fn next(&self) -> Option<Time>;
 
     /// Returns the handover that starts now, if any.

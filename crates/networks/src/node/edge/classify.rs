@@ -1,5 +1,6 @@
-//! The fields by which an edge tells packets apart (RFC 2475, section 2.3.1): flow, nodes, protocol, DSCP. Packets of the model
-//! have no ports; the connection's number stands for them. Real packets are told apart by their headers.
+//! The fields by which an edge tells packets apart (RFC 2475, section 2.3.1): flow, nodes,
+//! protocol, DSCP. Packets of the model have no ports; the connection's number stands for them.
+//! Real packets are told apart by their headers.
 
 use bentpipe_core::{address, Dscp, FlowId, NodeId};
 use bentpipe_stage::{Body, Content, Packet, TCP, UDP};
@@ -18,7 +19,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The protocol with this number in the IP header.
+    /// Returns the protocol with this number in the IP header.
     pub fn numbered(number: u8) -> Option<Protocol> {
         match number {
             TCP => Some(Protocol::Tcp),
@@ -39,7 +40,8 @@ pub struct Known {
     pub to: NodeId,
 }
 
-/// The stream of packets to which one belongs: of which flow, if that is known, and what tells its connection apart.
+/// The stream of packets to which one belongs: of which flow, if that is known, and what tells its
+/// connection apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Connection {
     /// The flow to which the connection belongs.
@@ -66,7 +68,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The connection of a packet that the pattern fits.
+    /// Returns the connection of a packet that the pattern fits.
     pub fn fits(&self, packet: &Packet) -> Option<Connection> {
         let among = |nodes: &[NodeId], node| nodes.is_empty() || nodes.contains(&node);
         if !among(&self.from, packet.source) || !among(&self.to, packet.destination) {
@@ -93,8 +95,9 @@ impl Pattern {
 }
 
 impl Known {
-    /// Whether a real packet is one of this flow, by the port at either end: further connections have others at the end that
-    /// opens them. Fragments are of no known flow: only the first of a datagram has ports (RFC 2475, section 2.3.1).
+    /// Returns true if a real packet is one of this flow, by the port at either end: further
+    /// connections have others at the end that opens them. Fragments are of no known flow: only the
+    /// first of a datagram has ports (RFC 2475, section 2.3.1).
     fn sent(&self, packet: &Packet, bytes: &[u8]) -> bool {
         let (low, high) = address::ports(self.flow);
         let (at_from, at_to) = if self.from < self.to { (low, high) } else { (high, low) };
@@ -126,7 +129,8 @@ fn protocol_of(body: &Body) -> Option<Protocol> {
 mod tests {
     use super::*;
 
-    /// A packet of IPv4 from node 0 to node 1 with this word of flags and fragment offset, protocol and payload.
+    /// Returns a packet of IPv4 from node 0 to node 1 with this word of flags and fragment offset,
+    /// protocol and payload.
     fn packet(fragment: u16, protocol: u8, payload: &[u8]) -> Packet {
         let mut bytes = vec![0x45, 0, 0, 20 + payload.len() as u8, 0, 1];
         bytes.extend(fragment.to_be_bytes());

@@ -1,15 +1,16 @@
-//! ACK reconstruction (RFC 3449, section 5.3.1): acknowledgments that were removed before a slow link are
-//! recreated behind it and sent at even intervals, so that the sender's bursts are short and its window grows
-//! as if nothing had been removed.
+//! ACK reconstruction (RFC 3449, section 5.3.1): acknowledgments that were removed before a slow
+//! link are recreated behind it and sent at even intervals, so that the sender's bursts are short
+//! and its window grows as if nothing had been removed.
 //!
-//! When an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are created at
-//! steps of `every` (the section's ack_thresh) and sent before it. Their spacing is `every` divided by the
-//! rate at which acknowledged bytes arrive, smoothed with a gain of 1/8 (ack_interval; H. Balakrishnan, V.
-//! Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP Performance", MobiCom 1997, section 4.3). None is
-//! held for longer than `longest`, as could otherwise happen after a pause.
+//! When an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are
+//! created at steps of `every` (the section's ack_thresh) and sent before it. Their spacing is
+//! `every` divided by the rate at which acknowledged bytes arrive, smoothed with a gain of 1/8
+//! (ack_interval; H. Balakrishnan, V. Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP
+//! Performance", MobiCom 1997, section 4.3). None is held for longer than `longest`, as could
+//! otherwise happen after a pause.
 //!
-//! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at once
-//! before them.
+//! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at
+//! once before them.
 
 use super::acknowledgments::{ahead, pure, Counters};
 use super::Enhancement;
@@ -20,8 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// ACK reconstruction (RFC 3449, section 5.3.1): recreates acknowledgments behind a slow link and spaces them
-/// evenly.
+/// ACK reconstruction (RFC 3449, section 5.3.1): recreates acknowledgments behind a slow link and
+/// spaces them evenly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

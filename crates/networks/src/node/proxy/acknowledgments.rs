@@ -40,8 +40,8 @@ impl Counters {
     }
 }
 
-/// Returns the segment of a packet that only tells how much its sender has received: no data, no flag but
-/// ACK, and no selective acknowledgments, which report losses.
+/// Returns the segment of a packet that only tells how much its sender has received: no data, no
+/// flag but ACK, and no selective acknowledgments, which report losses.
 #[inline]
 pub fn pure(packet: &Packet) -> Option<&Segment> {
     match &packet.body {
@@ -50,13 +50,14 @@ pub fn pure(packet: &Packet) -> Option<&Segment> {
     }
 }
 
-/// Whether a packet is an acknowledgment without data, with or without selective acknowledgments.
+/// Returns true if a packet is an acknowledgment without data, with or without selective
+/// acknowledgments.
 #[inline]
 pub fn acknowledges(packet: &Packet) -> bool {
     matches!(&packet.body, Body::Segment(segment) if segment.payload == 0 && segment.flags == SegmentFlags::ACK)
 }
 
-/// Whether two packets belong to the same connection and direction.
+/// Returns true if two packets belong to the same connection and direction.
 #[inline]
 pub fn alike(one: &Packet, two: &Packet) -> bool {
     (one.flow, one.connection, one.source) == (two.flow, two.connection, two.source)

@@ -1,6 +1,6 @@
-//! The common part of ACK filtering and ACK decimation (RFC 3449, section 5.2): a queue of the proxy's own
-//! before a slow link, whose packets leave at the rate of that link, so that acknowledgments wait here, where
-//! they can be removed, and not there.
+//! The common part of ACK filtering and ACK decimation (RFC 3449, section 5.2): a queue of the
+//! proxy's own before a slow link, whose packets leave at the rate of that link, so that
+//! acknowledgments wait here, where they can be removed, and not there.
 
 use super::acknowledgments::{acknowledges, Counters};
 use crate::node::service::Served;
@@ -14,8 +14,8 @@ pub trait Thinning: Send {
     /// The reason for which they are dropped.
     const REASON: DropReason;
 
-    /// For an arriving acknowledgment, adds the positions in `queue` of those that need not precede it, in
-    /// ascending order.
+    /// For an arriving acknowledgment, adds the positions in `queue` of those that need not precede
+    /// it, in ascending order.
     fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>);
 }
 
@@ -40,7 +40,8 @@ pub struct Thinned<T: Thinning> {
 }
 
 impl<T: Thinning> Thinned<T> {
-    /// Creates the stage for packets that leave over the link or network `over`, which has this rate.
+    /// Creates the stage for packets that leave over the link or network `over`, which has this
+    /// rate.
     pub fn new(
         thinning: T,
         name: &str,

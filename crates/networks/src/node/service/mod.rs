@@ -1,13 +1,15 @@
-//! Services at nodes: programs that neither are the end of one flow nor a router, such as proxies, conference relays, bundle
-//! agents or gateways of sensors.
+//! Services at nodes: programs that neither are the end of one flow nor a router, such as proxies,
+//! conference relays, bundle agents or gateways of sensors.
 //!
-//! A service is one stage beside the router of its node. The router hands it packets of the flows that it serves: those that
-//! pass the node, or those that are addressed to the node ([`Takes`]). What the service sends, packets that it passes on as
-//! well as packets that it creates, takes the routes of the node as if no service were there. So a service works at any node,
-//! over links and networks of every kind, and they know nothing of it.
+//! A service is one stage beside the router of its node. The router hands it packets of the flows
+//! that it serves: those that pass the node, or those that are addressed to the node ([`Takes`]).
+//! What the service sends, packets that it passes on as well as packets that it creates, takes the
+//! routes of the node as if no service were there. So a service works at any node, over links and
+//! networks of every kind, and they know nothing of it.
 //!
-//! A kind of service is a `Config` that implements [`Service`], and one line in the list [`Role`]. Performance-enhancing
-//! proxies ([`crate::node::proxy`]) are services too, with a list of their own.
+//! A kind of service is a `Config` that implements [`Service`], and one line in the list [`Role`].
+//! Performance-enhancing proxies ([`crate::node::proxy`]) are services too, with a list of their
+//! own.
 
 pub mod bridge;
 pub mod relay;
@@ -36,8 +38,8 @@ pub struct Config {
     pub name: String,
     /// Name of the node at which the service runs.
     pub node: String,
-    /// Names of the flows that the service serves. If unset, it serves every flow that it can: the role says which. An
-    /// empty list means no flow.
+    /// Names of the flows that the service serves. If unset, it serves every flow that it can: the
+    /// role says which. An empty list means no flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
     /// What the service does, and with which parameters.
@@ -57,13 +59,14 @@ pub trait Service {
     /// Which packets of its flows the service takes.
     fn takes(&self) -> Takes;
 
-    /// Why the service cannot serve flows over `transport`, as in "flow "a" is not over tcp", if it cannot.
+    /// Why the service cannot serve flows over `transport`, as in "flow "a" is not over tcp", if it
+    /// cannot.
     fn refuses(&self, _transport: &transport::Config) -> Option<&'static str> {
         None
     }
 
-    /// The stage of service `name`. In port 0 takes the packets of `flows`; what leaves by out port 0 takes the routes of the
-    /// node.
+    /// Returns the stage of service `name`. In port 0 takes the packets of `flows`; what leaves by
+    /// out port 0 takes the routes of the node.
     fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
     /// Adds what is wrong with the configuration.
@@ -76,18 +79,20 @@ pub trait Service {
 /// Which packets of its flows a service takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Takes {
-    /// Those that pass its node, from both ends of the flow. Flows that begin or end at the node are not served.
+    /// Those that pass its node, from both ends of the flow. Flows that begin or end at the node
+    /// are not served.
     Passing,
-    /// Those that are addressed to its node. If the flow ends there, the service stands in for its destination, which then has
-    /// no endpoint of its own. A flow that ends elsewhere is served if the scenario names it; its packets must be addressed to
-    /// the node by whoever sends them.
+    /// Those that are addressed to its node. If the flow ends there, the service stands in for its
+    /// destination, which then has no endpoint of its own. A flow that ends elsewhere is served if
+    /// the scenario names it; its packets must be addressed to the node by whoever sends them.
     Addressed,
 }
 
 /// A flow that a service serves.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// Number of the service in its scenario, from 1, which tells the packets that it creates from others ([`Leg`](bentpipe_stage::packet::Leg)).
+    /// Number of the service in its scenario, from 1, which tells the packets that it creates from
+    /// others ([`Leg`](bentpipe_stage::packet::Leg)).
     pub number: u16,
     /// Number of the flow.
     pub flow: FlowId,
@@ -95,7 +100,8 @@ pub struct Served {
     pub name: String,
     /// The nodes of its source and of its destination.
     pub ends: [NodeId; 2],
-    /// The link or network by which each of them is reached from the node of the service; empty for the node itself.
+    /// The link or network by which each of them is reached from the node of the service; empty for
+    /// the node itself.
     pub links: [String; 2],
     /// Names of the traced connections, by number: from source to destination, and back.
     pub traced: Vec<[String; 2]>,

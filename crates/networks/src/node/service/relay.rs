@@ -1,16 +1,19 @@
 //! A conference relay: every datagram that one participant sends is sent on to each of the others.
 //!
-//! Each flow that ends at the node of the relay is the link of one participant to it. A datagram that arrives on one flow leaves
-//! on every other flow, towards its source, unchanged (RFC 7667, section 3.5.1, "Relay - Transport Translator", in conferences
-//! also called a reflector or, with a choice of what to forward, a selective forwarding unit). With n participants that talk all
-//! the time at rate r, the relay receives n r and sends n (n - 1) r, of which each participant receives (n - 1) r.
+//! Each flow that ends at the node of the relay is the link of one participant to it. A datagram
+//! that arrives on one flow leaves on every other flow, towards its source, unchanged (RFC 7667,
+//! section 3.5.1, "Relay - Transport Translator", in conferences also called a reflector or, with a
+//! choice of what to forward, a selective forwarding unit). With n participants that talk all the
+//! time at rate r, the relay receives n r and sends n (n - 1) r, of which each participant receives
+//! (n - 1) r.
 //!
-//! In results a participant's flow `NAME` counts what came to the relay, and `NAME.reverse` what the relay sent to the participant
-//! and what arrived there. The delay of `NAME.reverse` counts from the moment at which the participant who spoke sent the
-//! datagram: it is the delay from end to end.
+//! In results a participant's flow `NAME` counts what came to the relay, and `NAME.reverse` what
+//! the relay sent to the participant and what arrived there. The delay of `NAME.reverse` counts
+//! from the moment at which the participant who spoke sent the datagram: it is the delay from end
+//! to end.
 //!
-//! Deviations: the relay takes no time and has no limit of its own; a participant who is silent still hears the others from the
-//! start, as there is no procedure to join.
+//! Deviations: the relay takes no time and has no limit of its own; a participant who is silent
+//! still hears the others from the start, as there is no procedure to join.
 //!
 //! ```toml
 //! [[service]]
@@ -31,7 +34,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A conference relay: sends every datagram that comes in on one of its flows to the sources of all its other flows.
+/// A conference relay: sends every datagram that comes in on one of its flows to the sources of all
+/// its other flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
@@ -96,7 +100,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay between the sources of `flows`.
+    /// Creates a relay between the sources of `flows`.
     pub fn new(name: &str, flows: Vec<Served>) -> Relay {
         let places = flows.iter().enumerate().map(|(place, served)| (served.flow.0, place)).collect();
         let node = flows.first().map_or(NodeId::default(), |served| served.ends[1]);

@@ -1,7 +1,8 @@
 //! Rate adaptation: at which rate a sender transmits its next frame to a receiver.
 //!
-//! Each sender has an adapter per receiver. It is asked before every transmission, retransmissions included, and told what became
-//! of it. Rates are positions in the list of the network's rates, the slowest first.
+//! Each sender has an adapter per receiver. It is asked before every transmission, retransmissions
+//! included, and told what became of it. Rates are positions in the list of the network's rates,
+//! the slowest first.
 
 pub mod aarf;
 pub mod arf;
@@ -43,12 +44,12 @@ pub trait Adaptation {
     /// If the configuration has not passed [`check`](Adaptation::check).
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter>;
 
-    /// Whether receivers answer frames that the channel corrupted with a NAK.
+    /// Returns true if receivers answer frames that the channel corrupted with a NAK.
     fn nak(&self) -> bool {
         false
     }
 
-    /// The position of the rate at which it always sends; `None` if it adapts.
+    /// Returns the position of the rate at which it always sends; `None` if it adapts.
     fn constant(&self, _rates: &[Speed]) -> Option<usize> {
         None
     }
@@ -77,7 +78,7 @@ pub struct Speed {
 pub struct Choice {
     /// The position of the rate among those of the standard, from the slowest.
     pub rate: usize,
-    /// Whether an RTS goes first, whatever the size of the frame.
+    /// True if an RTS goes first, whatever the size of the frame.
     pub rts: bool,
 }
 
@@ -96,7 +97,8 @@ pub enum Outcome {
         /// The number of frames that were sent.
         sent: u32,
     },
-    /// No acknowledgment arrived, and the sender knows that the channel is the reason: a NAK arrived, or a CTS before the data.
+    /// No acknowledgment arrived, and the sender knows that the channel is the reason: a NAK
+    /// arrived, or a CTS before the data.
     Spoiled {
         /// The number of frames that were sent.
         sent: u32,
@@ -127,10 +129,12 @@ impl Outcome {
 
 /// Chooses the rates of one sender for one receiver.
 pub trait Adapter: Send {
-    /// The rate of the transmission that begins at `now`. `attempt` counts the earlier transmissions of the frame.
+    /// Returns the rate of the transmission that begins at `now`. `attempt` counts the earlier
+    /// transmissions of the frame.
     fn choose(&mut self, now: Time, attempt: u32, stream: &mut Stream) -> Choice;
 
-    /// Learns what became of the transmission at position `rate`, of a frame that was sent `attempt` times before.
+    /// Learns what became of the transmission at position `rate`, of a frame that was sent
+    /// `attempt` times before.
     fn learn(&mut self, now: Time, rate: usize, attempt: u32, outcome: Outcome);
 }
 
@@ -139,7 +143,7 @@ pub(super) mod testing {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// The four rates of 802.11b.
+    /// Returns the four rates of 802.11b.
     pub(crate) fn rates() -> Vec<Speed> {
         let rate = |index, kbit_s: u64| {
             let rate = Rate::from_bits_per_second(kbit_s * 1000);
@@ -150,8 +154,9 @@ pub(super) mod testing {
         vec![rate(0, 1000), rate(1, 2000), rate(2, 5500), rate(3, 11_000)]
     }
 
-    /// The rates that an adapter chooses for frames of which each is sent once, by a text with a letter each: `s`ilence, an
-    /// `a`cknowledgment, `n` for a NAK, `b` for an RTS without answer. A capital letter stands for a choice with RTS.
+    /// Returns the rates that an adapter chooses for frames of which each is sent once, by a text
+    /// with a letter each: `s`ilence, an `a`cknowledgment, `n` for a NAK, `b` for an RTS without
+    /// answer. A capital letter stands for a choice with RTS.
     pub(crate) fn trajectory(config: &dyn Adaptation, outcomes: &str) -> String {
         let mut adapter = config.build(&rates());
         let mut stream = Streams::new(1, 0).stream("adaptation");

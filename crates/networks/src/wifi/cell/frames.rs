@@ -116,7 +116,8 @@ impl<L> Cell<L> {
         let mode = self.rules.phy.mode(attempt.rate);
         let (mut arrived, mut duplicates, mut passed) = (0, 0, 0);
         for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize) {
-            // The last bit of the whole ends with the frame; earlier ones of an aggregate in between.
+            // The last bit of the whole ends with the frame; earlier ones of an aggregate in
+            // between.
             let at = match attempt.count {
                 1 => sound.end,
                 _ => {

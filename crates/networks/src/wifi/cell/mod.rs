@@ -1,9 +1,11 @@
 //! Frame exchanges on the medium: RTS, CTS, data or an aggregate, and its acknowledgment.
 //!
-//! Here an exchange begins; `frames.rs` ends each of its frames, `outcomes.rs` settles what was sent.
+//! Here an exchange begins; `frames.rs` ends each of its frames, `outcomes.rs` settles what was
+//! sent.
 //!
-//! A data frame costs three events: when it begins, when it ends and is judged, and when its acknowledgment ends. The cell knows
-//! neither packets nor rate adaptation nor channels: it asks its [`Upper`].
+//! A data frame costs three events: when it begins, when it ends and is judged, and when its
+//! acknowledgment ends. The cell knows neither packets nor rate adaptation nor channels: it asks
+//! its [`Upper`].
 
 mod frames;
 mod outcomes;
@@ -17,27 +19,32 @@ use super::RTS;
 use bentpipe_core::{Span, Stream, Time};
 use bentpipe_link::channel::Frame;
 
-/// What stands above a cell: it chooses rates, decides which frames the channel corrupts, and takes what arrives.
+/// What stands above a cell: it chooses rates, decides which frames the channel corrupts, and takes
+/// what arrives.
 pub trait Upper {
     /// The type of a frame's contents.
     type Load;
 
-    /// The rate of a transmission that begins at `now`, as an index of the physical layer. `attempt` counts the earlier transmissions
-    /// of its first frame.
+    /// Returns the rate of a transmission that begins at `now`, as an index of the physical layer.
+    /// `attempt` counts the earlier transmissions of its first frame.
     fn choose(&mut self, now: Time, link: Link, attempt: u32, load: Option<&Self::Load>) -> Choice;
 
-    /// Whether a frame may travel in an aggregate with an earlier one, both by their places in the order of arrival in `category`.
+    /// Returns true if a frame may travel in an aggregate with an earlier one, both by their places
+    /// in the order of arrival in `category`.
     fn joins(&self, _link: Link, _category: usize, _first: u64, _other: u64) -> bool {
         true
     }
 
-    /// What became of a transmission, as far as its sender knows; called before its frames are settled.
+    /// What became of a transmission, as far as its sender knows; called before its frames are
+    /// settled.
     fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome);
 
-    /// Whether the channel corrupts a frame whose last bit arrives at `at`, which may be a `control` frame.
+    /// Returns true if the channel corrupts a frame whose last bit arrives at `at`, which may be a
+    /// `control` frame.
     fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool;
 
-    /// Whether the receivers of a sender answer frames that the channel corrupted with a NAK.
+    /// Returns true if the receivers of a sender answer frames that the channel corrupted with a
+    /// NAK.
     fn naks(&self, from: usize) -> bool;
 
     /// Called when a frame has arrived.
@@ -56,7 +63,7 @@ pub trait Upper {
 /// How a sender was done with a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// Whether it was acknowledged; it was given up otherwise.
+    /// True if it was acknowledged; it was given up otherwise.
     pub acknowledged: bool,
     /// Transmissions that were not acknowledged.
     pub failures: u32,
@@ -97,9 +104,9 @@ pub struct Rules {
     pub window: usize,
     /// Propagation delay between any two stations.
     pub delay: Span,
-    /// Whether stations wait for EIFS after a frame that they cannot read.
+    /// True if stations wait for EIFS after a frame that they cannot read.
     pub eifs: bool,
-    /// Whether slots are counted as with EDCA.
+    /// True if slots are counted as with EDCA.
     pub edca: bool,
 }
 
@@ -112,11 +119,11 @@ pub struct Attempt {
     pub attempt: u32,
     /// The number of frames in the transmission.
     pub count: u32,
-    /// Whether it overlapped with another at the receiver.
+    /// True if it overlapped with another at the receiver.
     pub collided: bool,
     flow: usize,
     bytes: u32,
-    /// Whether an RTS precedes the transmission.
+    /// True if an RTS precedes the transmission.
     rts: bool,
     airtime: Span,
     /// Until when the category may continue without contending.
@@ -142,7 +149,7 @@ struct OnAir {
     kind: Kind,
     /// The category whose exchange it belongs to.
     index: usize,
-    /// Whether those who hear it know of it.
+    /// True if those who hear it know of it.
     begun: bool,
 }
 
@@ -165,7 +172,8 @@ pub struct Cell<L> {
 }
 
 impl<L> Cell<L> {
-    /// An idle cell. `heard_by` lists the stations that hear each station, itself included; `None` if all hear all.
+    /// Creates an idle cell. `heard_by` lists the stations that hear each station, itself included;
+    /// `None` if all hear all.
     pub fn new(stations: usize, rules: Rules, heard_by: Option<Vec<Vec<u16>>>, stream: Stream) -> Cell<L> {
         let phy = &rules.phy;
         let eifs = if rules.eifs { phy.sifs + phy.lowest_ack() + rules.delay } else { Span::ZERO };
@@ -206,7 +214,8 @@ impl<L> Cell<L> {
         self.enqueue_limited(now, link, category, bytes, None, load);
     }
 
-    /// The same for a frame that is given up after `limit` failures; returns its place in the order of arrival in the category.
+    /// Enqueues a frame that is given up after `limit` failures. Returns its place in the order of
+    /// arrival in the category.
     pub fn enqueue_limited(
         &mut self,
         now: Time,
@@ -242,7 +251,8 @@ impl<L> Cell<L> {
         let mut last = None;
         for &index in &due {
             let station = index / self.rules.access.len();
-            // Categories of one station: the first is of the highest priority, the others collide with it inside.
+            // Categories of one station: the first is of the highest priority, the others collide
+            // with it inside.
             if last == Some(station) {
                 self.collide_inside(now, index, upper);
             } else {
@@ -354,7 +364,8 @@ impl<L> Cell<L> {
     }
 }
 
-/// Bytes of a frame in an aggregate: a delimiter goes before it, and it ends at a multiple of 4.
+/// Returns the bytes of a frame in an aggregate: a delimiter goes before it, and it ends at a
+/// multiple of 4.
 const fn subframe(bytes: u32) -> u32 {
     4 + bytes.div_ceil(4) * 4
 }

@@ -1,4 +1,5 @@
-//! What an exchange leaves behind: frames that are acknowledged, retransmitted or given up, and when the category contends again.
+//! What an exchange leaves behind: frames that are acknowledged, retransmitted or given up, and
+//! when the category contends again.
 
 use super::{Attempt, Cell, Link, Rules, Settled, Upper};
 use crate::wifi::adaptation::Outcome;
@@ -82,7 +83,8 @@ impl<L> Cell<L> {
         self.air.back_off(index, ended, now + self.rules.phy.sifs, ready);
     }
 
-    /// Gives up the frames that have failed as often as is allowed; returns whether the first was among them.
+    /// Gives up the frames that have failed as often as is allowed; returns whether the first was
+    /// among them.
     fn give_up(
         &mut self,
         now: Time,
@@ -128,7 +130,7 @@ impl<L> Cell<L> {
         self.air.back_off(index, true, Time::ZERO, ready);
     }
 
-    /// Whether another exchange like the last one ends within the transmission opportunity.
+    /// Returns true if another exchange like the last one ends within the transmission opportunity.
     fn fits(&mut self, index: usize, attempt: Attempt, begin: Time) -> bool {
         let queue = &mut self.queues[index];
         let Some(first) = queue.first() else { return false };

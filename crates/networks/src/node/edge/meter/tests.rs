@@ -130,14 +130,16 @@ fn time_sliding_windows_colour_by_the_shares_of_the_rates() {
     let all: [(&str, [f64; 3]); 5] = [
         (r#"{"tsw3cm": {"committed": "400 kbit/s", "peak": "700 kbit/s"}}"#, [0.4, 0.3, 0.3]),
         (r#"{"tsw3cm": {"committed": "700 kbit/s", "peak": "1200 kbit/s"}}"#, [0.7, 0.3, 0.0]),
-        // The estimate of a constant rate swings by the packet that has just come, and never exceeds 1.01 Mbit/s.
+        // The estimate of a constant rate swings by the packet that has just come, and never
+        // exceeds 1.01 Mbit/s.
         (r#"{"tsw3cm": {"committed": "1010 kbit/s", "peak": "1100 kbit/s"}}"#, [1.0, 0.0, 0.0]),
         (r#"{"tsw2cm": {"committed": "400 kbit/s"}}"#, [0.4, 0.0, 0.6]),
         (r#"{"tsw2cm": {"committed": "400 kbit/s", "window": "100 ms"}}"#, [0.4, 0.0, 0.6]),
     ];
     for (json, expected) in all {
         let found = shares(json);
-        // Four standard errors, and the first seconds in which the estimate comes from the committed rate.
+        // Four standard errors, and the first seconds in which the estimate comes from the
+        // committed rate.
         assert!(
             found.iter().zip(expected).all(|(found, share)| (found - share).abs() < 0.03),
             "{json}: {found:?}"

@@ -1,26 +1,26 @@
-//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends here and another
-//! one continues to the destination, each with its own congestion control, retransmissions and window. Both
-//! ends see each other's addresses.
+//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends here
+//! and another one continues to the destination, each with its own congestion control,
+//! retransmissions and window. Both ends see each other's addresses.
 //!
-//! - The SYN that a source sends opens the connection to the destination. The handshake with the source is
-//!   completed when the destination has accepted (`accept = "late"`), so that the source sees a refusal as
-//!   its own and silence as silence; or at once, which saves a round trip.
-//! - What arrives in order on one side is sent on the other. A byte stays in the proxy until the other side
-//!   has acknowledged it. The proxy holds at most `buffer` bytes of each direction, as the window towards the
-//!   sender ends there, including segments that wait for a hole to be filled. A slow side thus slows the
-//!   other down, and nothing is dropped for lack of room.
-//! - A FIN on one side closes the other when everything has been sent (half-close). A reset, or giving up, on
-//!   one side resets the other.
-//! - Segments of a connection that has ended are answered as in RFC 9293, section 3.10.7.1; those of a
-//!   connection whose handshake did not pass here are passed on unchanged.
+//! - The SYN that a source sends opens the connection to the destination. The handshake with the
+//!   source is completed when the destination has accepted (`accept = "late"`), so that the source
+//!   sees a refusal as its own and silence as silence; or at once, which saves a round trip.
+//! - What arrives in order on one side is sent on the other. A byte stays in the proxy until the
+//!   other side has acknowledged it. The proxy holds at most `buffer` bytes of each direction, as
+//!   the window towards the sender ends there, including segments that wait for a hole to be
+//!   filled. A slow side thus slows the other down, and nothing is dropped for lack of room.
+//! - A FIN on one side closes the other when everything has been sent (half-close). A reset, or
+//!   giving up, on one side resets the other.
+//! - Segments of a connection that has ended are answered as in RFC 9293, section 3.10.7.1; those
+//!   of a connection whose handshake did not pass here are passed on unchanged.
 //! - The DSCP of each direction is that of its latest packet.
 //!
-//! The guarantee of end-to-end TCP is made here by two connections: that a byte is acknowledged to the source
-//! does not mean that the destination has it (RFC 3135, section 4.1).
+//! The guarantee of end-to-end TCP is made here by two connections: that a byte is acknowledged to
+//! the source does not mean that the destination has it (RFC 3135, section 4.1).
 //!
-//! Deviations from `bentpipe pep`, the real proxy: there is one buffer of fixed size per direction, where a
-//! kernel's sockets have two that grow; handing data over takes no time; no limit to the number of
-//! connections, no idle time-out.
+//! Deviations from `bentpipe pep`, the real proxy: there is one buffer of fixed size per direction,
+//! where a kernel's sockets have two that grow; handing data over takes no time; no limit to the
+//! number of connections, no idle time-out.
 
 mod config;
 mod leg;
@@ -148,7 +148,7 @@ impl Split {
         }
     }
 
-    /// Number of bytes in the proxy at this time.
+    /// Returns the number of bytes in the proxy at this time.
     pub fn buffered(&self) -> u64 {
         self.held
     }

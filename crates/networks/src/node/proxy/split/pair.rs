@@ -1,4 +1,5 @@
-//! A split connection: one connection with its source, one with its destination, and the data between them.
+//! A split connection: one connection with its source, one with its destination, and the data
+//! between them.
 
 use super::config::Accept;
 use super::leg::Leg;
@@ -26,7 +27,7 @@ pub struct Pair {
     failure: Option<(usize, Failure)>,
     /// Maximum number of bytes of each direction in the proxy.
     buffer: u64,
-    /// Whether it has ended, except for late segments.
+    /// True if it has ended, except for late segments.
     pub over: bool,
     /// Number of bytes in the proxy when this was last updated.
     pub holds: u64,
@@ -55,13 +56,13 @@ impl Pair {
         pair
     }
 
-    /// The reason for which it failed.
+    /// Returns the reason for which it failed.
     pub fn failure(&self) -> Option<Failure> {
         self.failure.map(|(_, failure)| failure)
     }
 
-    /// Number of bytes of a direction in the proxy, by the leg on which they arrived; 0 once the pair is
-    /// over.
+    /// Returns the number of bytes of a direction in the proxy, by the leg on which they arrived; 0
+    /// once the pair is over.
     pub fn buffered(&self, from: usize) -> u64 {
         if self.over {
             return 0;
@@ -74,7 +75,7 @@ impl Pair {
         self.legs[SOURCE].connection().next_wake().min(self.legs[DESTINATION].connection().next_wake())
     }
 
-    /// Whether both connections have ended and only answer late segments.
+    /// Returns true if both connections have ended and only answer late segments.
     pub fn has_ended(&self) -> bool {
         self.held.is_none()
             && self.legs.iter().all(|leg| matches!(leg.connection().phase(), Phase::Closed | Phase::TimeWait))
@@ -136,7 +137,8 @@ impl Pair {
         }
     }
 
-    /// Handles the failure of one leg: the other end hears of it as it would have heard from the end itself.
+    /// Handles the failure of one leg: the other end hears of it as it would have heard from the
+    /// end itself.
     fn fail(&mut self, now: Time, from: usize, failure: Failure) {
         self.failure.get_or_insert((from, failure));
         match self.held.take() {
