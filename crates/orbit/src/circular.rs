@@ -1,10 +1,10 @@
 //! Circular orbits of designed constellations, with the long-term effect of the Earth's oblateness.
 //!
-//! u(t) = u0 + (n + n 3/2 J2 (R/a)^2 (3 - 4 sin^2 i)) t, node(t) = node0 - n 3/2 J2 (R/a)^2 cos(i) t, with n
-//! = sqrt(GM/a^3): the secular rates of the argument of latitude and of the ascending node to first order in
-//! J2 (Vallado, Fundamentals of Astrodynamics and Applications, section 9.6, with e = 0). Short-periodic
-//! terms (some kilometres, the same for all satellites of a shell except for their phase) and drag are left
-//! out: designed constellations are kept in place.
+//! u(t) = u0 + (n + n 3/2 J2 (R/a)^2 (3 - 4 sin^2 i)) t, node(t) = node0 - n 3/2 J2 (R/a)^2 cos(i)
+//! t, with n = sqrt(GM/a^3): the secular rates of the argument of latitude and of the ascending
+//! node to first order in J2 (Vallado, Fundamentals of Astrodynamics and Applications, section 9.6,
+//! with e = 0). Short-periodic terms (some kilometres, the same for all satellites of a shell
+//! except for their phase) and drag are left out: designed constellations are kept in place.
 
 use super::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS, GM, J2, ROTATION};
 use super::vector::Vector;
@@ -23,8 +23,8 @@ pub struct Circular {
 }
 
 impl Circular {
-    /// An orbit of `radius` metres whose ascending node is at right ascension `node`, with the satellite at
-    /// the argument of latitude `argument`.
+    /// Creates an orbit of `radius` metres whose ascending node is at right ascension `node`, with
+    /// the satellite at the argument of latitude `argument`.
     pub fn new(radius: f64, inclination: f64, node: f64, argument: f64) -> Circular {
         let (sin, cos) = inclination.sin_cos();
         let mean_motion = (GM / radius.powi(3)).sqrt();
@@ -40,7 +40,8 @@ impl Circular {
         }
     }
 
-    /// The orbit of a geostationary satellite above `longitude`, when Greenwich is at `sidereal_time`.
+    /// Returns the orbit of a geostationary satellite above `longitude`, when Greenwich is at
+    /// `sidereal_time`.
     pub fn geostationary(longitude: f64, sidereal_time: f64) -> Circular {
         Circular {
             radius: GEOSTATIONARY_RADIUS,
@@ -77,7 +78,7 @@ impl Circular {
         [x * cos - flat * sin, x * sin + flat * cos, y * self.sin_inclination]
     }
 
-    /// An upper bound of the speed relative to the rotating Earth, in m/s.
+    /// Returns an upper bound of the speed relative to the rotating Earth, in m/s.
     pub fn speed(&self) -> f64 {
         if self.rate == ROTATION && self.sin_inclination == 0.0 {
             return 0.0;
@@ -93,7 +94,8 @@ mod tests {
 
     #[test]
     fn the_node_of_a_sun_synchronous_orbit_turns_once_a_year() {
-        // Landsat's design: 705 km, 98.2 deg; a sun-synchronous node moves by 360 deg in 365.2422 days.
+        // Landsat's design: 705 km, 98.2 deg; a sun-synchronous node moves by 360 deg in 365.2422
+        // days.
         let orbit = Circular::new(EQUATORIAL_RADIUS + 705_000.0, 98.2_f64.to_radians(), 0.0, 0.0);
         let wanted = std::f64::consts::TAU / (365.242_2 * 86_400.0);
         assert!((orbit.node_rate / wanted - 1.0).abs() < 0.005, "{}", orbit.node_rate / wanted);

@@ -1,10 +1,11 @@
-//! The times at which a quantity that depends on moving bodies changes its sign: a satellite rises, sets or
-//! overtakes another in elevation, or a link leaves its limits.
+//! The times at which a quantity that depends on moving bodies changes its sign: a satellite rises,
+//! sets or overtakes another in elevation, or a link leaves its limits.
 //!
-//! A root is bracketed without sampling: with each value comes a time for which the sign certainly holds,
-//! from the maximum speeds of the bodies. The search advances by that time, however long, or by [`SHORTEST`]
-//! if it is shorter. Only a sign that changes and changes back within [`SHORTEST`] can be missed. The root in
-//! the bracket is then found by regula falsi in the Illinois form (Dowell and Jarratt 1971) to [`EXACT`].
+//! A root is bracketed without sampling: with each value comes a time for which the sign certainly
+//! holds, from the maximum speeds of the bodies. The search advances by that time, however long, or
+//! by [`SHORTEST`] if it is shorter. Only a sign that changes and changes back within [`SHORTEST`]
+//! can be missed. The root in the bracket is then found by regula falsi in the Illinois form
+//! (Dowell and Jarratt 1971) to [`EXACT`].
 
 /// Minimum step of the search, in seconds.
 pub const SHORTEST: f64 = 1e-3;
@@ -29,7 +30,8 @@ pub enum Found {
     NotBefore(f64),
 }
 
-/// Finds the first sign change (zero counts as positive) of `bound` after `from`, searched up to `to`.
+/// Finds the first sign change (zero counts as positive) of `bound` after `from`, searched up to
+/// `to`.
 pub fn next(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> Found {
     let mut at = from;
     let mut here = bound(from);
@@ -49,7 +51,7 @@ pub fn next(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> Found {
     Found::NotBefore(at)
 }
 
-/// The end, with the new sign, of a bracket no longer than [`EXACT`].
+/// Returns the end, with the new sign, of a bracket no longer than [`EXACT`].
 fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
     let positive = at_a >= 0.0;
     let mut side = 0;
@@ -58,7 +60,8 @@ fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl Fn
             break;
         }
         let secant = a + (b - a) * at_a / (at_a - at_b);
-        // An occasional bisection bounds the number of iterations; the margin lets both ends converge.
+        // An occasional bisection bounds the number of iterations; the margin lets both ends
+        // converge.
         let margin = 0.25 * EXACT;
         let middle = if round % 4 == 3 || !secant.is_finite() { 0.5 * (a + b) } else { secant };
         let middle = middle.clamp(a + margin, b - margin);

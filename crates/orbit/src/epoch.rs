@@ -42,14 +42,14 @@ impl Epoch {
         (self.nanoseconds - DAY / 2).rem_euclid(60 * SECOND) as u64
     }
 
-    /// The time `seconds` later.
+    /// Returns the time `seconds` later.
     pub fn after(self, seconds: f64) -> Epoch {
         Epoch { nanoseconds: self.nanoseconds.saturating_add((seconds * SECOND as f64).round() as i64) }
     }
 }
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar: whole years, leap days, then days before the
-/// month.
+/// Days from 1970-01-01 to a day of the Gregorian calendar: whole years, leap days, then days
+/// before the month.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let before = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334][month as usize - 1];
     let leap = |year: i64| year / 4 - year / 100 + year / 400;
@@ -178,7 +178,8 @@ mod tests {
     fn moments_count_as_the_calendar_does() {
         let at = |text: &str| text.parse::<Epoch>().unwrap();
         assert_eq!(at("2000-01-01T12:00:00Z"), Epoch::J2000);
-        // Meeus, Astronomical Algorithms, chapter 7: 1987-06-19.5 is Julian day 2446966.0, J2000 is 2451545.0.
+        // Meeus, Astronomical Algorithms, chapter 7: 1987-06-19.5 is Julian day 2446966.0, J2000 is
+        // 2451545.0.
         assert_eq!(at("1987-06-19T12:00:00Z").days_since_j2000(), 2_446_966.0 - 2_451_545.0);
         assert_eq!(at("1970-01-01T00:00:00Z"), Epoch::from_unix_nanos(0));
         assert_eq!(at("2022-09-14T23:59:12.25Z").nanos_in_minute(), 12_250_000_000);

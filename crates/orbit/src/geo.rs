@@ -1,10 +1,10 @@
-//! A geostationary satellite by its longitude, sites on the WGS84 ellipsoid, and the straight line between
-//! them.
+//! A geostationary satellite by its longitude, sites on the WGS84 ellipsoid, and the straight line
+//! between them.
 //!
-//! The satellite is fixed above the equator at the radius at which a revolution takes one sidereal day. The
-//! slow figure of eight of a real one (station keeping limits it to about 0.1 deg, or 75 km) changes the
-//! delay by at most 0.25 ms and is not modelled. The propagation delay is the slant range over the speed of
-//! light in vacuum: the excess delay of the atmosphere is below 0.1 us.
+//! The satellite is fixed above the equator at the radius at which a revolution takes one sidereal
+//! day. The slow figure of eight of a real one (station keeping limits it to about 0.1 deg, or 75
+//! km) changes the delay by at most 0.25 ms and is not modelled. The propagation delay is the slant
+//! range over the speed of light in vacuum: the excess delay of the atmosphere is below 0.1 us.
 //!
 //! ```toml
 //! propagation = { satellite = "13 deg", gateway = { latitude = "41.9 deg", longitude = "12.5 deg" } }
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn latitude_counts_like_longitude_but_for_the_flattening() {
-        // On a sphere of the equatorial radius both would be the same; the pole is 21.4 km closer to the
-        // centre.
+        // On a sphere of the equatorial radius both would be the same; the pole is 21.4 km closer
+        // to the centre.
         let north = satellite(0.0).range(&site(45.0, 0.0)).metres();
         let east = satellite(0.0).range(&site(0.0, 45.0)).metres();
         // Law of cosines with r = 6378.137 km: 37 923.3 km.

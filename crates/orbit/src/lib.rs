@@ -1,4 +1,5 @@
-//! Positions of satellites and ground stations, and what follows from them: ranges, delays, visibility.
+//! Positions of satellites and ground stations, and what follows from them: ranges, delays,
+//! visibility.
 
 pub mod circular;
 pub mod crossing;

@@ -1,5 +1,5 @@
-//! The satellite as seen from a ground site: elevation, azimuth, range and range rate, without refraction and
-//! light time.
+//! The satellite as seen from a ground site: elevation, azimuth, range and range rate, without
+//! refraction and light time.
 
 use super::earth::{sidereal_time, ROTATION};
 use super::epoch::Epoch;
@@ -15,7 +15,8 @@ pub struct Turning {
 }
 
 impl Turning {
-    /// The rotation in a run that starts at `start`, with UT1 `ut1_minus_utc` seconds ahead of UTC.
+    /// Returns the rotation in a run that starts at `start`, with UT1 `ut1_minus_utc` seconds ahead
+    /// of UTC.
     pub fn new(start: Epoch, ut1_minus_utc: f64) -> Turning {
         Turning { start: sidereal_time(start.after(ut1_minus_utc)) }
     }
@@ -61,13 +62,14 @@ impl Observer {
         Observer { position: site.position(), up: site.up(), turning }
     }
 
-    /// The vector to a satellite's position, in the Earth-fixed frame.
+    /// Returns the vector to a satellite's position, in the Earth-fixed frame.
     #[inline]
     fn line(&self, position: &Vector, t: f64) -> Vector {
         minus(&self.turning.earth_fixed(position, t), &self.position)
     }
 
-    /// Returns the distance between site and satellite in metres, at `t` seconds from the start of the run.
+    /// Returns the distance between site and satellite in metres, at `t` seconds from the start of
+    /// the run.
     #[inline]
     pub fn range(&self, satellite: &Satellite, t: f64) -> f64 {
         length(&self.line(&satellite.position(t), t))
@@ -89,7 +91,8 @@ impl Observer {
         // Relative to the Earth the satellite moves with v - omega x r.
         let drift = [velocity[0] + ROTATION * position[1], velocity[1] - ROTATION * position[0], velocity[2]];
         let moving = self.turning.earth_fixed(&drift, t);
-        // At a pole every direction is south or north; east is then the normal of the site's own meridian.
+        // At a pole every direction is south or north; east is then the normal of the site's own
+        // meridian.
         let east = match [-self.position[1], self.position[0], 0.0] {
             axis if length(&axis) > 1e-6 => axis.map(|part| part / length(&axis)),
             _ => [0.0, 1.0, 0.0],

@@ -14,7 +14,8 @@ pub struct Satellite {
     pub speed: f64,
 }
 
-/// The motion of a satellite. Times are seconds since the start of the run, positions are in metres in TEME.
+/// The motion of a satellite. Times are seconds since the start of the run, positions are in metres
+/// in TEME.
 pub enum Motion {
     /// A precessing circular orbit.
     Circular(Circular),
@@ -23,7 +24,7 @@ pub enum Motion {
 }
 
 impl Satellite {
-    /// Position at time `t`.
+    /// Returns the position at time `t`.
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
         match &self.motion {

@@ -1,14 +1,15 @@
-//! Satellites by element sets: SGP4 and SDP4 (Hoots and Roehrich 1980, as revised by Vallado et al. 2006), computed by
-//! the crate `sgp4` with the constants of WGS72, for which element sets are made.
+//! Satellites by element sets: SGP4 and SDP4 (Hoots and Roehrich 1980, as revised by Vallado et al.
+//! 2006), computed by the crate `sgp4` with the constants of WGS72, for which element sets are
+//! made.
 //!
-//! SGP4 itself is evaluated every 16 s. In between, positions follow the cubic that has its positions and
-//! velocities at both ends (Hermite). The error is at most (16 s)^4 / 384 times the fourth derivative of the
-//! position, which is GM^2 / r^5 for a circular orbit: below 3 mm, or 0.01 ns of delay, in any orbit above
-//! the surface.
+//! SGP4 itself is evaluated every 16 s. In between, positions follow the cubic that has its
+//! positions and velocities at both ends (Hermite). The error is at most (16 s)^4 / 384 times the
+//! fourth derivative of the position, which is GM^2 / r^5 for a circular orbit: below 3 mm, or 0.01
+//! ns of delay, in any orbit above the surface.
 //!
-//! The real satellite deviates from this by about 1 km at the epoch of the elements and by 1 to 3 km more
-//! each day (Vallado et al. 2006, section VI); 30 days later by tens of kilometres along the orbit, or some
-//! 10 s of a pass.
+//! The real satellite deviates from this by about 1 km at the epoch of the elements and by 1 to 3
+//! km more each day (Vallado et al. 2006, section VI); 30 days later by tens of kilometres along
+//! the orbit, or some 10 s of a pass.
 
 use super::elements::Elements;
 use super::epoch::Epoch;
@@ -56,8 +57,8 @@ impl Sgp4 {
             elements.mean_motion * std::f64::consts::PI / 720.0,
         )
         .map_err(|error| error.to_string())?;
-        // Through a Julian date in 64 bits, like the reference: for WIND of the verification set, at an
-        // eccentricity of 0.97, its rounding by 20 us makes 4 mm.
+        // Through a Julian date in 64 bits, like the reference: for WIND of the verification set,
+        // at an eccentricity of 0.97, its rounding by 20 us makes 4 mm.
         let years = (elements.epoch.days_since_j2000() + JULIAN_J2000 - JULIAN_J2000) / 365.25;
         let constants =
             Constants::new(geopotential, sgp4::iau_epoch_to_sidereal_time, years, elements.drag, orbit)

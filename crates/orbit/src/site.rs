@@ -50,7 +50,7 @@ impl Site {
         ]
     }
 
-    /// The earth-fixed unit vector normal to the ellipsoid, pointing up.
+    /// Returns the earth-fixed unit vector normal to the ellipsoid, pointing up.
     pub fn up(&self) -> Vector {
         let (sin, cos) = self.latitude.radians().sin_cos();
         let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();

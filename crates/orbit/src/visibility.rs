@@ -1,9 +1,9 @@
 //! The times at which a site sees a satellite above its mask.
 //!
-//! With v the bound of the satellite's speed relative to the Earth, its direction turns by at most -ln(1 - v
-//! t / d) within a time t from a distance d: the distance shrinks by at most v, and the direction turns by v
-//! over the distance. The elevation therefore stays on its side of the mask, from which it is an angle D
-//! away, for t = (d / v) (1 - exp(-D)).
+//! With v the bound of the satellite's speed relative to the Earth, its direction turns by at most
+//! -ln(1 - v t / d) within a time t from a distance d: the distance shrinks by at most v, and the
+//! direction turns by v over the distance. The elevation therefore stays on its side of the mask,
+//! from which it is an angle D away, for t = (d / v) (1 - exp(-D)).
 
 use super::crossing::{next, Bound, Found};
 use super::look::Observer;
@@ -30,7 +30,8 @@ pub fn above(observer: &Observer, satellite: &Satellite, mask: f64, t: f64) -> B
     Bound { value, safe: range / satellite.speed * -(-value.abs()).exp_m1() }
 }
 
-/// The time until which the satellite stays on its side of the mask, searched from `from` to about `to`.
+/// Returns the time until which the satellite stays on its side of the mask, searched from `from`
+/// to about `to`.
 pub fn change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> Found {
     if satellite.speed == 0.0 {
         return Found::NotBefore(f64::INFINITY);
@@ -38,8 +39,8 @@ pub fn change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, 
     next(from, to, |t| above(observer, satellite, mask, t))
 }
 
-/// The first time from `from` to about `to` at which `other` becomes, or ceases to be, higher than
-/// `satellite` by `margin`.
+/// Returns the first time from `from` to about `to` at which `other` becomes, or ceases to be,
+/// higher than `satellite` by `margin`.
 pub fn overtaking(
     observer: &Observer,
     satellite: &Satellite,
@@ -61,7 +62,7 @@ pub fn overtaking(
     })
 }
 
-/// All windows from `from` to `to`.
+/// Returns all windows from `from` to `to`.
 pub fn windows(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> Vec<Window> {
     let mut found = Vec::new();
     let mut seen = (above(observer, satellite, mask, from).value >= 0.0).then_some(from);

@@ -6,8 +6,8 @@ use bentpipe_orbit::sgp4::Sgp4;
 const SETS: &str = include_str!("../../../tests/authorities/orbits/SGP4-VER.TLE");
 const EXPECTED: &str = include_str!("../../../tests/authorities/orbits/tcppver.out");
 
-/// Expected rows (minutes, position, velocity) with the catalogue number of their satellite, in the order of the sets: some
-/// satellites come twice.
+/// Expected rows (minutes, position, velocity) with the catalogue number of their satellite, in the
+/// order of the sets: some satellites come twice.
 fn expected() -> Vec<(u64, Vec<[f64; 7]>)> {
     let mut rows: Vec<(u64, Vec<[f64; 7]>)> = Vec::new();
     for line in EXPECTED.lines() {
@@ -74,13 +74,13 @@ fn sgp4_agrees_with_the_verification_set_to_a_millimetre() {
     assert_eq!((rows, refused), (ROWS, 1));
 }
 
-/// Made to fail: its perturbed eccentricity is out of range. The row that the set has for it is a left-over of the satellite
-/// before.
+/// Made to fail: its perturbed eccentricity is out of range. The row that the set has for it is a
+/// left-over of the satellite before.
 const NO_ORBIT: u64 = 33_334;
 /// Rows of the set without that one.
 const ROWS: usize = 700 - 33 - 1;
 
-/// A set of the file with one character replaced.
+/// Returns a set of the file with one character replaced.
 fn altered(line: usize, column: usize, by: &str) -> String {
     let mut lines = ["ISS".to_owned(), LINES[0].to_owned(), LINES[1].to_owned()];
     lines[line - 1].replace_range(column - 1..column - 1 + by.len(), by);

@@ -36,7 +36,8 @@ fn as_element_sets(
     elements::Config { elements: ElementSets::parse(&text).unwrap() }
 }
 
-/// Planes and neighbours found in elements, three days after they were taken, are those of the pattern that they were made by.
+/// Planes and neighbours found in elements, three days after they were taken, are those of the
+/// pattern that they were made by.
 #[test]
 fn neighbours_found_in_element_sets_are_those_of_the_design() {
     let start: Epoch = "2022-09-17T07:00:00Z".parse().unwrap();

@@ -1,6 +1,6 @@
-//! Element sets: files with the orbits of real satellites, as distributed by CelesTrak and Space-Track.
-//! Two-line elements (TLE, with or without a name line) and orbit mean-elements messages (OMM, CCSDS
-//! 502.0-B-3) as JSON, XML and CSV. The format is detected.
+//! Element sets: files with the orbits of real satellites, as distributed by CelesTrak and
+//! Space-Track. Two-line elements (TLE, with or without a name line) and orbit mean-elements
+//! messages (OMM, CCSDS 502.0-B-3) as JSON, XML and CSV. The format is detected.
 
 mod omm;
 mod tle;
@@ -90,7 +90,8 @@ impl ElementSets {
     }
 }
 
-/// Appends catalogue numbers to names that occur several times, and positions if that is not enough.
+/// Appends catalogue numbers to names that occur several times, and positions if that is not
+/// enough.
 fn tell_apart(sets: &mut [Elements]) {
     for naming in [
         |set: &Elements, _| format!("{} {}", set.name, set.catalogue),

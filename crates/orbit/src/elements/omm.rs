@@ -1,4 +1,5 @@
-//! Orbit mean-elements messages (CCSDS 502.0-B-3, section 4) as JSON, XML and CSV, with the keywords of the standard.
+//! Orbit mean-elements messages (CCSDS 502.0-B-3, section 4) as JSON, XML and CSV, with the
+//! keywords of the standard.
 
 use super::{Elements, Wrong};
 use serde_json::Value;
@@ -57,7 +58,7 @@ pub fn csv(text: &str) -> Result<Vec<Elements>, Wrong> {
     lines.map(read).collect()
 }
 
-/// The cells of a line of CSV (RFC 4180, without line breaks in cells).
+/// Returns the cells of a line of CSV (RFC 4180, without line breaks in cells).
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;

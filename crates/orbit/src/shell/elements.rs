@@ -23,14 +23,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The element sets, or the file that holds them, as a path relative to the folder of the scenario.
+    /// The element sets, or the file that holds them, as a path relative to the folder of the
+    /// scenario.
     pub elements: ElementSets,
 }
 
 /// Age of elements, in days, beyond which a run has a warning.
 const OLD: f64 = 30.0;
-/// Error of a low orbit's elements in km per day of age, 1 to 3 according to Vallado et al. 2006 (section
-/// VI).
+/// Error of a low orbit's elements in km per day of age, 1 to 3 according to Vallado et al. 2006
+/// (section VI).
 const DRIFT: (f64, f64) = (1.0, 3.0);
 
 /// Semi-major axis in metres.
@@ -72,7 +73,8 @@ impl Shell for Config {
     fn satellites(&self, start: Epoch, _turning: Turning) -> Vec<Satellite> {
         let build = |set: &Elements| {
             let motion = Sgp4::new(set, start).expect("the configuration has been checked");
-            // The fastest is at perigee; with the turning Earth at apogee, and a margin for what SGP4 adds.
+            // The fastest is at perigee; with the turning Earth at apogee, and a margin for what
+            // SGP4 adds.
             let semi_major = semi_major_axis(set);
             let (near, far) = (semi_major * (1.0 - set.eccentricity), semi_major * (1.0 + set.eccentricity));
             let fastest = (GM * (2.0 / near - 1.0 / semi_major)).sqrt();

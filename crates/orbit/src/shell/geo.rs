@@ -1,5 +1,5 @@
-//! Geostationary satellites by their longitudes. Neighbours are those next to each other round the equator, like satellites in
-//! one plane.
+//! Geostationary satellites by their longitudes. Neighbours are those next to each other round the
+//! equator, like satellites in one plane.
 
 use super::{Neighbourhood, Neighbours, Shell};
 use crate::circular::Circular;

@@ -31,7 +31,8 @@ pub trait Shell {
     /// Height of the lowest satellite above the equatorial radius, in metres.
     fn height(&self) -> f64;
 
-    /// Creates the satellites for a run that starts at `start`. The configuration has passed `check`.
+    /// Creates the satellites for a run that starts at `start`. The configuration has passed
+    /// `check`.
     fn satellites(&self, start: Epoch, turning: Turning) -> Vec<Satellite>;
 
     /// Pairs of satellites, by their indices in `satellites`, that are neighbours in the grid of

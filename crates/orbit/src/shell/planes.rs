@@ -1,15 +1,17 @@
 //! Orbital planes found among satellites of unknown design, and the grid of neighbours in them.
 //!
-//! Satellites are of one plane when their orbits' normals are within 1 deg and their mean semi-major axes within 3 km of each
-//! other, or of others that are, in a chain: planes are 4 deg apart and more in what flies today, and what is kept in a plane is
-//! kept to some 0.1 deg. A plane has at least three satellites; those on their way up or down, and spares at other heights, are
-//! in none and have no neighbours. Planes of one inclination (within 0.1 deg, which tells Starlink's shells of 53.05 and 53.22 deg
-//! apart) and about one height (within 60 km: OneWeb's planes are 4 km above each other) belong together, and are in order of
-//! their ascending nodes.
+//! Satellites are of one plane when their orbits' normals are within 1 deg and their mean
+//! semi-major axes within 3 km of each other, or of others that are, in a chain: planes are 4 deg
+//! apart and more in what flies today, and what is kept in a plane is kept to some 0.1 deg. A plane
+//! has at least three satellites; those on their way up or down, and spares at other heights, are
+//! in none and have no neighbours. Planes of one inclination (within 0.1 deg, which tells
+//! Starlink's shells of 53.05 and 53.22 deg apart) and about one height (within 60 km: OneWeb's
+//! planes are 4 km above each other) belong together, and are in order of their ascending nodes.
 //!
-//! In a plane neighbours are next to each other in argument of latitude. In planes beside each other they are those that are
-//! nearest in it at the start of the run, each with at most one on either side. The first and the last plane are neighbours too:
-//! across a seam where they turn against each other and the gap between them is more than the others'. There nothing stays near,
+//! In a plane neighbours are next to each other in argument of latitude. In planes beside each
+//! other they are those that are nearest in it at the start of the run, each with at most one on
+//! either side. The first and the last plane are neighbours too: across a seam where they turn
+//! against each other and the gap between them is more than the others'. There nothing stays near,
 //! and neighbours are those that pass each other at the start.
 
 use super::{Neighbourhood, Neighbours};
@@ -31,7 +33,8 @@ pub struct Orbit {
 const ANGLE: f64 = PI / 180.0;
 /// Maximum difference of semi-major axes within a plane, in metres.
 const HEIGHT: f64 = 3e3;
-/// Maximum differences of inclinations, in radians, and of semi-major axes of planes that belong together.
+/// Maximum differences of inclinations, in radians, and of semi-major axes of planes that belong
+/// together.
 const TOGETHER: (f64, f64) = (PI / 1800.0, 60e3);
 /// Minimum number of satellites in a plane.
 const FEWEST: usize = 3;
@@ -59,8 +62,8 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
         let gaps: Vec<f64> = (0..family.len())
             .map(|index| (family[(index + 1) % family.len()].node - family[index].node).rem_euclid(TAU))
             .collect();
-        // The circle of planes is cut at its widest gap: beyond it the first plane follows again, or there is
-        // a seam.
+        // The circle of planes is cut at its widest gap: beyond it the first plane follows again,
+        // or there is a seam.
         let widest = (0..gaps.len()).max_by(|a, b| gaps[*a].total_cmp(&gaps[*b])).unwrap_or(0);
         let mut others: Vec<f64> =
             (0..gaps.len()).filter(|index| *index != widest).map(|index| gaps[index]).collect();

@@ -1,9 +1,9 @@
-//! The pattern of Walker (1984): planes of equal inclination, with the same number of satellites each, all at
-//! one altitude.
+//! The pattern of Walker (1984): planes of equal inclination, with the same number of satellites
+//! each, all at one altitude.
 //!
-//! The ascending node of plane p is at p spread / P, and satellite j of it at the argument of latitude 360
-//! deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F. A spread of 360 deg makes a
-//! delta, 180 deg a star.
+//! The ascending node of plane p is at p spread / P, and satellite j of it at the argument of
+//! latitude 360 deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F. A
+//! spread of 360 deg makes a delta, 180 deg a star.
 
 use super::{Neighbourhood, Neighbours, Shell};
 use crate::circular::Circular;
@@ -28,12 +28,12 @@ pub struct Walker {
     pub phasing: f64,
     /// Angle over which the ascending nodes are spread.
     pub spread: Angle,
-    /// Whether the first plane follows the last again, instead of a seam between them.
+    /// True if the first plane follows the last again, instead of a seam between them.
     pub closed: bool,
 }
 
-/// Minimum and maximum altitude of a designed orbit: below, the atmosphere brings the satellite down within
-/// days; above, the Earth does not hold it.
+/// Minimum and maximum altitude of a designed orbit: below, the atmosphere brings the satellite
+/// down within days; above, the Earth does not hold it.
 const ALTITUDES: (f64, f64) = (160e3, 400_000e3);
 
 /// A configuration that describes such a pattern.
@@ -74,7 +74,7 @@ impl<P: Pattern> Shell for P {
 }
 
 impl Walker {
-    /// Number of satellite `index` of `plane`.
+    /// Returns the number of satellite `index` of `plane`.
     fn place(&self, plane: u32, index: i64) -> u32 {
         plane * self.satellites + index.rem_euclid(i64::from(self.satellites)) as u32
     }
@@ -100,7 +100,8 @@ impl Walker {
         all
     }
 
-    /// Neighbours ahead and behind in the plane, and in the adjacent planes those that are nearest in phase.
+    /// Neighbours ahead and behind in the plane, and in the adjacent planes those that are nearest
+    /// in phase.
     pub fn neighbours(&self) -> Vec<Neighbours> {
         let mut all = Vec::new();
         for plane in 0..self.planes {

@@ -1,15 +1,15 @@
-//! A Walker star: near-polar planes whose ascending nodes are spread over half of the equator. The planes
-//! meet at the poles like the rays of a star, and move in opposite directions at the seam between the last
-//! plane and the first.
-//! the rays of a star, and turn against each other at the seam between the last plane and the first.
+//! A Walker star: near-polar planes whose ascending nodes are spread over half of the equator. The
+//! planes meet at the poles like the rays of a star, and move in opposite directions at the seam
+//! between the last plane and the first. the rays of a star, and turn against each other at the
+//! seam between the last plane and the first.
 
 use super::walker::{Pattern, Walker};
 use bentpipe_core::{Angle, Count, Distance, Real, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Walker star pattern: near-polar circular orbits whose ascending nodes are spread over half of the
-/// equator, with a seam.
+/// A Walker star pattern: near-polar circular orbits whose ascending nodes are spread over half of
+/// the equator, with a seam.
 ///
 /// ```toml
 /// shell = [{ kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11, phasing = 3 }]
@@ -23,15 +23,16 @@ pub struct Config {
     pub inclination: Angle,
     /// Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart.
     pub planes: Count<1, 1000>,
-    /// Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this number
-    /// times P.
+    /// Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total
+    /// T, this number times P.
     pub satellites: Count<1, 1000>,
-    /// Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
-    /// of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites
-    /// midway between those of the previous plane.
+    /// Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by
+    /// the number of all satellites; 0 by default, less than `planes`. Half the number of planes
+    /// puts its satellites midway between those of the previous plane.
     #[serde(default = "in_phase")]
     pub phasing: Real<0, 999_000>,
-    /// Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default.
+    /// Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by
+    /// default.
     #[serde(default = "half_round")]
     pub raan_spread: Angle,
 }
