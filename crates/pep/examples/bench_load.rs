@@ -1,10 +1,14 @@
-//! Load for `benchmarks/pep.py`: the two ends of connections, which take as little processor time as they can, so that what is
-//! between them is measured. Short connections have one thread for each processor, which waits for all of them at once.
+//! Load for `benchmarks/pep.py`: the two ends of connections, which take as little processor time
+//! as they can, so that what is between them is measured. Short connections have one thread for
+//! each processor, which waits for all of them at once.
 //!
 //!     bench_load serve PORT PORTS                         a server at each of PORTS ports
-//!     bench_load short ADDRESS PORT PORTS COUNT AT_ONCE   COUNT connections, each a byte there and back, AT_ONCE at a time
-//!     bench_load hold ADDRESS PORT PORTS COUNT            COUNT connections that stay until standard input ends
-//!     bench_load bulk ADDRESS PORT PORTS SECONDS          one connection that carries as much as it can
+//!     bench_load short ADDRESS PORT PORTS COUNT AT_ONCE   COUNT connections, each a byte there and
+//!     back, AT_ONCE at a time
+//!     bench_load hold ADDRESS PORT PORTS COUNT            COUNT connections that stay until
+//!     standard input ends
+//!     bench_load bulk ADDRESS PORT PORTS SECONDS          one connection that carries as much as
+//!     it can
 //!
 //! Prints JSON, one line.
 
@@ -21,8 +25,8 @@ use std::time::{Duration, Instant};
 const SHORT: u8 = b's';
 const HOLD: u8 = b'h';
 const BULK: u8 = b'b';
-/// The same on every machine, and from the beginning: a connection that begins with BBR, as some kernels have it by default,
-/// stays paced when it is given another one later, as by `iperf3 -C`.
+/// The same on every machine, and from the beginning: a connection that begins with BBR, as some
+/// kernels have it by default, stays paced when it is given another one later, as by `iperf3 -C`.
 const CONGESTION: &[u8] = b"cubic";
 /// Bytes that bulk is written and read by at once.
 const PIECE: usize = 256 << 10;
@@ -164,7 +168,8 @@ impl Short {
     }
 }
 
-/// Makes connections until `next` reaches `count`. Returns the microseconds of those that ended well.
+/// Makes connections until `next` reaches `count`. Returns the microseconds of those that ended
+/// well.
 fn short(addresses: &[SocketAddr], next: &AtomicU64, count: u64, at_once: usize) -> io::Result<Vec<u64>> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let mut open: Slab<Short> = Slab::new();

@@ -31,7 +31,7 @@ pub struct Config {
     pub client_congestion: Option<String>,
     /// Congestion control towards servers.
     pub server_congestion: Option<String>,
-    /// Whether connections to servers use TCP Fast Open (RFC 7413).
+    /// True if connections to servers use TCP Fast Open (RFC 7413).
     pub fast_open: bool,
     /// Most connections at once; more pass by the proxy.
     pub connections: u32,
@@ -57,7 +57,7 @@ pub struct Config {
     pub table: u32,
     /// Number of the first worker's group of nfnetlink_log.
     pub group: u16,
-    /// Whether each connection is in the log.
+    /// True if each connection is in the log.
     pub log_connections: bool,
 }
 

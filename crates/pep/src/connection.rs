@@ -8,7 +8,8 @@ use socket2::Socket;
 pub enum Phase {
     /// The server has not answered; the client's SYN, if that is kept back.
     Connecting(Option<Box<[u8]>>),
-    /// The server has accepted, and the kernel has the SYN again; it is kept for when it is repeated.
+    /// The server has accepted, and the kernel has the SYN again; it is kept for when it is
+    /// repeated.
     Released(Box<[u8]>),
     /// Both ends are there.
     Open,
@@ -34,8 +35,8 @@ pub struct Connection {
     pub active: u32,
     /// The worker's second in which it began.
     pub since: u32,
-    /// Whether its server is asked whether it is there (keepalive).
+    /// True if its server is asked whether it is there (keepalive).
     pub kept_alive: bool,
-    /// Whether it waits for its turn.
+    /// True if it waits for its turn.
     pub queued: bool,
 }

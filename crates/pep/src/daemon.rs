@@ -30,14 +30,15 @@ const OTHER_DESCRIPTORS: u64 = 256;
 /// As many as there are groups of nfnetlink_log set aside for them.
 const MOST_WORKERS: usize = 256;
 
-/// Names that the kernel has for the congestion controls, and whether choosing them needs CAP_NET_ADMIN.
+/// Names that the kernel has for the congestion controls, and whether choosing them needs
+/// CAP_NET_ADMIN.
 #[derive(Clone, Default)]
 pub struct Congestion {
     /// Congestion control towards clients.
     pub client: Option<String>,
     /// Congestion control towards servers.
     pub server: Option<String>,
-    /// Whether the one towards servers is restricted (net.ipv4.tcp_allowed_congestion_control).
+    /// True if the one towards servers is restricted (net.ipv4.tcp_allowed_congestion_control).
     pub restricted: bool,
 }
 
@@ -52,7 +53,8 @@ pub struct Daemon {
 /// How many workers, and how many connections each may have.
 fn share(config: &Config, descriptors: u64) -> (usize, usize) {
     let each = (descriptors.saturating_sub(OTHER_DESCRIPTORS) / 2).clamp(16, 1 << 20) as usize;
-    // Connections are spread by chance: some workers have more than their share (four standard deviations).
+    // Connections are spread by chance: some workers have more than their share (four standard
+    // deviations).
     let room = |workers: usize| {
         let fair = (config.connections as usize).div_ceil(workers);
         if workers == 1 {
@@ -126,13 +128,14 @@ impl Daemon {
                 json!({"text": format!("{} cannot be had here; only capabilities were dropped", config.user)}),
             );
         }
-        // With who is to remove the rules we are gone, at once, so that a new start finds everything free. After the
-        // change of user, which would undo it.
+        // With who is to remove the rules we are gone, at once, so that a new start finds
+        // everything free. After the change of user, which would undo it.
         prctl::set_pdeathsig(Signal::SIGKILL).doing("asking to end with the parent")?;
         Ok(daemon)
     }
 
-    /// Serves until SIGTERM, then until the last connection has ended, a second SIGTERM, or the time is over.
+    /// Serves until SIGTERM, then until the last connection has ended, a second SIGTERM, or the
+    /// time is over.
     ///
     /// # Errors
     /// The machine has no more threads, or a worker failed.

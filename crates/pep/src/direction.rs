@@ -1,8 +1,10 @@
-//! One direction of a connection: from a source to a sink, in order, with no more of it here than one pipe holds.
+//! One direction of a connection: from a source to a sink, in order, with no more of it here than
+//! one pipe holds.
 //!
-//! Nothing is taken from the source while the sink is full; so the source's window closes, and the sender waits, as it
-//! would for the sink itself. Little data is copied through a buffer that all connections of a worker share; as soon as
-//! one read fills it, the direction is taken for bulk, and its pages go through a pipe uncopied (splice(2)).
+//! Nothing is taken from the source while the sink is full; so the source's window closes, and the
+//! sender waits, as it would for the sink itself. Little data is copied through a buffer that all
+//! connections of a worker share; as soon as one read fills it, the direction is taken for bulk,
+//! and its pages go through a pipe uncopied (splice(2)).
 
 use crate::pipe::{Pipe, Pipes};
 use nix::errno::Errno;
@@ -28,19 +30,20 @@ enum Carried {
     Copied(Box<[u8]>, usize),
 }
 
-/// The state of one direction of a connection. Before the kernel says so, nothing can be read or written.
+/// The state of one direction of a connection. Before the kernel says so, nothing can be read or
+/// written.
 #[derive(Default)]
 pub struct Direction {
-    /// Whether the source may have something, a FIN included.
+    /// True if the source may have something, a FIN included.
     pub readable: bool,
     /// Whether the source has sent its FIN, or is broken: it is read to the end.
     pub ending: bool,
-    /// Whether the source is broken.
+    /// True if the source is broken.
     pub broken: bool,
-    /// Whether the source may have urgent data (RFC 9293, section 3.8.5). The kernel ends a read before it, and splice(2)
-    /// never gets past it.
+    /// True if the source may have urgent data (RFC 9293, section 3.8.5). The kernel ends a read
+    /// before it, and splice(2) never gets past it.
     pub urgent: bool,
-    /// Whether the sink may have room.
+    /// True if the sink may have room.
     pub writable: bool,
     carried: Carried,
     bulk: bool,
@@ -81,13 +84,13 @@ fn spliced(
 }
 
 impl Direction {
-    /// Whether the source's FIN was passed on.
+    /// Returns true if the source's FIN was passed on.
     pub fn is_shut(&self) -> bool {
         self.shut
     }
 
-    /// Carries what can be carried. If this is the `last` direction that is open, both sockets are closed when it ends, by which
-    /// the sink gets its FIN.
+    /// Carries what can be carried. If this is the `last` direction that is open, both sockets are
+    /// closed when it ends, by which the sink gets its FIN.
     ///
     /// # Errors
     /// One of the sockets is broken, and so is the connection.
@@ -177,11 +180,13 @@ impl Direction {
         };
         self.ended = taken == 0;
         self.bulk = taken == BUFFER;
-        // A source that gave less than there was room for has no more: for what comes, the kernel tells anew (epoll(7)).
+        // A source that gave less than there was room for has no more: for what comes, the kernel
+        // tells anew (epoll(7)).
         self.readable = self.bulk || self.ending || self.urgent;
         let mut rest: Range<usize> = 0..taken;
         while !rest.is_empty() {
-            // The FIN is here as well, and follows in this visit or the next: both leave in one segment.
+            // The FIN is here as well, and follows in this visit or the next: both leave in one
+            // segment.
             let more = self.ending && !self.broken;
             let Some(given) = now(|| write(sink, &buffer[rest.clone()], more))? else {
                 self.writable = false;
@@ -217,7 +222,8 @@ impl Direction {
     }
 }
 
-/// Gives bytes to a socket, which waits for further ones before it sends the last of them if there are `more`.
+/// Gives bytes to a socket, which waits for further ones before it sends the last of them if there
+/// are `more`.
 fn write(sink: &Socket, bytes: &[u8], more: bool) -> io::Result<usize> {
     sink.send_with_flags(bytes, if more { libc::MSG_MORE | libc::MSG_NOSIGNAL } else { libc::MSG_NOSIGNAL })
 }

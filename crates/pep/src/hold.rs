@@ -1,4 +1,5 @@
-//! The SYNs that the packet filter keeps back for us: nfnetlink_log(7) hands out copies, the rule drops the originals.
+//! The SYNs that the packet filter keeps back for us: nfnetlink_log(7) hands out copies, the rule
+//! drops the originals.
 //!
 //! Message formats: <linux/netfilter/nfnetlink.h> and <linux/netfilter/nfnetlink_log.h>.
 
@@ -28,7 +29,8 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Takes what is logged to `group` of this network namespace. Needs CAP_NET_ADMIN, later calls do not.
+    /// Takes what is logged to `group` of this network namespace. Needs CAP_NET_ADMIN, later calls
+    /// do not.
     ///
     /// # Errors
     /// EBUSY: another program has the group.
@@ -76,7 +78,8 @@ impl Hold {
     /// Calls `with` for every packet of the next message, which is read into `buffer`.
     ///
     /// # Errors
-    /// WouldBlock when there is none; ENOBUFS when there were more than we had room for, and some are lost.
+    /// WouldBlock when there is none; ENOBUFS when there were more than we had room for, and some
+    /// are lost.
     pub fn next(&self, buffer: &mut [u8], mut with: impl FnMut(&mut [u8])) -> io::Result<()> {
         let length = recv(self.socket.as_raw_fd(), buffer, MsgFlags::empty())?;
         each(&mut buffer[..length], |kind, message| {

@@ -11,7 +11,8 @@ pub fn log(level: &str, event: &str, fields: Value) {
     if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
         line.extend(fields);
     }
-    // One write, so that lines of several threads do not mix; nobody is left to be told that the log is gone.
+    // One write, so that lines of several threads do not mix; nobody is left to be told that the
+    // log is gone.
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 

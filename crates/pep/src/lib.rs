@@ -1,18 +1,21 @@
-//! A performance-enhancing proxy (RFC 3135): every TCP connection through this machine becomes two, each with a
-//! congestion control of its own, and neither end notices.
+//! A performance-enhancing proxy (RFC 3135): every TCP connection through this machine becomes two,
+//! each with a congestion control of its own, and neither end notices.
 //!
-//! - [`run`] sets the proxy up, serves until SIGTERM or SIGINT, lets the connections end and removes what it made.
+//! - [`run`] sets the proxy up, serves until SIGTERM or SIGINT, lets the connections end and
+//!   removes what it made.
 //! - [`remove`] removes what a proxy that was killed has left.
 //!
-//! What happens to a connection (`worker`): the kernel's packet filter drops the client's first SYN and hands us a copy
-//! (`hold`). The worker opens the connection to the server from the client's own address (IP_TRANSPARENT). When it is
-//! there, the worker gives the kernel the SYN back (`raw`), the kernel completes the client's handshake with a listening
-//! socket (TPROXY), and bytes go both ways through `direction`. When it fails, the client gets the error that it would
-//! have got without a proxy: RST, or ICMP unreachable. docs/decisions/proxies.md says why so.
+//! What happens to a connection (`worker`): the kernel's packet filter drops the client's first SYN
+//! and hands us a copy (`hold`). The worker opens the connection to the server from the client's
+//! own address (IP_TRANSPARENT). When it is there, the worker gives the kernel the SYN back
+//! (`raw`), the kernel completes the client's handshake with a listening socket (TPROXY), and bytes
+//! go both ways through `direction`. When it fails, the client gets the error that it would have
+//! got without a proxy: RST, or ICMP unreachable. docs/decisions/proxies.md says why so.
 //!
-//! Processes: a parent with root's rights that does nothing but wait and remove the rules (`supervisor`), and its child
-//! without (`daemon`), with one thread per worker. Each thread has a table of descriptors of its own, so that
-//! RLIMIT_NOFILE bounds a worker and not the proxy, and CAP_SYS_RESOURCE is not needed.
+//! Processes: a parent with root's rights that does nothing but wait and remove the rules
+//! (`supervisor`), and its child without (`daemon`), with one thread per worker. Each thread has a
+//! table of descriptors of its own, so that RLIMIT_NOFILE bounds a worker and not the proxy, and
+//! CAP_SYS_RESOURCE is not needed.
 
 mod config;
 mod connection;

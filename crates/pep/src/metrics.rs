@@ -70,7 +70,7 @@ counts! {
     unseen "counter" "" "Times that SYNs were lost, as more came than there was room for.";
 }
 
-/// Name of a metric of which several counts are cases.
+/// Returns the name of a metric of which several counts are cases.
 const fn metric(name: &'static str, labels: &'static str) -> &'static str {
     match labels.as_bytes() {
         [] => name,

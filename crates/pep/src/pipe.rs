@@ -1,4 +1,5 @@
-//! Pipes by which data goes from socket to socket without being copied; borrowed while they hold some.
+//! Pipes by which data goes from socket to socket without being copied; borrowed while they hold
+//! some.
 
 use nix::fcntl::{fcntl, FcntlArg, OFlag};
 use nix::unistd::pipe2;
@@ -25,8 +26,9 @@ pub struct Pipes {
     most: usize,
 }
 
-/// Capacity of the first pipes in bytes, the most that a user without CAP_SYS_RESOURCE may have (`pipe-max-size`). One
-/// connection alone is carried with a fifth less processor time than through small ones.
+/// Capacity of the first pipes in bytes, the most that a user without CAP_SYS_RESOURCE may have
+/// (`pipe-max-size`). One connection alone is carried with a fifth less processor time than through
+/// small ones.
 const LARGE: usize = 1 << 20;
 /// Capacity of the others.
 const SMALL: usize = 256 << 10;
@@ -53,7 +55,7 @@ impl Pipes {
         Pipes { free: VecDeque::new(), made: 0, large: 0, most_large, most }
     }
 
-    /// An empty pipe, unless all are in use.
+    /// Returns an empty pipe, unless all are in use.
     pub fn borrow(&mut self) -> Option<Pipe> {
         if let Some(pipe) = self.free.pop_front() {
             return Some(pipe);

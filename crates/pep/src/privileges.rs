@@ -8,7 +8,8 @@ use nix::sys::resource::{getrlimit, setrlimit, Resource};
 use nix::unistd::{setgroups, setresgid, setresuid, User};
 use std::io;
 
-/// Raises the limit of open files as far as it is allowed without CAP_SYS_RESOURCE, and says how far that is.
+/// Raises the limit of open files as far as it is allowed without CAP_SYS_RESOURCE, and says how
+/// far that is.
 pub fn raise_descriptors() -> u64 {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return 1024 };
     match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
@@ -32,7 +33,7 @@ pub fn check() -> Result<(), Error> {
     }
 }
 
-/// The user and the group of the process.
+/// Returns the user and the group of the process.
 ///
 /// # Errors
 /// There is no such user.
@@ -41,14 +42,16 @@ pub fn user(name: &str) -> Result<User, Error> {
     entry.ok_or_else(|| Error::option("--user", name, "there is no such user"))
 }
 
-/// Becomes `user`, with the capabilities that connections in a client's name need and no others; and with none to gain.
-/// Returns whether the process became that user. A user namespace may have none but root.
+/// Becomes `user`, with the capabilities that connections in a client's name need and no others;
+/// and with none to gain. Returns whether the process became that user. A user namespace may have
+/// none but root.
 ///
 /// # Errors
 /// There is no such user, or this process has not the capabilities.
 pub fn drop_to(name: &str, network_administration: bool) -> Result<bool, Error> {
     let entry = user(name)?;
-    // CAP_NET_RAW: transparent sockets and whole packets; CAP_NET_BIND_SERVICE: clients' ports below 1024.
+    // CAP_NET_RAW: transparent sockets and whole packets; CAP_NET_BIND_SERVICE: clients' ports
+    // below 1024.
     let mut kept: CapsHashSet = [Capability::CAP_NET_RAW, Capability::CAP_NET_BIND_SERVICE].into();
     if network_administration {
         kept.insert(Capability::CAP_NET_ADMIN);

@@ -1,8 +1,8 @@
-//! What leads packets to the proxy: a table of nftables, and a rule and a route of policy routing. All are our own, and
-//! nobody else's are touched.
+//! What leads packets to the proxy: a table of nftables, and a rule and a route of policy routing.
+//! All are our own, and nobody else's are touched.
 //!
-//! Packets of a client's connection carry our mark and are routed by our table, which says that every address is this
-//! machine's. nft's `tproxy` and `socket` say which socket is meant.
+//! Packets of a client's connection carry our mark and are routed by our table, which says that
+//! every address is this machine's. nft's `tproxy` and `socket` say which socket is meant.
 
 use crate::config::{Accept, Config};
 use crate::error::{Doing, Error};
@@ -21,8 +21,8 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(30);
 /// Name of the table of nftables.
 const TABLE: &str = "bentpipe-pep";
-/// First packets, and nothing else: SYN of the flags FIN, SYN, RST and ACK. By their place, byte 13 of the header, as nft(8) adds to
-/// each `tcp flags` that the packet is one of TCP, which is known.
+/// First packets, and nothing else: SYN of the flags FIN, SYN, RST and ACK. By their place, byte 13
+/// of the header, as nft(8) adds to each `tcp flags` that the packet is one of TCP, which is known.
 const SYN: &str = "@th,104,8 & 0x17 == 0x02";
 /// Answers to them: SYN and ACK.
 const SYN_ACK: &str = "@th,104,8 & 0x12 == 0x12";
@@ -130,7 +130,8 @@ impl Rules {
         let mark = format!("{:#x}", self.mark);
         let ours = format!("meta mark set meta mark | {mark} accept");
         for (worker, ports) in ports.iter().enumerate() {
-            // Where nobody listens, `tproxy` does not match: what is ours alone passes by a proxy that was killed.
+            // Where nobody listens, `tproxy` does not match: what is ours alone passes by a proxy
+            // that was killed.
             let listening = |then: &str| {
                 let tcp = "meta l4proto tcp tproxy";
                 let mut rules = format!("  meta nfproto ipv4 {tcp} ip to 127.0.0.1:{} {then}\n", ports.ipv4);
@@ -164,8 +165,9 @@ impl Rules {
         // Not for this machine itself.
         let _ = writeln!(script, "  fib daddr type != unicast return\n  ip6 daddr fe80::/10 return");
         script += &spread(workers, "saddr", "sport", first);
-        // Most packets are of connections that are there: for them one comparison, one look among the sockets and another
-        // comparison. A server's SYN-ACK is told only if it names a class of service, as most do not.
+        // Most packets are of connections that are there: for them one comparison, one look among
+        // the sockets and another comparison. A server's SYN-ACK is told only if it names a class
+        // of service, as most do not.
         let _ = writeln!(
             script,
             " }}\n chain again {{\n{}\
@@ -192,7 +194,8 @@ impl Rules {
     }
 }
 
-/// Rules that send all packets of a connection to the chain of the same worker, by its client's address and port.
+/// Rules that send all packets of a connection to the chain of the same worker, by its client's
+/// address and port.
 fn spread(workers: usize, address: &str, port: &str, chain: &str) -> String {
     if workers == 1 {
         return format!("  goto {chain}0\n");

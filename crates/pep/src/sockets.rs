@@ -56,7 +56,8 @@ impl Settings {
         // Data is passed on as it came; who wants Nagle's algorithm has used it already.
         socket.set_tcp_nodelay(true)?;
         socket.set_reuse_address(true)?;
-        // Urgent data keeps its place in the stream, as RFC 6093 recommends; else the kernel takes it out.
+        // Urgent data keeps its place in the stream, as RFC 6093 recommends; else the kernel takes
+        // it out.
         socket.set_out_of_band_inline(true)?;
         if let Some(bytes) = self.buffer {
             // The kernel doubles what it is told, for its own use.
@@ -69,8 +70,8 @@ impl Settings {
         Ok(())
     }
 
-    /// A socket that takes clients' connections to whatever address. What is set here, accepted sockets inherit.
-    /// It listens at an address of this machine's own, so that no client's port can be in its way.
+    /// Creates a socket that accepts clients' connections to any address. Accepted sockets inherit
+    /// its options. It listens at a local address, so that no client's port can be in its way.
     pub fn listener(&self, ipv6: bool) -> io::Result<Socket> {
         let address: IpAddr = if ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
         let address = SocketAddr::new(address, 0);
@@ -88,13 +89,14 @@ impl Settings {
         Ok(socket)
     }
 
-    /// Has the kernel ask an end that is silent whether it is there. Accepted sockets inherit this; one that connects gets it when
-    /// it has lived for a while, as most do not.
+    /// Has the kernel ask an end that is silent whether it is there. Accepted sockets inherit this;
+    /// one that connects gets it when it has lived for a while, as most do not.
     pub fn keep_alive(&self, socket: &Socket) -> io::Result<()> {
         self.keepalive.as_ref().map_or(Ok(()), |keepalive| socket.set_tcp_keepalive(keepalive))
     }
 
-    /// A socket that connects to the flow's server in its client's name. Whether it is connected is seen later.
+    /// Returns a socket that connects to the flow's server in its client's name. Whether it is
+    /// connected is seen later.
     pub fn connect(&self, flow: &Flow, tos: u8) -> io::Result<Socket> {
         let socket =
             Socket::new(Domain::for_address(flow.server), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;

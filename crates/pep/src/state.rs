@@ -1,7 +1,8 @@
-//! The record of a proxy: who runs it and what is to be removed when that process is gone without having done so.
+//! The record of a proxy: who runs it and what is to be removed when that process is gone without
+//! having done so.
 //!
-//! One file per network namespace, in the folder `pep` beside the records of networks that live. It is written before
-//! the first rule is made and removed after the last one is.
+//! One file per network namespace, in the folder `pep` beside the records of networks that live. It
+//! is written before the first rule is made and removed after the last one is.
 
 use crate::error::{Doing, Error};
 use crate::rules::Rules;
@@ -33,7 +34,7 @@ pub struct State {
 pub struct Found {
     /// Process number (PID) of the proxy.
     pub pid: u32,
-    /// Whether the process is running.
+    /// True if the process is running.
     pub alive: bool,
     /// What it has made, or was about to.
     pub rules: Rules,
@@ -99,7 +100,8 @@ impl State {
             file.write_all(text.as_bytes())?;
             fs::rename(&beside, &self.file)
         };
-        // The proxy of another namespace may have removed the folder in between, as it was the last.
+        // The proxy of another namespace may have removed the folder in between, as it was the
+        // last.
         let written = match write() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => write(),
             other => other,

@@ -1,4 +1,5 @@
-//! The process that makes the rules, waits, and removes them. It keeps its privileges and handles no traffic.
+//! The process that makes the rules, waits, and removes them. It keeps its privileges and handles
+//! no traffic.
 
 use crate::config::{Accept, Config};
 use crate::daemon::{Congestion, Daemon};
@@ -22,7 +23,8 @@ const READY: Duration = Duration::from_secs(30);
 /// How long it has beyond the drain time-out until it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Runs a proxy in this thread's network namespace until SIGTERM or SIGINT. Call it before there is a second thread.
+/// Runs a proxy in this thread's network namespace until SIGTERM or SIGINT. Call it before there is
+/// a second thread.
 ///
 /// # Errors
 /// It cannot be set up, or it broke down.
@@ -170,7 +172,8 @@ fn attend(config: &Config, state: &State, child: Pid, said: &str, signals: &SigS
     }
 }
 
-/// Waits for the child's end. Passes on the signal to end, and kills the child if it has not ended `limit` later.
+/// Waits for the child's end. Passes on the signal to end, and kills the child if it has not ended
+/// `limit` later.
 fn wait(child: Pid, signals: &SigSet, limit: Duration, draining: impl FnOnce()) -> WaitStatus {
     let mut draining = Some(draining);
     let mut deadline: Option<Instant> = None;
@@ -197,7 +200,8 @@ fn wait(child: Pid, signals: &SigSet, limit: Duration, draining: impl FnOnce()) 
     }
 }
 
-/// The kernel's names for the congestion controls; those that we give it are there as long as what is returned.
+/// Returns the kernel's names for the congestion controls; those that we give it are there as long
+/// as what is returned.
 fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_bpf::Registered>), Error> {
     let list = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
     let has = list("tcp_available_congestion_control");

@@ -1,4 +1,5 @@
-//! From a client's SYN to a connection whose two ends are there, or to what the client is told instead.
+//! From a client's SYN to a connection whose two ends are there, or to what the client is told
+//! instead.
 
 use super::{Worker, CLIENT, EVENTS, SERVER};
 use crate::connection::{Connection, Phase};
@@ -11,11 +12,11 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-/// Connections at once whose server has not answered. Further SYNs the kernel answers at once: only it can tell by SYN
-/// cookies which clients are real.
+/// Connections at once whose server has not answered. Further SYNs the kernel answers at once: only
+/// it can tell by SYN cookies which clients are real.
 const CONNECTING: usize = 4096;
-/// Connections at once whose server has accepted and whose client has not finished its handshake. Fewer, as each is one
-/// that a server keeps for perhaps nobody.
+/// Connections at once whose server has accepted and whose client has not finished its handshake.
+/// Fewer, as each is one that a server keeps for perhaps nobody.
 const RELEASED: usize = 512;
 
 impl Worker {
@@ -71,7 +72,8 @@ impl Worker {
         }
     }
 
-    /// This machine says that a server cannot be reached; it says so to the client, as ours is the client's address.
+    /// This machine says that a server cannot be reached; it says so to the client, as ours is the
+    /// client's address.
     fn unreachable(&mut self, packet: &[u8]) {
         let Some((flow, error)) = packet::read_error(packet) else { return };
         if let Some(&slot) = self.flows.get(&flow) {
@@ -164,7 +166,8 @@ impl Worker {
         if matches!(connection.phase, Phase::Released(_)) {
             self.open(slot);
         }
-        // Else the server has not answered; the kernel took a SYN that we did not give it: it opens when it has.
+        // Else the server has not answered; the kernel took a SYN that we did not give it: it opens
+        // when it has.
         else if matches!(connection.phase, Phase::Connecting(Some(_))) {
             connection.phase = Phase::Connecting(None);
         }
@@ -223,7 +226,8 @@ impl Worker {
         connection.active = self.second;
         match std::mem::replace(&mut connection.phase, Phase::Connecting(None)) {
             Phase::Connecting(Some(syn)) if self.released >= RELEASED => {
-                // The server shall not keep it for a client that may not be; it is asked again for one that is.
+                // The server shall not keep it for a client that may not be; it is asked again for
+                // one that is.
                 let server = connection.flow.server.ip();
                 self.tools.counts.unheld.up();
                 self.release(&syn, server);
@@ -265,7 +269,8 @@ impl Worker {
         self.tools.counts.handshakes.down();
         self.tools.counts.connections.up();
         self.tools.counts.accepted.up();
-        // What is there to be carried is known where it was seen before; else the kernel says so next.
+        // What is there to be carried is known where it was seen before; else the kernel says so
+        // next.
         self.visit(slot);
     }
 }

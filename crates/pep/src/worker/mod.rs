@@ -1,4 +1,5 @@
-//! A worker: one thread, its connections, and the kernel's word on what can be done (epoll, edge-triggered).
+//! A worker: one thread, its connections, and the kernel's word on what can be done (epoll,
+//! edge-triggered).
 
 mod handshake;
 
@@ -53,7 +54,7 @@ pub struct Tools {
     pub idle_timeout: Option<u32>,
     /// Seconds that a server has to accept.
     pub connect_timeout: u32,
-    /// Whether each connection is in the log.
+    /// True if each connection is in the log.
     pub log_connections: bool,
     /// Counters of the worker, which the metrics add up.
     pub counts: Arc<Counts>,
@@ -82,7 +83,8 @@ pub struct Worker {
     released: usize,
     /// Those with more to carry than one visit may.
     queue: VecDeque<usize>,
-    /// Ended in this round; their places are given again only after it, as events may still name them.
+    /// Ended in this round; their places are given again only after it, as events may still name
+    /// them.
     ended: Vec<usize>,
     buffer: Vec<u8>,
     began: Instant,
@@ -298,7 +300,8 @@ impl Worker {
         self.ended.push(slot);
     }
 
-    /// Once a second: whose time is over, and who has lived long enough to be asked whether it still does.
+    /// Once a second: whose time is over, and who has lived long enough to be asked whether it
+    /// still does.
     fn look_at_all(&mut self) {
         let (now, settings) = (self.second, &self.tools.settings);
         for (_, connection) in &mut self.connections {
