@@ -19,7 +19,8 @@ fn raised(py: Python<'_>, error: &io::Error) -> PyErr {
     }
 }
 
-/// Runs an agent until `stopped()` is true, and returns its counts as JSON. Calls `ready` with the addresses on which it listens, TCP first.
+/// Runs an agent until `stopped()` is true, and returns its counts as JSON. Calls `ready` with the
+/// addresses on which it listens, TCP first.
 #[pyfunction]
 #[allow(clippy::disallowed_methods, reason = "an agent runs in real time")]
 pub fn run_agent(
@@ -49,7 +50,8 @@ pub fn run_agent(
     Ok(serde_json::to_string(&counters).expect("counts are plain data"))
 }
 
-/// Makes `copies` bundles of each of `payloads` and sends them to an agent; returns how many it has accepted (TCPCL), or how many were sent.
+/// Makes `copies` bundles of each of `payloads` and sends them to an agent; returns how many it has
+/// accepted (TCPCL), or how many were sent.
 #[pyfunction]
 #[pyo3(signature = (layer, address, source, destination, payloads, copies, lifetime, hops, report, patience, keys_json))]
 #[allow(clippy::too_many_arguments, reason = "they are named in Python")]

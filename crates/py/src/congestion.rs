@@ -1,4 +1,5 @@
-//! Congestion controls as Python classes, for prototypes, and permission to compile those of scenarios.
+//! Congestion controls as Python classes, for prototypes, and permission to compile those of
+//! scenarios.
 
 use bentpipe_congestion::interface::{AckSample, Congestion, Event, RateSample, State};
 use bentpipe_congestion::register;
@@ -13,7 +14,8 @@ pub fn allow_code(allowed: bool) {
     bentpipe_congestion::compile::allow(allowed);
 }
 
-/// Register a class under a name: each connection with this congestion control gets an instance of it.
+/// Register a class under a name: each connection with this congestion control gets an instance of
+/// it.
 #[pyfunction]
 pub fn register_congestion(py: Python<'_>, name: String, class: Py<PyAny>) -> PyResult<()> {
     if bentpipe_congestion::variants().iter().any(|variant| variant.name == name) {
@@ -65,12 +67,12 @@ fn fail(error: PyErr) {
     FAILURE.with_borrow_mut(|failure| _ = failure.get_or_insert(error));
 }
 
-/// Whether a class has raised an exception in the run of this thread.
+/// Returns true if a class has raised an exception in the run of this thread.
 pub fn failed() -> bool {
     FAILURE.with_borrow(Option::is_some)
 }
 
-/// The exception, which is forgotten.
+/// Returns the exception, which is forgotten.
 pub fn take_failure() -> Option<PyErr> {
     FAILURE.take()
 }
@@ -155,7 +157,8 @@ fields! {
     write sk_pacing_status set_sk_pacing_status: u32;
 }
 
-/// A delivery-rate sample, or what an acknowledgment brings: the fields of Linux' `rate_sample` and `ack_sample`.
+/// A delivery-rate sample, or what an acknowledgment brings: the fields of Linux' `rate_sample` and
+/// `ack_sample`.
 #[pyclass(module = "bentpipe", get_all, frozen)]
 pub struct Sample {
     prior_mstamp: u64,

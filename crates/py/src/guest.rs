@@ -98,7 +98,8 @@ pub fn live_in_guest(py: Python<'_>) {
     py.detach(|| inside::live(&load))
 }
 
-/// Bytes of a processor's state beyond its general registers, as this one's kernel saves it: CPUID leaf 0xD, EBX.
+/// Returns the bytes of a processor's state beyond its general registers, as this one's kernel
+/// saves it: CPUID leaf 0xD, EBX.
 #[pyfunction]
 pub fn processor_state_bytes() -> Option<u32> {
     #[cfg(target_arch = "x86_64")]
@@ -106,7 +107,8 @@ pub fn processor_state_bytes() -> Option<u32> {
         use std::arch::x86_64::{__cpuid, __cpuid_count};
         // Before Rust 1.94 these are unsafe.
         #[allow(unused_unsafe)]
-        // SAFETY: every x86-64 processor has CPUID, and a leaf is asked for only where the highest is no lower.
+        // SAFETY: every x86-64 processor has CPUID, and a leaf is asked for only where the highest
+        // is no lower.
         return unsafe { (__cpuid(0).eax >= 0xd).then(|| __cpuid_count(0xd, 0).ebx) };
     }
     #[cfg(not(target_arch = "x86_64"))]

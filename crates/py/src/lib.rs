@@ -1,5 +1,5 @@
-//! The Python module `bentpipe._native`: conversions and errors, nothing else. `python/bentpipe/_native.pyi`
-//! describes it.
+//! The Python module `bentpipe._native`: conversions and errors, nothing else.
+//! `python/bentpipe/_native.pyi` describes it.
 
 mod agent;
 mod budgets;
@@ -38,7 +38,7 @@ struct RunOptions {
     command: Vec<String>,
     #[serde(default)]
     allow_commands: bool,
-    /// Whether an emulation has its ends in memory.
+    /// True if an emulation has its ends in memory.
     #[serde(default)]
     in_memory: bool,
     started: Option<String>,

@@ -31,7 +31,8 @@ struct NetworkOptions {
     /// Hosts on other machines, with their addresses.
     #[serde(default)]
     elsewhere: BTreeMap<String, String>,
-    /// The host behind which this machine's own network begins, and the name of the rules that lead there.
+    /// The host behind which this machine's own network begins, and the name of the rules that lead
+    /// there.
     internet: Option<String>,
     rules: Option<String>,
     /// The largest packet of the hosts' interfaces, in bytes.
@@ -91,7 +92,7 @@ impl Network {
         Ok(Network { live: live.into(), names })
     }
 
-    /// Names of the hosts.
+    /// Returns the names of the hosts.
     #[getter]
     fn hosts(&self) -> Vec<String> {
         self.names.clone()
@@ -137,8 +138,8 @@ impl Network {
         })
     }
 
-    /// Runs a program in a host and waits: its exit code. `files` are what it sees in place of others; `started` is told
-    /// its process number.
+    /// Runs a program in a host and waits: its exit code. `files` are what it sees in place of
+    /// others; `started` is told its process number.
     fn run(
         &self,
         py: Python<'_>,
@@ -225,8 +226,8 @@ impl Network {
     }
 }
 
-/// Reads which of the hosts `names` are on other machines: name and address of each, with a UDP port where not the next
-/// one from VXLAN's on is meant.
+/// Reads which of the hosts `names` are on other machines: name and address of each, with a UDP
+/// port where not the next one from VXLAN's on is meant.
 fn elsewhere(option: &BTreeMap<String, String>, names: &[String]) -> PyResult<Vec<(String, SocketAddr)>> {
     let wrong = |message: String| Err(PyValueError::new_err(message));
     let mut found: Vec<(String, SocketAddr)> = Vec::new();
@@ -272,7 +273,8 @@ pub fn exec_in_host(
     Err(not_started(&argv, Guest { command, files }.exec(owner, namespace)))
 }
 
-/// Makes sure that this process may make networks: as it is, or in a user namespace of its own (True).
+/// Makes sure that this process may make networks: as it is, or in a user namespace of its own
+/// (True).
 #[pyfunction]
 pub fn enter_user_namespace() -> PyResult<bool> {
     Ok(user::enter()?)

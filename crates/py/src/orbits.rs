@@ -16,8 +16,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 
-/// A constellation of a scenario at the seconds `times`, which do not go back: JSON with its satellites, links, sites, flows, and a
-/// frame for each moment.
+/// Returns a constellation of a scenario at the seconds `times`, which do not go back: JSON with
+/// its satellites, links, sites, flows, and a frame for each moment.
 #[pyfunction]
 pub fn constellation(
     py: Python<'_>,
@@ -57,7 +57,7 @@ pub fn constellation(
     }))
 }
 
-/// The constellation `network` of a scenario.
+/// Returns the constellation `network` of a scenario.
 fn named<'a>(scenario: &'a Scenario, network: &str) -> PyResult<&'a Config> {
     match scenario.network.get(network) {
         Some(NetworkKind::Constellation(config)) => Ok(config),
@@ -65,7 +65,8 @@ fn named<'a>(scenario: &'a Scenario, network: &str) -> PyResult<&'a Config> {
     }
 }
 
-/// The forwarding state of a scenario's constellation at the seconds `times`, which do not go back, as text.
+/// Returns the forwarding state of a scenario's constellation at the seconds `times`, which do not
+/// go back, as text.
 #[pyfunction]
 pub fn forwarding(
     scenario: PyRef<'_, crate::scenario::Scenario>,
@@ -78,7 +79,8 @@ pub fn forwarding(
     Ok(times.iter().map(state).collect())
 }
 
-/// Satellites of a text of element sets, and observers at sites of latitude, longitude (deg) and height (m), for a start in UTC.
+/// Satellites of a text of element sets, and observers at sites of latitude, longitude (deg) and
+/// height (m), for a start in UTC.
 fn parts(
     py: Python<'_>,
     element_sets: &str,
@@ -109,8 +111,8 @@ fn parts(
     Ok((shell.satellites(start, turning), observers))
 }
 
-/// What each site sees of each satellite at each of the seconds `times`: site by site, satellite by satellite, moment by moment
-/// elevation and azimuth (deg), range (m) and range rate (m/s).
+/// What each site sees of each satellite at each of the seconds `times`: site by site, satellite by
+/// satellite, moment by moment elevation and azimuth (deg), range (m) and range rate (m/s).
 #[pyfunction]
 #[allow(clippy::type_complexity, reason = "it is a list of lists of lists of rows")]
 pub fn looks(
@@ -133,8 +135,8 @@ pub fn looks(
     Ok(observers.iter().map(of_site).collect())
 }
 
-/// The windows in which each site sees each satellite above `mask` (deg) in the `seconds` from `start` on: site by site, satellite by
-/// satellite rise and set in seconds.
+/// Returns the windows in which each site sees each satellite above `mask` (deg) in the `seconds`
+/// from `start` on: site by site, satellite by satellite rise and set in seconds.
 #[pyfunction]
 #[allow(clippy::type_complexity, reason = "it is a list of lists of lists of windows")]
 pub fn passes(
@@ -155,8 +157,9 @@ pub fn passes(
     Ok(observers.iter().map(of_site).collect())
 }
 
-/// Which satellites the first site sees above `mask` (deg), all other sites as well, at the middle one of each list of `times` (s from
-/// the start): list by list the satellites' names, and site by site, moment by moment elevation and azimuth (deg) and range (m).
+/// Which satellites the first site sees above `mask` (deg), all other sites as well, at the middle
+/// one of each list of `times` (s from the start): list by list the satellites' names, and site by
+/// site, moment by moment elevation and azimuth (deg) and range (m).
 #[pyfunction]
 #[allow(clippy::type_complexity, reason = "it is a list of lists of rows")]
 pub fn in_sight(

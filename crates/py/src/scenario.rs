@@ -1,4 +1,5 @@
-//! A scenario that was read, resolved and validated once, with everything that Python asks about it.
+//! A scenario that was read, resolved and validated once, with everything that Python asks about
+//! it.
 
 use crate::error;
 use bentpipe_core::{Problem, Problems};
@@ -36,7 +37,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario, if it can run from beginning to end.
+    /// Returns the scenario, if it can run from beginning to end.
     pub fn to_run(&self, py: Python<'_>) -> PyResult<&Loaded<Model>> {
         self.refused(py, self.loaded.value.check_run())?;
         Ok(&self.loaded)
@@ -73,17 +74,17 @@ impl Scenario {
         Ok(Scenario { loaded })
     }
 
-    /// The resolved scenario as JSON, with groups as written.
+    /// Returns the resolved scenario as JSON, with groups as written.
     fn data(&self) -> String {
         self.loaded.to_json().to_string()
     }
 
-    /// The resolved scenario as TOML, with groups as written.
+    /// Returns the resolved scenario as TOML, with groups as written.
     fn toml(&self) -> String {
         self.loaded.to_toml()
     }
 
-    /// The table `campaign` as TOML, if there is one.
+    /// Returns the table `campaign` as TOML, if there is one.
     fn campaign(&self) -> Option<String> {
         let campaign = self.loaded.value.campaign.as_ref();
         campaign
@@ -102,12 +103,12 @@ impl Scenario {
         .to_string()
     }
 
-    /// Names of the nodes.
+    /// Returns the names of the nodes.
     fn nodes(&self) -> Vec<String> {
         self.loaded.value.nodes()
     }
 
-    /// Number of stages of the network.
+    /// Returns the number of stages of the network.
     fn stages(&self, py: Python<'_>) -> usize {
         let scenario = &self.loaded.value;
         let seed = scenario.seed.value();
@@ -133,7 +134,7 @@ impl Scenario {
         text(&bentpipe_emu::report::memory::Need::of(&self.loaded.value))
     }
 
-    /// The facts of the flows' paths, as JSON.
+    /// Returns the facts of the flows' paths, as JSON.
     fn facts(&self, py: Python<'_>) -> String {
         text(&py.detach(|| bentpipe_engine::facts::facts(&self.loaded.value)))
     }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::{Mutex, PoisonError};
 
-/// The sensor network of a scenario's flow: the only one if none is named.
+/// Returns the sensor network of a scenario's flow: the only one if none is named.
 fn network(py: Python<'_>, scenario: &Scenario, flow: Option<&str>) -> PyResult<Config> {
     let all = scenario.flow.iter().filter_map(|one| match &one.app {
         App::Sensors(config) => Some((one.name.as_str(), config)),
@@ -36,7 +36,7 @@ fn network(py: Python<'_>, scenario: &Scenario, flow: Option<&str>) -> PyResult<
     })
 }
 
-/// The network with another query and another placement, if given.
+/// Returns the network with another query and another placement, if given.
 fn changed(
     py: Python<'_>,
     config: Config,
@@ -55,7 +55,7 @@ fn changed(
     Ok(Config { query, placement, ..config })
 }
 
-/// The plan of a query as JSON: nodes, operators, channels and costs.
+/// Returns the plan of a query as JSON: nodes, operators, channels and costs.
 #[pyfunction]
 pub fn explain_query(
     py: Python<'_>,
@@ -97,7 +97,7 @@ impl SensorSink {
         Ok(SensorSink { config, seed: scenario.seed.value(), queries: 0, running: None })
     }
 
-    /// The query of the scenario.
+    /// Returns the query of the scenario.
     fn query(&self) -> String {
         self.config.query.clone()
     }
@@ -124,7 +124,8 @@ impl SensorSink {
         field.next_wake().map(Time::as_nanos)
     }
 
-    /// The rows that have reached the sink until now: the time of the latest sample in nanoseconds, and the values as texts.
+    /// Returns the rows that have reached the sink until now: the time of the latest sample in
+    /// nanoseconds, and the values as texts.
     fn wake(&mut self, now: u64) -> Vec<(u64, Vec<String>)> {
         let Some((field, errors)) = self.running() else { return Vec::new() };
         let mut rows = Vec::new();

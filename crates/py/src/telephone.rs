@@ -11,7 +11,8 @@ use pyo3::types::PyBytes;
 use serde_json::json;
 use std::net::SocketAddr;
 
-/// A SIP user agent over UDP, told the time in nanoseconds. What it asks for is fetched with `take`.
+/// A SIP user agent over UDP, told the time in nanoseconds. What it asks for is fetched with
+/// `take`.
 #[pyclass]
 pub struct SipAgent {
     agent: Agent,
@@ -110,7 +111,8 @@ fn said(event: &Event) -> String {
     value.to_string()
 }
 
-/// One end of IAX2, told the time in nanoseconds. Datagrams, events and speech are fetched with `take`.
+/// One end of IAX2, told the time in nanoseconds. Datagrams, events and speech are fetched with
+/// `take`.
 #[pyclass]
 #[derive(Default)]
 pub struct IaxExchange {
@@ -195,7 +197,7 @@ impl IaxExchange {
     }
 }
 
-/// The codec of IAX2 for an encoding's name in RTP.
+/// Returns the codec of IAX2 for an encoding's name in RTP.
 fn encoded(encoding: &str) -> PyResult<iax2::frame::Codec> {
     iax2::frame::Codec::of(encoding)
         .ok_or_else(|| PyValueError::new_err(format!("IAX2 has no number for \"{encoding}\"")))
@@ -229,7 +231,8 @@ fn said_by_iax2(event: &iax2::Event) -> Option<String> {
     Some(value.to_string())
 }
 
-/// Where media are expected, and which of the encodings that we mix is the first; none of either if there is none.
+/// Where media are expected, and which of the encodings that we mix is the first; none of either if
+/// there is none.
 fn session(body: &[u8]) -> serde_json::Value {
     let Some(session) = Session::read(body) else { return serde_json::Value::Null };
     let chosen = session.choose(&["PCMU", "PCMA"]);
@@ -241,7 +244,7 @@ fn session(body: &[u8]) -> serde_json::Value {
     })
 }
 
-/// A session description that expects media there in these encodings.
+/// Returns a session description that expects media there in these encodings.
 #[pyfunction]
 pub fn session_description(host: &str, port: u16, encodings: Vec<String>) -> PyResult<String> {
     let address = host.parse().map_err(|_| PyValueError::new_err(format!("\"{host}\" is not an address")))?;

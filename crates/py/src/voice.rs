@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Map, Value};
 
-/// The symbols of the E-model and the codecs that are known, as JSON.
+/// Returns the symbols of the E-model and the codecs that are known, as JSON.
 #[pyfunction]
 pub fn voice() -> String {
     let symbols = SYMBOLS.iter().map(|symbol| {
@@ -72,8 +72,9 @@ pub fn emodel(values: Vec<(String, f64)>) -> PyResult<String> {
     Ok(Value::Object(said).to_string())
 }
 
-/// What a listener with the usual de-jitter buffer hears of a stream of RTP packets, and its rating by the E-model, as JSON. A packet
-/// is its number and its arrival in seconds after the first sample was spoken; packets are in the order of their arrival.
+/// What a listener with the usual de-jitter buffer hears of a stream of RTP packets, and its rating
+/// by the E-model, as JSON. A packet is its number and its arrival in seconds after the first
+/// sample was spoken; packets are in the order of their arrival.
 #[pyfunction]
 pub fn hear(codec: &str, packets: Vec<(u32, f64)>) -> PyResult<String> {
     let codec = find(codec).ok_or_else(|| PyKeyError::new_err(codec.to_owned()))?;
