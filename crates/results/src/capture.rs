@@ -1,12 +1,15 @@
-//! `packets.pcapng`: packets as they pass the scenario's capture points, for Wireshark, tshark and tcptrace.
+//! `packets.pcapng`: packets as they pass the scenario's capture points, for Wireshark, tshark and
+//! tcptrace.
 //!
-//! One interface per capture point, of link type raw IP, with time stamps in nanoseconds. Model packets get real
-//! headers (`headers.rs`) and zeros for a payload; real frames are kept as they are.
+//! One interface per capture point, of link type raw IP, with time stamps in nanoseconds. Model
+//! packets get real headers (`headers.rs`) and zeros for a payload; real frames are kept as they
+//! are.
 //!
-//! Programs that read with libpcap (tcpdump, tcptrace) take a pcapng file with one raw IP interface; one with several
-//! they refuse up to at least libpcap 1.10.3, which compares the later interfaces' LINKTYPE_RAW (101) with the first
-//! one's after mapping it to DLT_RAW (12). They would count a packet once per capture point that it passes anyhow:
-//! `tshark -r packets.pcapng -Y 'frame.interface_id == 0' -F nsecpcap -w st1.pcap` takes out one.
+//! Programs that read with libpcap (tcpdump, tcptrace) take a pcapng file with one raw IP
+//! interface; one with several they refuse up to at least libpcap 1.10.3, which compares the later
+//! interfaces' LINKTYPE_RAW (101) with the first one's after mapping it to DLT_RAW (12). They would
+//! count a packet once per capture point that it passes anyhow: `tshark -r packets.pcapng -Y
+//! 'frame.interface_id == 0' -F nsecpcap -w st1.pcap` takes out one.
 
 use crate::{headers, pcapng, ResultsError};
 use bentpipe_core::{FlowId, Time};
@@ -30,8 +33,8 @@ const COMMENT: usize = 2000;
 /// How packets are captured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CaptureOptions {
-    /// The largest number of bytes kept of a packet; `None` for all of them. Payloads are zeros, so 120 bytes keep
-    /// everything that is worth reading; checksums can then not be verified.
+    /// The largest number of bytes kept of a packet; `None` for all of them. Payloads are zeros, so
+    /// 120 bytes keep everything that is worth reading; checksums can then not be verified.
     pub snap: Option<u32>,
     /// What time 0 of the run is, in nanoseconds since 1970-01-01 UTC; 0 for a simulation.
     pub epoch: u64,
@@ -64,7 +67,8 @@ struct Writer {
     whole: usize,
     /// Bytes in the file, always whole blocks.
     length: u64,
-    /// What layers have noted about a connection of a flow ([`Payload::header`](bentpipe_stage::Payload::header)).
+    /// What layers have noted about a connection of a flow
+    /// ([`Payload::header`](bentpipe_stage::Payload::header)).
     notes: BTreeMap<(FlowId, u16), [u32; 2]>,
     problem: Option<ResultsError>,
 }
@@ -115,12 +119,13 @@ impl Capture for PacketCapture {
 }
 
 impl CaptureFile {
-    /// Whether writing has failed; [`CaptureFile::finish`] says why.
+    /// Returns true if writing has failed; [`CaptureFile::finish`] says why.
     pub fn failed(&self) -> bool {
         self.shared.failed.load(Ordering::Relaxed)
     }
 
-    /// Writes what is left. Packets that come later are lost when nothing follows that fills the buffer.
+    /// Writes what is left. Packets that come later are lost when nothing follows that fills the
+    /// buffer.
     pub fn finish(self) -> Result<(), ResultsError> {
         let mut writer = self.shared.writer();
         if writer.problem.is_none() {
@@ -134,7 +139,8 @@ impl CaptureFile {
 }
 
 impl Shared {
-    /// The poison of a panic says nothing here: `whole` tells what is good.
+    /// Locks the writer. A poisoned lock is usable, because `whole` states how much of the file is
+    /// valid.
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }

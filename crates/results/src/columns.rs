@@ -125,7 +125,8 @@ impl Values {
         }
     }
 
-    /// Appends values of a model to a trace's column, at most [`BLOCK`](crate::deltas::BLOCK) of them.
+    /// Appends values of a model to a trace's column, at most [`BLOCK`](crate::deltas::BLOCK) of
+    /// them.
     pub fn extend_trace(&mut self, numbers: &[f64]) {
         match self {
             Values::Deltas(deltas) => deltas.extend_numbers(numbers),
@@ -135,8 +136,9 @@ impl Values {
     }
 }
 
-/// Values of which some may be missing, as Parquet wants them: those that are there, and a definition level per
-/// row. The levels are only kept from the first missing value on, since most columns have none.
+/// Values of which some may be missing, as Parquet wants them: those that are there, and a
+/// definition level per row. The levels are only kept from the first missing value on, since most
+/// columns have none.
 pub(crate) struct Nullable<T> {
     values: Vec<T>,
     levels: Vec<i16>,
@@ -190,7 +192,7 @@ impl<T> Nullable<T> {
         &self.values
     }
 
-    /// The definition levels, from `ones` when nothing is missing.
+    /// Returns the definition levels, from `ones` when nothing is missing.
     pub fn levels<'a>(&'a self, ones: &'a [i16]) -> &'a [i16] {
         if self.levels.is_empty() {
             &ones[..self.values.len()]

@@ -1,8 +1,10 @@
-//! A trace's column of whole numbers, packed as they come: Parquet's own writer packs their bits one value at a time.
+//! A trace's column of whole numbers, packed as they come: Parquet's own writer packs their bits
+//! one value at a time.
 //!
-//! Values go through one block of 128 straight into a [page](crate::pages) as DELTA_BINARY_PACKED (Parquet's format, "Encodings"): in
-//! each block the least difference between neighbours, and in each of its four miniblocks what the differences exceed it by, in as many
-//! bits as the largest needs.
+//! Values go through one block of 128 straight into a [page](crate::pages) as DELTA_BINARY_PACKED
+//! (Parquet's format, "Encodings"): in each block the least difference between neighbours, and in
+//! each of its four miniblocks what the differences exceed it by, in as many bits as the largest
+//! needs.
 
 use crate::pages::{push_varint, repeat, Pages};
 use parquet::basic::Encoding;
@@ -34,7 +36,7 @@ pub(crate) struct Deltas {
 }
 
 impl Deltas {
-    /// A column without values; `nullable` if some may be missing.
+    /// Creates a column without values; `nullable` if some may be missing.
     pub fn new(nullable: bool) -> Deltas {
         Deltas {
             pages: Pages::new(nullable),
@@ -89,13 +91,14 @@ impl Deltas {
         }
     }
 
-    /// Whether the next value will be the first of a page: it stands in the header, and no difference leads to it.
+    /// Returns true if the next value will be the first of a page: it stands in the header, and no
+    /// difference leads to it.
     #[inline]
     fn is_new_page(&self) -> bool {
         self.values + self.filled == 0
     }
 
-    /// Number of values for which the block and the page have room.
+    /// Returns the number of values for which the block and the page have room.
     #[inline]
     fn room(&self) -> usize {
         self.pages.room().min(BLOCK - self.filled)
@@ -226,8 +229,8 @@ impl Deltas {
 
 /// Converts numbers to integers if all are whole and below 2^51 in size. Returns whether they are.
 ///
-/// The sum of such a number and 1.5 x 2^52 has it as the low bits of its significand; unlike the conversion of single numbers, this is
-/// done for several at a time by any processor.
+/// The sum of such a number and 1.5 x 2^52 has it as the low bits of its significand; unlike the
+/// conversion of single numbers, this is done for several at a time by any processor.
 #[inline]
 fn convert(numbers: &[f64], whole: &mut [i64]) -> bool {
     const SHIFT: f64 = 6_755_399_441_055_744.0;

@@ -43,7 +43,7 @@ impl ResultsError {
         matches!(self, ResultsError::Write { source, .. } if is_full(source))
     }
 
-    /// The same error again, to report it in a second place.
+    /// Returns the same error again, to report it in a second place.
     pub(crate) fn again(&self) -> ResultsError {
         match self {
             ResultsError::Exists(path) => ResultsError::Exists(path.clone()),

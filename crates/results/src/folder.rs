@@ -39,7 +39,8 @@ pub struct Cost {
     pub cpu_seconds: f64,
 }
 
-/// A run folder that is being written. One that is dropped before [`RunFolder::finish`] is marked incomplete.
+/// A run folder that is being written. One that is dropped before [`RunFolder::finish`] is marked
+/// incomplete.
 pub struct RunFolder {
     path: PathBuf,
     provenance: Provenance,
@@ -68,7 +69,8 @@ impl RunFolder {
     /// Makes the folder `path` for one run of `scenario`, the text of the scenario as resolved.
     ///
     /// # Errors
-    /// A folder with an earlier run is refused or replaced as `existing` says; one with anything else is refused.
+    /// A folder with an earlier run is refused or replaced as `existing` says; one with anything
+    /// else is refused.
     pub fn create(
         path: &Path,
         existing: Existing,
@@ -121,7 +123,8 @@ impl RunFolder {
         Ok(sink)
     }
 
-    /// Creates `packets.pcapng` with one interface per name, and returns what captures to it. Once per run.
+    /// Creates `packets.pcapng` with one interface per name, and returns what captures to it. Once
+    /// per run.
     pub fn capture(
         &mut self,
         interfaces: &[String],
@@ -133,7 +136,8 @@ impl RunFolder {
         Ok(packets)
     }
 
-    /// Whether writing has failed (disk full, ...), so that going on is of no use. Cheap; ask it now and then.
+    /// Returns true if writing has failed (disk full, ...), so that going on is of no use. Cheap;
+    /// ask it now and then.
     pub fn failed(&self) -> bool {
         self.problem.is_some()
             || self.traces.as_ref().is_some_and(Traces::failed)
@@ -156,7 +160,8 @@ impl RunFolder {
     /// [`Recorder::finish`](bentpipe_core::Recorder::finish). Returns the traces written.
     ///
     /// # Errors
-    /// The first failure to write anything of this run; the folder is then marked incomplete with that reason.
+    /// The first failure to write anything of this run; the folder is then marked incomplete with
+    /// that reason.
     pub fn finish(mut self, ending: Ending, cost: Cost) -> Result<Vec<Written>, ResultsError> {
         self.provenance.simulated_seconds = Some(cost.simulated.as_secs_f64());
         self.provenance.events = Some(cost.events);
@@ -183,7 +188,8 @@ impl RunFolder {
         };
         self.provenance.status = if reason.is_some() { Status::Incomplete } else { Status::Complete };
         self.provenance.reason = reason;
-        // Where not even this can be written, the folder goes on saying that it is running, which is not complete.
+        // Where not even this can be written, the folder goes on saying that it is running, which
+        // is not complete.
         let marked = self.provenance.write(&self.path);
         match self.problem.take() {
             Some(problem) => Err(problem),

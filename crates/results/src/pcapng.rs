@@ -1,7 +1,9 @@
-//! Blocks of the pcapng file format (draft-ietf-opsawg-pcapng, "PCAP Next Generation Capture File Format").
+//! Blocks of the pcapng file format (draft-ietf-opsawg-pcapng, "PCAP Next Generation Capture File
+//! Format").
 //!
-//! Three block types are all that a capture needs, so they are written here: a packet costs one pass over a
-//! reused buffer, where the known library wants an owned packet and a list of options for each.
+//! Three block types are all that a capture needs, so they are written here: a packet costs one
+//! pass over a reused buffer, where the known library wants an owned packet and a list of options
+//! for each.
 
 /// Link type of packets that begin with an IPv4 or IPv6 header (LINKTYPE_RAW).
 const LINKTYPE_RAW: u16 = 101;
@@ -29,7 +31,8 @@ pub(crate) fn section_header(out: &mut Vec<u8>) {
     });
 }
 
-/// Describes the next interface; `snap` is the largest number of bytes kept of a packet, 0 for no limit.
+/// Describes the next interface; `snap` is the largest number of bytes kept of a packet, 0 for no
+/// limit.
 pub(crate) fn interface_description(out: &mut Vec<u8>, name: &str, snap: u32) {
     block(out, INTERFACE_DESCRIPTION, |out| {
         out.extend_from_slice(&LINKTYPE_RAW.to_le_bytes());
@@ -41,7 +44,8 @@ pub(crate) fn interface_description(out: &mut Vec<u8>, name: &str, snap: u32) {
     });
 }
 
-/// One packet, seen at `interface` at `nanoseconds`. `content` appends what is kept of it and returns its length.
+/// One packet, seen at `interface` at `nanoseconds`. `content` appends what is kept of it and
+/// returns its length.
 pub(crate) fn enhanced_packet(
     out: &mut Vec<u8>,
     interface: u32,

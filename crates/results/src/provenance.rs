@@ -114,7 +114,8 @@ impl Provenance {
         serde_json::from_slice(&fs::read(path.join(FILE)).ok()?).ok()
     }
 
-    /// Changes that of the finished run folder at `path`, as who started it in a place of its own knows more of it.
+    /// Changes that of the finished run folder at `path`, as who started it in a place of its own
+    /// knows more of it.
     ///
     /// # Errors
     /// There is none, or it cannot be written.
@@ -147,12 +148,12 @@ pub(crate) fn replace_file(root: &Path, name: &str, content: &[u8]) -> Result<()
     })
 }
 
-/// The name under which a file is written before it is moved to its place.
+/// Returns the name under which a file is written before it is moved to its place.
 pub(crate) fn partial_name(name: &str) -> String {
     format!(".{name}.part")
 }
 
-/// A moment in UTC as of RFC 3339, to the second.
+/// Returns a moment in UTC as of RFC 3339, to the second.
 pub fn utc(moment: SystemTime) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);

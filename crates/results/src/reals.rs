@@ -1,5 +1,6 @@
-//! A trace's column of real numbers. Most repeat the one before: a page is kept as runs of the same number and stored as places in a
-//! dictionary with a number per run, or plain if its runs are short.
+//! A trace's column of real numbers. Most repeat the one before: a page is kept as runs of the same
+//! number and stored as places in a dictionary with a number per run, or plain if its runs are
+//! short.
 
 use crate::pages::{push_varint, repeat, Dictionary, Pages, PAGE};
 use parquet::basic::Encoding;
@@ -8,8 +9,8 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// Length in values, on average, from which on runs are stored as such: a value takes eight bytes, a run eight in the dictionary and
-/// some three in the page.
+/// Length in values, on average, from which on runs are stored as such: a value takes eight bytes,
+/// a run eight in the dictionary and some three in the page.
 const RUN: usize = 4;
 
 /// Numbers whose places in the dictionary are known.
@@ -18,19 +19,21 @@ const SLOTS: usize = 1024;
 /// The values of one row group.
 pub(crate) struct Reals {
     pages: Pages,
-    /// Runs of the page that is being filled: the number of each, and the count of values at its end.
+    /// Runs of the page that is being filled: the number of each, and the count of values at its
+    /// end.
     numbers: Vec<f64>,
     ends: Vec<u32>,
     runs: usize,
     /// Values of the page.
     values: u32,
-    /// Numbers of the runs of full pages, and where in it one of those with a certain [`slot`] stands.
+    /// Numbers of the runs of full pages, and where in it one of those with a certain [`slot`]
+    /// stands.
     dictionary: Vec<f64>,
     places: [u32; SLOTS],
 }
 
 impl Reals {
-    /// A column without rows.
+    /// Creates a column without rows.
     pub fn new() -> Reals {
         Reals {
             pages: Pages::new(true),
@@ -153,9 +156,11 @@ impl Reals {
     }
 }
 
-/// Where to look for a number in the dictionary. Another may have taken its slot; it then stands in the dictionary twice.
+/// Where to look for a number in the dictionary. Another may have taken its slot; it then stands in
+/// the dictionary twice.
 fn slot(number: f64) -> usize {
-    // Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the high bits of the product.
+    // Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the high bits of the
+    // product.
     (number.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS.ilog2())) as usize
 }
 

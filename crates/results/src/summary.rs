@@ -22,7 +22,7 @@ pub struct Outcome<'a> {
 }
 
 impl Outcome<'_> {
-    /// Whether each packet and byte that was created is consumed, dropped or held.
+    /// Returns true if each packet and byte that was created is consumed, dropped or held.
     pub fn is_conserved(&self) -> bool {
         let dropped = self.dropped();
         self.totals.created.packets == self.totals.consumed.packets + dropped.packets + self.held.packets
@@ -36,7 +36,7 @@ impl Outcome<'_> {
         })
     }
 
-    /// The content of `summary.json`. Values that are not finite are null.
+    /// Returns the content of `summary.json`. Values that are not finite are null.
     pub(crate) fn summary(&self) -> Value {
         let drops: Vec<Value> = self
             .totals

@@ -1,16 +1,18 @@
 //! A Parquet file that can be read at any moment.
 //!
-//! A Parquet file without a footer at its end is lost, so the footer is written after every row group, and the next
-//! row group takes its place. A process can be killed in the middle of a large `write`; hence the order: a copy of
-//! the old footer where the file will end, then the row group into the gap before it (which readers do not look at,
-//! as footers hold offsets), then the new footer over the copy. Only this last step, some microseconds for a few
-//! kilobytes, must not be cut short. When the disk is full, the old footer is put back where it was.
+//! A Parquet file without a footer at its end is lost, so the footer is written after every row
+//! group, and the next row group takes its place. A process can be killed in the middle of a large
+//! `write`; hence the order: a copy of the old footer where the file will end, then the row group
+//! into the gap before it (which readers do not look at, as footers hold offsets), then the new
+//! footer over the copy. Only this last step, some microseconds for a few kilobytes, must not be
+//! cut short. When the disk is full, the old footer is put back where it was.
 //!
-//! Encodings were chosen by measuring (`benches/rates.rs`, and its predecessors for the alternatives): with
-//! 14 columns of a TCP trace, delta-encoded integers are faster than plain ones (they leave less to compress) and
-//! LZ4 costs nothing over no compression, as it saves copying, and halves the file. Zstandard at level 1 takes 10 %
-//! more off at 1.4 times the time, byte-stream-split doubles 14 % more at 1.2 times. Dictionaries pay for
-//! names, and for real numbers that mostly repeat the one before (`reals.rs`).
+//! Encodings were chosen by measuring (`benches/rates.rs`, and its predecessors for the
+//! alternatives): with 14 columns of a TCP trace, delta-encoded integers are faster than plain ones
+//! (they leave less to compress) and LZ4 costs nothing over no compression, as it saves copying,
+//! and halves the file. Zstandard at level 1 takes 10 % more off at 1.4 times the time,
+//! byte-stream-split doubles 14 % more at 1.2 times. Dictionaries pay for names, and for real
+//! numbers that mostly repeat the one before (`reals.rs`).
 
 use crate::columns::{Field, Kind, Nullable, Schema, Values};
 use crate::ResultsError;
@@ -149,7 +151,8 @@ impl TableFile {
 
     /// Puts `bytes`, which end with the new footer, in the place of the old footer.
     fn replace_footer(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // What is written last. Footers only grow; if one did not, it would merely be written in one piece.
+        // What is written last. Footers only grow; if one did not, it would merely be written in
+        // one piece.
         let split = bytes.len().saturating_sub(self.footer.len());
         let last = self.end + split as u64;
         self.file.seek(SeekFrom::Start(last))?;

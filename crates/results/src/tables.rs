@@ -56,8 +56,8 @@ impl FlowValues {
 
 type Rows<'a> = Vec<(&'a str, &'a [f64])>;
 
-/// Writes all tables of `report`. A table about flows with at most one row each is joined into `flows.parquet`;
-/// every other table is a file of its own.
+/// Writes all tables of `report`. A table about flows with at most one row each is joined into
+/// `flows.parquet`; every other table is a file of its own.
 pub(crate) fn write(root: &Path, report: &Report, flows: &FlowColumns) -> Result<(), ResultsError> {
     let mut tables: Vec<(&'static Table, Rows<'_>)> = Vec::new();
     for (table, entity, values) in report.rows() {
@@ -142,7 +142,7 @@ fn write_flows(
     file.row_group(&columns)
 }
 
-/// The values, and nulls for the flows that only the reports know.
+/// Returns the values, and nulls for the flows that only the reports know.
 fn values_of(values: &FlowValues, rows: usize, field: &Field) -> Values {
     let mut column = field.values();
     match (&mut column, values) {
@@ -163,7 +163,8 @@ fn values_of(values: &FlowValues, rows: usize, field: &Field) -> Values {
     column
 }
 
-/// The name of a column, with its table's name before it when an earlier table has a column of that name.
+/// Returns the name of a column, with its table's name before it when an earlier table has a column
+/// of that name.
 fn unused_name(schema: &Schema, name: &str, table: &str) -> String {
     let is_used = |name: &str| schema.fields.iter().any(|field| field.name == name);
     let mut candidate = name.to_owned();

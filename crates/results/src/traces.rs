@@ -1,9 +1,10 @@
-//! Traces: rows come in batches from the thread that runs the models, and go through a bounded channel, [`TOGETHER`] batches at a
-//! time, to one thread that turns them into columns and writes them.
+//! Traces: rows come in batches from the thread that runs the models, and go through a bounded
+//! channel, [`TOGETHER`] batches at a time, to one thread that turns them into columns and writes
+//! them.
 //!
-//! Memory is bounded by [`QUEUE`] such bundles in the channel and one row group per table. A thread that runs the
-//! models faster than the disk takes rows waits. After a failure rows are dropped, [`Traces::failed`] says so, and
-//! the files keep what they had.
+//! Memory is bounded by [`QUEUE`] such bundles in the channel and one row group per table. A thread
+//! that runs the models faster than the disk takes rows waits. After a failure rows are dropped,
+//! [`Traces::failed`] says so, and the files keep what they had.
 
 use crate::columns::{Field, Schema, Values};
 use crate::deltas::BLOCK;
@@ -16,10 +17,12 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-/// Batches handed over at once: to wake the thread that waits for them takes as long as to write some hundred rows.
+/// Batches handed over at once: to wake the thread that waits for them takes as long as to write
+/// some hundred rows.
 const TOGETHER: usize = 8;
 
-/// Bundles of batches under way: enough to keep writing while the models compute, and to go on while a row group is written.
+/// Bundles of batches under way: enough to keep writing while the models compute, and to go on
+/// while a row group is written.
 const QUEUE: usize = 4;
 
 type Batch = (Vec<Row>, Vec<f64>);
@@ -119,13 +122,14 @@ impl Traces {
         Ok((sink, Traces { messages, thread: Some(thread), failed }))
     }
 
-    /// Whether writing has failed: the run may stop, as its traces are no longer kept. [`Traces::finish`] says why.
+    /// Returns true if writing has failed: the run may stop, as its traces are no longer kept.
+    /// [`Traces::finish`] says why.
     pub fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Writes what was sent so far, closes the files and returns what is in them.
-    /// Call it after [`Recorder::finish`](bentpipe_core::Recorder::finish): rows that come later are lost.
+    /// Writes what was sent so far, closes the files and returns what is in them. Call it after
+    /// [`Recorder::finish`](bentpipe_core::Recorder::finish): rows that come later are lost.
     pub fn finish(mut self) -> Result<Vec<Written>, ResultsError> {
         let ended = self.join().expect("only finish and drop join, and both are the last");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -1,4 +1,5 @@
-//! Captured packets, as tshark and tcptrace read them. Without these programs the tests say so and pass.
+//! Captured packets, as tshark and tcptrace read them. Without these programs the tests say so and
+//! pass.
 
 mod common;
 
@@ -81,7 +82,8 @@ impl Connection {
         self.segment(from, if timestamps { 20 } else { 12 }, segment);
     }
 
-    /// Set-up, `data` segments, duplicate acknowledgments with SACK, the second segment again, and an orderly end.
+    /// Set-up, `data` segments, duplicate acknowledgments with SACK, the second segment again, and
+    /// an orderly end.
     fn talk(&mut self, data: u32, timestamps: bool) {
         let (none, stamps) = (SegmentFlags::default(), timestamps.then_some(Timestamps::new(7, 5)));
         let stamps_size = if timestamps { 12 } else { 0 };
@@ -213,7 +215,8 @@ fn tshark_reads_the_fields_that_models_wrote() {
         syn,
         "198.18.0.4 198.18.1.45 49152 0x0000 7 1460\n198.18.1.45 198.18.0.4 49152 0xfffe 3 1460\n"
     );
-    // The bytes of a frame that is on its way are those that its host sent; the marks are the network's.
+    // The bytes of a frame that is on its way are those that its host sent; the marks are the
+    // network's.
     let frame = fields("icmp", &["ip.dsfield.dscp", "ip.dsfield.ecn"]);
     assert_eq!(frame.as_deref(), Some("10 2\n"));
     let data = fields(

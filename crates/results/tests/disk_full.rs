@@ -1,5 +1,5 @@
-//! A disk that fills up: a clear error, a folder marked incomplete, and files readable up to the last row group.
-//! Needs root for a small file system; without it the test says so and passes.
+//! A disk that fills up: a clear error, a folder marked incomplete, and files readable up to the
+//! last row group. Needs root for a small file system; without it the test says so and passes.
 
 mod common;
 
