@@ -1,5 +1,6 @@
-//! One run for `benchmarks/run.py`, which describes the protocol: `bench_run SCENARIO.toml [--seed N] [--traces DIR]`.
-//! For `benchmarks/same.py`: `bench_run SCENARIO.toml --folder DIR` writes the whole run folder.
+//! One run for `benchmarks/run.py`, which describes the protocol: `bench_run SCENARIO.toml [--seed
+//! N] [--traces DIR]`. For `benchmarks/same.py`: `bench_run SCENARIO.toml --folder DIR` writes the
+//! whole run folder.
 
 use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::scenario::Scenario;

@@ -1,7 +1,9 @@
-//! The rows of the flows: each flow in each of its directions, and each leg of a flow that proxies split.
+//! The rows of the flows: each flow in each of its directions, and each leg of a flow that proxies
+//! split.
 //!
-//! The ends of a flow and the proxies on its path report separately. Here the sender and the receiver of a leg are joined into
-//! the row of that leg, and the legs into the row of the whole path.
+//! The ends of a flow and the proxies on its path report separately. Here the sender and the
+//! receiver of a leg are joined into the row of that leg, and the legs into the row of the whole
+//! path.
 
 use bentpipe_congestion::label;
 use bentpipe_core::{FlowId, Report, Time};
@@ -58,8 +60,9 @@ pub struct Rows<'a> {
     rows: Vec<Row<'a>>,
 }
 
-/// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too; then the legs of split flows, as
-/// NAME@SENDER and NAME.reverse@SENDER, where SENDER is a node for the first leg and a proxy for the others.
+/// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too; then the
+/// legs of split flows, as NAME@SENDER and NAME.reverse@SENDER, where SENDER is a node for the
+/// first leg and a proxy for the others.
 pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
     let splits = splits(scenario);
     let direction = |index: usize, is_back: bool| {
@@ -101,7 +104,7 @@ pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
     Rows { scenario, rows }
 }
 
-/// The name of one of several legs of a flow, or of what a proxy sends of it.
+/// Returns the name of one of several legs of a flow, or of what a proxy sends of it.
 fn leg_name(scenario: &Scenario, flow: &Flow, leg: Leg) -> String {
     let (name, from) = match leg.is_back() {
         true => (names::reverse(&flow.name), &flow.to),
@@ -112,8 +115,9 @@ fn leg_name(scenario: &Scenario, flow: &Flow, leg: Leg) -> String {
 }
 
 impl Rows<'_> {
-    /// Returns the report with a row for each leg of a split flow, by the leg's own sender and receiver, and with the sums of the
-    /// legs in the row of the whole path. Times that are of one leg alone are missing there.
+    /// Returns the report with a row for each leg of a split flow, by the leg's own sender and
+    /// receiver, and with the sums of the legs in the row of the whole path. Times that are of one
+    /// leg alone are missing there.
     pub fn joined(&self, report: &Report) -> Report {
         let split = || self.rows.iter().filter(|row| row.connections.len() > 1);
         // The names under which parts of split flows were reported, each with that of the last leg.
@@ -151,8 +155,9 @@ impl Rows<'_> {
         joined
     }
 
-    /// The columns that come first in `flows.parquet`. The report is [joined](Self::joined). With `is_real`, sockets of the kernel
-    /// stand at the ends of flows that are not modelled: the network does not know to which flow their packets belong.
+    /// Returns the columns that come first in `flows.parquet`. The report is
+    /// [joined](Self::joined). With `is_real`, sockets of the kernel stand at the ends of flows
+    /// that are not modelled: the network does not know to which flow their packets belong.
     pub fn columns(&self, report: &Report, totals: &Totals, end: Time, is_real: bool) -> FlowColumns {
         let text = |name: &str, about: &str, value: &dyn Fn(&Row<'_>) -> Option<String>| FlowColumn {
             name: name.to_owned(),
@@ -255,7 +260,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The rows to which lost packets belong, by the leg on which they were lost.
+    /// Returns the rows to which lost packets belong, by the leg on which they were lost.
     fn legs(&self, totals: &Totals) -> BTreeMap<(FlowId, Leg), String> {
         let single = self.rows.iter().filter(|row| row.connections.len() == 1);
         let mut found: BTreeMap<_, _> =
@@ -271,7 +276,8 @@ impl Rows<'_> {
     }
 }
 
-/// The value of a column for legs in series, from their own values; of a single leg, its own.
+/// Returns the value of a column for legs in series, from their own values; of a single leg, its
+/// own.
 fn of_legs(column: &str, legs: &[Option<f64>]) -> Option<f64> {
     match (legs, column) {
         ([one], _) => *one,
@@ -286,7 +292,7 @@ fn of_legs(column: &str, legs: &[Option<f64>]) -> Option<f64> {
     }
 }
 
-/// The numbers of tasks of a flow's user that began and that are complete.
+/// Returns the numbers of tasks of a flow's user that began and that are complete.
 fn tasks(row: &Row<'_>, report: &Report) -> Option<(u64, u64)> {
     let value = |table: &str, entity: &str, column: &str| report.value(table, entity, column);
     let has_begun = value("flow_source", &row.flow.name, "start").is_some();

@@ -10,8 +10,8 @@ pub trait Running {
     /// [watched](crate::Options::watched).
     fn look(&mut self) -> Seen;
 
-    /// Sets a key of the scenario to another value from now on, both written as in an override. Returns the time of the run
-    /// at which it was done.
+    /// Sets a key of the scenario to another value from now on, both written as in an override.
+    /// Returns the time of the run at which it was done.
     ///
     /// # Errors
     /// Why the key or the value is refused. Nothing has changed.
@@ -20,7 +20,8 @@ pub trait Running {
 
 /// Follows a run in progress.
 pub trait Follow {
-    /// Called about ten times a second of real time with the fraction done, 0 to 1. Stops the run by breaking.
+    /// Called about ten times a second of real time with the fraction done, 0 to 1. Stops the run
+    /// by breaking.
     fn at(&mut self, fraction: f64, run: &mut dyn Running) -> ControlFlow<()>;
 }
 
@@ -44,7 +45,8 @@ pub struct Made {
     pub value: String,
 }
 
-/// The changes as the provenance lists them. A `[[change]]` of the scenario at the same times repeats the run.
+/// Returns the changes as the provenance lists them. A `[[change]]` of the scenario at the same
+/// times repeats the run.
 pub(crate) fn noted(changes: &[Made]) -> Value {
     changes.iter().map(|made| json!({"at": made.at.as_secs_f64(), "at_ns": made.at.as_nanos(), "key": made.key, "value": made.value})).collect()
 }

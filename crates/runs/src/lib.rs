@@ -1,5 +1,5 @@
-//! A run of a scenario, on whatever clock: opens the run folder with what the scenario wants recorded, and closes it with
-//! what came of it.
+//! A run of a scenario, on whatever clock: opens the run folder with what the scenario wants
+//! recorded, and closes it with what came of it.
 
 mod flows;
 mod follow;
@@ -24,17 +24,19 @@ pub struct Options {
     pub run: u64,
     /// Command line that is recorded in the provenance.
     pub command: Vec<String>,
-    /// Whether programs that the scenario names may be run.
+    /// True if programs that the scenario names may be run.
     pub allow_commands: bool,
     /// When the run starts, in UTC as of RFC 3339, for the provenance.
     pub started: Option<String>,
-    /// Whether someone wants to see rows of the traces while the run is in progress.
+    /// True if someone wants to see rows of the traces while the run is in progress.
     pub watched: bool,
-    /// Seconds of the scenario per second of real time, for a run in virtual time; as fast as possible if unset.
+    /// Seconds of the scenario per second of real time, for a run in virtual time; as fast as
+    /// possible if unset.
     pub pace: Option<f64>,
 }
 
-/// Rows of an entity in a table that a watcher gets to see in a whole run: about the columns of a screen.
+/// Rows of an entity in a table that a watcher gets to see in a whole run: about the columns of a
+/// screen.
 const POINTS: u64 = 1000;
 
 impl Options {
@@ -85,8 +87,9 @@ pub struct Closing<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Opens the folder `out`, which may hold an earlier run, for a run of `scenario`, whose resolved text is `text`, by
-    /// `instrument`. `epoch` is the moment of time zero for captures, in nanoseconds of Unix time.
+    /// Opens the folder `out`, which may hold an earlier run, for a run of `scenario`, whose
+    /// resolved text is `text`, by `instrument`. `epoch` is the moment of time zero for captures,
+    /// in nanoseconds of Unix time.
     ///
     /// # Errors
     /// The folder cannot be made or written.
@@ -127,12 +130,13 @@ impl<'a> Run<'a> {
         (self.seed, self.number)
     }
 
-    /// The folder, for files and notes of the instrument's own.
+    /// Returns the folder, for files and notes of the instrument's own.
     pub fn folder(&mut self) -> &mut RunFolder {
         &mut self.folder
     }
 
-    /// Whether writing has failed, so that going on is of no use. Cheap; ask it now and then.
+    /// Returns true if writing has failed, so that going on is of no use. Cheap; ask it now and
+    /// then.
     pub fn failed(&self) -> bool {
         self.folder.failed()
     }
@@ -140,7 +144,8 @@ impl<'a> Run<'a> {
     /// Writes what came of it and closes the folder. Both writers have ended by then.
     ///
     /// # Errors
-    /// The first failure to write anything of this run; the folder is then marked incomplete with that reason.
+    /// The first failure to write anything of this run; the folder is then marked incomplete with
+    /// that reason.
     pub fn close(mut self, closing: Closing<'_>) -> Result<Cost, ResultsError> {
         let duration = closing.reached.since(Time::ZERO);
         if !closing.changes.is_empty() {
@@ -170,7 +175,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The reason to give for a run that the user stopped at `reached`.
+/// Returns the reason to give for a run that the user stopped at `reached`.
 pub fn interrupted_at(reached: Time) -> String {
     let reached: Span = reached.since(Time::ZERO);
     format!("interrupted at {reached:?}")

@@ -18,7 +18,7 @@ pub struct Simulated {
     pub report: Report,
     /// Numbers of packets created, consumed and dropped.
     pub totals: Totals,
-    /// Whether the run reached its end; it was interrupted otherwise.
+    /// True if the run reached its end; it was interrupted otherwise.
     pub complete: bool,
     /// Events, real time and processor time of the run.
     pub cost: Cost,
@@ -29,21 +29,24 @@ pub struct Simulated {
 #[error(transparent)]
 pub struct Error(#[from] pub ResultsError);
 
-/// How many times in a run the clock stops to look at the world, at least: progress, interruption, a full disk.
+/// How many times in a run the clock stops to look at the world, at least: progress, interruption,
+/// a full disk.
 const LOOKS: u64 = 1000;
 
-/// Most events between two looks, some tens of milliseconds of a processor, so that a long run is as easily stopped as a
-/// short one.
+/// Most events between two looks, some tens of milliseconds of a processor, so that a long run is
+/// as easily stopped as a short one.
 const EVENTS: u64 = 100_000;
 
 /// Longest time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(100);
 
-/// Simulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an earlier run.
-/// `progress` is told the fraction done about ten times a second and stops the run by breaking.
+/// Simulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an
+/// earlier run. `progress` is told the fraction done about ten times a second and stops the run by
+/// breaking.
 ///
 /// # Errors
-/// The folder cannot be made or written. What was written before stays readable and is marked incomplete.
+/// The folder cannot be made or written. What was written before stays readable and is marked
+/// incomplete.
 pub fn simulate(
     scenario: &Scenario,
     text: &str,
@@ -54,7 +57,7 @@ pub fn simulate(
     simulate_followed(scenario, text, out, options, &mut OnlyProgress(progress))
 }
 
-/// The same for a run that `follow` watches and may change.
+/// Returns the same for a run that `follow` watches and may change.
 ///
 /// # Errors
 /// As for [`simulate`].
@@ -134,7 +137,8 @@ impl Running for Moment<'_> {
     }
 
     fn change(&mut self, key: &str, value: &str) -> Result<Time, String> {
-        // After everything that was due by now, as a change that the scenario states for this time would be.
+        // After everything that was due by now, as a change that the scenario states for this time
+        // would be.
         let at = self.now + Span::from_nanos(1);
         self.network.change(at, key, value).map_err(|refused| refused.to_string())?;
         self.changes.push(Made { at, key: key.to_owned(), value: value.to_owned() });
@@ -153,15 +157,17 @@ pub struct Driven {
     pub cpu: Duration,
 }
 
-/// Time of the run between two looks: a thousandth of it, or less for a run that is slowed down to `pace`.
+/// Returns the time of the run between two looks: a thousandth of it, or less for a run that is
+/// slowed down to `pace`.
 fn stride(end: Time, pace: Option<f64>) -> Span {
     let stride = end.since(Time::ZERO) / LOOKS;
     let paced = pace.map(|pace| Span::from_secs_f64(pace * PROGRESS.as_secs_f64()));
     paced.map_or(stride, |paced| stride.min(paced)).max(Span::from_nanos(1))
 }
 
-/// Runs `network` on the virtual clock up to `end`, calling `look` after each `stride` of it, and within a stride at least
-/// every [`EVENTS`] events, with the moment reached, and ends early when that breaks.
+/// Runs `network` on the virtual clock up to `end`, calling `look` after each `stride` of it, and
+/// within a stride at least every [`EVENTS`] events, with the moment reached, and ends early when
+/// that breaks.
 #[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
 pub fn drive(
     network: &mut Network,
