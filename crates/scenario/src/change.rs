@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// Keys and their new values, tables within tables.
 pub type Set = Map<String, serde_json::Value>;
 
-/// The tables that set `key`, a key path such as `link.sat.rate`, to `value`, both written as in an override.
+/// Returns the tables that set `key`, a key path such as `link.sat.rate`, to `value`, both written
+/// as in an override.
 ///
 /// # Errors
 /// If there is no such path or value; messages refer to both by `source`.
@@ -47,8 +48,8 @@ fn json(value: &Value) -> serde_json::Value {
     }
 }
 
-/// `value` with the keys of `set` changed. Where `set` gives a table another `kind`, the new kind keeps the keys that it
-/// shares with the old one unless they stood at the old kind's defaults.
+/// `value` with the keys of `set` changed. Where `set` gives a table another `kind`, the new kind
+/// keeps the keys that it shares with the old one unless they stood at the old kind's defaults.
 ///
 /// # Errors
 /// All problems of the change, by key path from `value`.
@@ -72,8 +73,8 @@ pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) ->
     Err(problems.into_iter().map(plain).collect())
 }
 
-/// `set` with a whole list in place of each table that sets elements of a list of `before`, which it addresses by name or by
-/// position from 0.
+/// `set` with a whole list in place of each table that sets elements of a list of `before`, which
+/// it addresses by name or by position from 0.
 fn with_lists(before: &Value, set: Value, path: &mut Vec<String>) -> Result<Value, ScenarioError> {
     let Value { origin, node } = set;
     let Node::Table(mut set) = node else { return Ok(Value { origin, node }) };
@@ -109,7 +110,7 @@ fn tree(value: &impl Serialize, has_lines: bool) -> Result<Value, ScenarioError>
     parse::document(&Arc::new(Text { name: String::new(), content, has_lines, is_value: false }))
 }
 
-/// The problem without its place, which is not in a text that a person wrote.
+/// Returns the problem without its place, which is not in a text that a person wrote.
 fn plain(problem: error::Problem) -> Problem {
     let meant = problem.nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
     let allowed = match problem.allowed.is_empty() {
@@ -122,7 +123,7 @@ fn plain(problem: error::Problem) -> Problem {
     }
 }
 
-/// The error about `set`, which came from `source`, for people and as JSON.
+/// Returns the error about `set`, which came from `source`, for people and as JSON.
 pub fn refused(source: &str, set: &Set, problems: Vec<Problem>) -> ScenarioError {
     let located = problems.into_iter().map(|problem| {
         let mut value = None;

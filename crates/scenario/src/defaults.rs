@@ -1,5 +1,6 @@
-//! Defaults of a kind that is about to be replaced. A typed value that is written out again has every key, those
-//! included that nobody wrote; laid below another kind, they would pass for its settings.
+//! Defaults of a kind that is about to be replaced. A typed value that is written out again has
+//! every key, those included that nobody wrote; laid below another kind, they would pass for its
+//! settings.
 
 use crate::deserialize::{deserialize, Typed};
 use crate::merge::KIND;
@@ -8,8 +9,8 @@ use crate::value::{Node, Table, Value};
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 
-/// Removes from `before`, which is a `T` written out, the keys of each table to which `set` gives another kind, as far as
-/// they have the value that they would have without being written.
+/// Removes from `before`, which is a `T` written out, the keys of each table to which `set` gives
+/// another kind, as far as they have the value that they would have without being written.
 pub(crate) fn drop_replaced<T: Serialize + DeserializeOwned>(before: &mut Value, set: &Value) {
     let mut replaced = Vec::new();
     find(before, set, &mut Vec::new(), &mut replaced);
@@ -69,7 +70,8 @@ fn is_other(before: &Table, kind: &str) -> bool {
     before.get(KIND).and_then(|entry| entry.value.text()).is_some_and(|before| before != kind)
 }
 
-/// Removes every key of the table at `path`, and of tables in it, without which `tree` stays `same`.
+/// Removes every key of the table at `path`, and of tables in it, without which `tree` stays
+/// `same`.
 fn drop_defaults(tree: &mut Value, path: &[Step], same: &dyn Fn(&Value) -> bool) {
     let keys: Vec<String> =
         table_at(tree, path).map(|table| table.keys().cloned().collect()).unwrap_or_default();

@@ -16,7 +16,8 @@ pub struct Problem {
     pub line: Option<usize>,
     /// Column in characters from 1.
     pub column: Option<usize>,
-    /// Key path such as `flow.upload.transport.congestion`; the elements of a list by name, or by position from 0.
+    /// Key path such as `flow.upload.transport.congestion`; the elements of a list by name, or by
+    /// position from 0.
     pub path: String,
     /// The value as written, if any.
     pub value: Option<String>,
@@ -29,14 +30,14 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with a file as a whole.
+    /// Returns a problem with a file as a whole.
     pub(crate) fn of_file(file: &str, message: String) -> Problem {
         let file = file.to_owned();
         let (line, column, path, value) = (None, None, String::new(), None);
         Problem { file, line, column, path, value, message, allowed: Vec::new(), nearest: None }.split()
     }
 
-    /// A problem at `origin`, with the key path as text.
+    /// Returns a problem at `origin`, with the key path as text.
     pub(crate) fn at(origin: &Origin, path: String, message: impl Into<String>) -> Problem {
         let position = origin.position();
         Problem {
@@ -52,7 +53,8 @@ impl Problem {
         .split()
     }
 
-    /// Takes the line from the message "line N: ..." of a problem in a file that is a value as a whole.
+    /// Takes the line from the message "line N: ..." of a problem in a file that is a value as a
+    /// whole.
     pub(crate) fn in_file(mut self) -> Problem {
         let found = self.message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
         if let Some((Ok(line), message)) = found.map(|(line, message)| (line.parse(), message)) {
@@ -87,8 +89,9 @@ impl Problem {
         self
     }
 
-    /// Moves what was probably meant and what is allowed, with which messages of quantities and checks end, to their
-    /// own fields. Single words are names to choose from; anything else is a description.
+    /// Moves what was probably meant and what is allowed, with which messages of quantities and
+    /// checks end, to their own fields. Single words are names to choose from; anything else is a
+    /// description.
     fn split(mut self) -> Problem {
         let message = std::mem::take(&mut self.message);
         let parts = message.split_once("; allowed: ").or_else(|| message.split_once("? allowed: "));
@@ -149,7 +152,8 @@ pub struct ScenarioError {
 /// Maximum number of allowed names shown to a person; the JSON of a problem has all.
 const NAMES: usize = 16;
 
-/// Maximum number of problems shown to a person; beyond that, the first ones usually explain the rest.
+/// Maximum number of problems shown to a person; beyond that, the first ones usually explain the
+/// rest.
 const SHOWN: usize = 20;
 
 impl fmt::Display for ScenarioError {

@@ -1,12 +1,12 @@
-//! The error type that serde's machinery raises while a tree is deserialized, before and after its place is
-//! known.
+//! The error type that serde's machinery raises while a tree is deserialized, before and after its
+//! place is known.
 
 use crate::error::Problem;
 use serde::de::{self, Expected, Unexpected};
 use std::fmt;
 
-/// A fault found by any `Deserialize` implementation. Boxed, because every result of the machinery carries
-/// it.
+/// A fault found by any `Deserialize` implementation. Boxed, because every result of the machinery
+/// carries it.
 #[derive(Debug)]
 pub(crate) struct Fault(Box<Inner>);
 
@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub(crate) node: usize,
     /// The problem's place, without its message.
     pub(crate) problem: Problem,
-    /// Whether the node is a file of its own.
+    /// True if the node is a file of its own.
     pub(crate) is_file: bool,
 }
 
@@ -35,7 +35,7 @@ impl Fault {
         Fault(Box::new(Inner { message, ..Inner::default() }))
     }
 
-    /// The fault of a variant's table with only these keys and without the key `kind`.
+    /// Returns the fault of a variant's table with only these keys and without the key `kind`.
     pub(crate) fn no_kind(keys: Vec<&str>, variants: &'static [&'static str]) -> Fault {
         let mut fault = Fault::new(match keys.is_empty() {
             true => "missing key \"kind\"".to_owned(),
@@ -53,12 +53,12 @@ impl Fault {
         self
     }
 
-    /// The missing key, if that is the fault.
+    /// Returns the missing key, if that is the fault.
     pub(crate) fn missing(&self) -> Option<&'static str> {
         self.0.missing
     }
 
-    /// The node that failed, and its problem.
+    /// Returns the node that failed, and its problem.
     pub(crate) fn into_problem(self) -> (usize, Problem) {
         let inner = *self.0;
         let place = inner.place.expect("every fault passes through the node that raised it");

@@ -1,15 +1,16 @@
 //! Reads scenarios that are written in JSON.
 //!
-//! A JSON object differs from an inline table of TOML 1.1 in one character: TOML has `=` between key and value. It is
-//! therefore rewritten in place and read as TOML, so that every value keeps its line and column. What JSON can say and
-//! TOML cannot, `null` and some escapes (`\\/`, surrogate pairs), is refused with its place.
+//! A JSON object differs from an inline table of TOML 1.1 in one character: TOML has `=` between
+//! key and value. It is therefore rewritten in place and read as TOML, so that every value keeps
+//! its line and column. What JSON can say and TOML cannot, `null` and some escapes (`\\/`,
+//! surrogate pairs), is refused with its place.
 
 use crate::error::{Problem, ScenarioError};
 use crate::value::{Origin, Text};
 use serde::de::IgnoredAny;
 use std::sync::Arc;
 
-/// Whether a text is meant as JSON. No TOML document begins with a brace.
+/// Returns true if a text is meant as JSON. No TOML document begins with a brace.
 pub(crate) fn is_json(content: &str) -> bool {
     content.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }

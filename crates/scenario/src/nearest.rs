@@ -28,12 +28,12 @@ const SYNONYMS: &[(&str, &[&str])] = &[
 /// Words of the field that look like typos of others and are none: the available bit rate of ATM.
 const OTHER_WORDS: &[&str] = &["abr"];
 
-/// Returns the one of `allowed` that is nearest to `word`, if it is near enough for `word` to be a typo of
-/// it, or another word for it.
+/// Returns the one of `allowed` that is nearest to `word`, if it is near enough for `word` to be a
+/// typo of it, or another word for it.
 ///
-/// Case, `-` and `_` are ignored. A prefix of at least three letters stands for the whole word; otherwise a
-/// third of the letters may differ (optimal string alignment distance, in which two exchanged letters are one
-/// mistake).
+/// Case, `-` and `_` are ignored. A prefix of at least three letters stands for the whole word;
+/// otherwise a third of the letters may differ (optimal string alignment distance, in which two
+/// exchanged letters are one mistake).
 pub(crate) fn nearest<W: AsRef<str>>(word: &str, allowed: &[W]) -> Option<String> {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()

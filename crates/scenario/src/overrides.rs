@@ -1,8 +1,8 @@
 //! Overrides from the command line, `KEY.PATH=VALUE`: the topmost layer.
 //!
-//! The right side is a TOML value, or otherwise text, so that `congestion=vegas` needs no quotes, which the
-//! shell would remove. Elements of a list are addressed by name, or by position from 0. Missing tables are
-//! created; elements of lists are not.
+//! The right side is a TOML value, or otherwise text, so that `congestion=vegas` needs no quotes,
+//! which the shell would remove. Elements of a list are addressed by name, or by position from 0.
+//! Missing tables are created; elements of lists are not.
 
 use crate::error::{Problem, ScenarioError, SET};
 use crate::merge::{entry, merge, KIND, PRESET};
@@ -19,7 +19,7 @@ pub(crate) struct Override {
 }
 
 impl Override {
-    /// Whether it chooses the presets rather than a value.
+    /// Returns true if it chooses the presets rather than a value.
     pub(crate) fn is_preset(&self) -> bool {
         self.path.first().is_some_and(|key| key == PRESET)
     }
@@ -64,7 +64,7 @@ pub(crate) fn parse(overrides: &[Given]) -> Result<Vec<Override>, ScenarioError>
     }
 }
 
-/// The override `text`, called `name` in messages.
+/// Returns the override `text`, called `name` in messages.
 pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> {
     let problem = |message: &str| {
         let mut problem = Problem::of_file(name, message.to_owned());
@@ -91,8 +91,8 @@ pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> 
     Ok(Override { path, value })
 }
 
-/// Splits `flow.upload.size=12 MB` into keys and the right side. Keys with dots or equals signs must be
-/// quoted.
+/// Splits `flow.upload.size=12 MB` into keys and the right side. Keys with dots or equals signs
+/// must be quoted.
 fn split(text: &str) -> Result<(Vec<String>, &str), &'static str> {
     let mut path = Vec::new();
     let mut rest = text;
@@ -121,7 +121,7 @@ fn split(text: &str) -> Result<(Vec<String>, &str), &'static str> {
     }
 }
 
-/// The keys of a key path.
+/// Returns the keys of a key path.
 pub(crate) fn keys(path: &str) -> Option<Vec<String>> {
     split(&format!("{path}=")).ok().map(|(keys, _)| keys)
 }
@@ -134,8 +134,8 @@ pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioErro
     for (depth, key) in parents.iter().enumerate() {
         target = step(target, key, &origin).map_err(|fault| fault.at(&origin, &over.path[..=depth]))?;
     }
-    // The last step is a merge like that of any layer, so that setting `kind` has the same effect as in a
-    // file.
+    // The last step is a merge like that of any layer, so that setting `kind` has the same effect
+    // as in a file.
     if let Node::Array(elements) = &mut target.node {
         let index = element(elements, last).map_err(|fault| fault.at(&origin, &over.path))?;
         put(&mut elements[index], over.value);
@@ -158,7 +158,7 @@ pub(crate) fn put(target: &mut Value, upper: Value) {
     *target = merge(lower, upper);
 }
 
-/// The node under `key`, created if `target` is a table without it.
+/// Returns the node under `key`, created if `target` is a table without it.
 fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut Value, Fault> {
     if target.is_unset() {
         target.node = Node::Table(Table::new());
@@ -184,7 +184,7 @@ fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut
     }
 }
 
-/// The position of the element that `key` addresses.
+/// Returns the position of the element that `key` addresses.
 fn element(elements: &[Value], key: &str) -> Result<usize, Fault> {
     value::position(elements, key).ok_or_else(|| {
         let allowed = value::addresses(elements);
@@ -196,7 +196,7 @@ fn element(elements: &[Value], key: &str) -> Result<usize, Fault> {
     })
 }
 
-/// The position of the element that `key` addresses, the last key of `path`.
+/// Returns the position of the element that `key` addresses, the last key of `path`.
 pub(crate) fn element_at(
     elements: &[Value],
     key: &str,

@@ -9,7 +9,8 @@ use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 use toml_parser::lexer::TokenKind;
 
-/// Maximum nesting of tables and lists. A real scenario has about six levels; the tree is walked recursively.
+/// Maximum nesting of tables and lists. A real scenario has about six levels; the tree is walked
+/// recursively.
 const DEPTH_LIMIT: usize = 32;
 
 /// Maximum number of faulty values collected from a file.
@@ -99,9 +100,9 @@ fn syntax(text: &Arc<Text>, error: &toml::de::Error) -> ScenarioError {
     Problem::at(&Origin::new(text, span), String::new(), message).into()
 }
 
-/// Refuses a text with too many levels before the parser builds (and recursively drops) its tree. The
-/// parser's own limit counts brackets and dotted keys separately, so that 80 of one in each of 80 of the
-/// other pass it and overflow the stack.
+/// Refuses a text with too many levels before the parser builds (and recursively drops) its tree.
+/// The parser's own limit counts brackets and dotted keys separately, so that 80 of one in each of
+/// 80 of the other pass it and overflow the stack.
 fn refuse_deep_nesting(text: &Arc<Text>, lines: bool) -> Result<(), ScenarioError> {
     struct Open {
         bracket: TokenKind,
@@ -208,8 +209,8 @@ impl Reader<'_> {
         Value { origin, node }
     }
 
-    /// Records that the value at the path is refused; the returned placeholder lets the walk continue to find
-    /// more.
+    /// Records that the value at the path is refused; the returned placeholder lets the walk
+    /// continue to find more.
     fn refuse(&mut self, origin: &Origin, message: &str) -> Node {
         if self.problems.len() < FAULT_LIMIT {
             let problem = Problem::at(origin, path_text(&self.path), message);

@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Maximum size of a scenario in bytes. Its tree takes about a hundred times as much memory if it is one long
-/// list.
+/// Maximum size of a scenario in bytes. Its tree takes about a hundred times as much memory if it
+/// is one long list.
 pub const SIZE_LIMIT: u64 = 4 << 20;
 
-/// Reads the file at `path`, after checking its type: opening a pipe would wait, and a device may never end.
+/// Reads the file at `path`, after checking its type: opening a pipe would wait, and a device may
+/// never end.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ScenarioError> {
     let problem =
         |message: String| ScenarioError::from(Problem::of_file(&path.display().to_string(), message));
@@ -37,7 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ScenarioError> {
     Ok(bytes)
 }
 
-/// The message for a scenario of `size`.
+/// Returns the message for a scenario of `size`.
 pub(crate) fn too_large(size: &str) -> String {
     format!("is too large for a scenario: {size}; allowed: at most {} MiB", SIZE_LIMIT >> 20)
 }

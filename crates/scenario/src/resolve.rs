@@ -27,8 +27,8 @@ pub enum Source<'a> {
     },
 }
 
-/// Where the members of groups were written: by the key path of a member, the key of its group, which stands in place of the
-/// path's last key.
+/// Where the members of groups were written: by the key path of a member, the key of its group,
+/// which stands in place of the path's last key.
 pub type Members = BTreeMap<Vec<String>, String>;
 
 /// Checks of a scenario beyond the types of its keys.
@@ -36,8 +36,9 @@ pub trait Check {
     /// Former names, which are refused with those of today.
     const RENAMED: &'static [Renamed] = &[];
 
-    /// The same with every group replaced by its members, which is what [`check`](Check::check) gets to see, and where the
-    /// members were written; None if there is no group. Adds what is wrong with the groups.
+    /// Returns the same with every group replaced by its members, which is what
+    /// [`check`](Check::check) gets to see, and where the members were written; None if there is no
+    /// group. Adds what is wrong with the groups.
     fn expanded(&self, _problems: &mut Problems) -> Option<(Self, Members)>
     where
         Self: Sized,
@@ -45,8 +46,8 @@ pub trait Check {
         None
     }
 
-    /// Adds problems by key path. Elements of a list are addressed by name, or by position from 0 if the name
-    /// is not unique.
+    /// Adds problems by key path. Elements of a list are addressed by name, or by position from 0
+    /// if the name is not unique.
     fn check(&self, problems: &mut Problems);
 }
 
@@ -58,7 +59,8 @@ pub struct Loaded<T> {
     /// The scenario with its groups, if it has any.
     written: Option<T>,
     members: Members,
-    /// Remarks about keys of a lower layer that are not used because a layer above chose another `kind`.
+    /// Remarks about keys of a lower layer that are not used because a layer above chose another
+    /// `kind`.
     pub notes: Vec<Problem>,
     tree: Value,
 }
@@ -77,7 +79,7 @@ pub fn load<T: DeserializeOwned + Check>(
     load_given(source, presets, &overrides)
 }
 
-/// The same with overrides that say what to call them in messages.
+/// Returns the same with overrides that say what to call them in messages.
 ///
 /// # Errors
 /// As [`load`].
@@ -104,7 +106,7 @@ pub fn load_given<T: DeserializeOwned + Check>(
     Err(found.into_iter().chain(checked).collect::<Vec<_>>().into())
 }
 
-/// The tree with all its layers, before deserialization.
+/// Returns the tree with all its layers, before deserialization.
 fn layered(source: Source<'_>, presets: &Presets, overrides: &[Given]) -> Result<Value, ScenarioError> {
     let mut tree = match source {
         Source::File(path) => parse::from_bytes(&path.display().to_string(), &read::read(path)?)?,
@@ -128,7 +130,8 @@ fn layered(source: Source<'_>, presets: &Presets, overrides: &[Given]) -> Result
 }
 
 impl<T> Loaded<T> {
-    /// Gives the problems that a later check has found, such as a missing route, their place in the scenario.
+    /// Gives the problems that a later check has found, such as a missing route, their place in the
+    /// scenario.
     ///
     /// # Errors
     /// The problems, if there are any.
@@ -140,12 +143,13 @@ impl<T> Loaded<T> {
         Err(problems.into())
     }
 
-    /// The tree with all its layers, in which every value knows where it was written.
+    /// Returns the tree with all its layers, in which every value knows where it was written.
     pub fn tree(&self) -> &Value {
         &self.tree
     }
 
-    /// The problems with their places: of the members of a group, the first one at each place, as they have all the same.
+    /// Returns the problems with their places: of the members of a group, the first one at each
+    /// place, as they have all the same.
     fn placed(&self, problems: Problems) -> Vec<Problem> {
         let mut seen = BTreeSet::new();
         let mut placed = Vec::new();
@@ -179,17 +183,18 @@ impl<T> Loaded<T> {
 }
 
 impl<T: Serialize> Loaded<T> {
-    /// The scenario with its groups.
+    /// Returns the scenario with its groups.
     fn written(&self) -> &T {
         self.written.as_ref().unwrap_or(&self.value)
     }
 
-    /// The resolved scenario as TOML: with every default, without presets; it loads to the same value.
+    /// Returns the resolved scenario as TOML: with every default, without presets; it loads to the
+    /// same value.
     pub fn to_toml(&self) -> String {
         print::to_toml(self.written()).expect("what was loaded from TOML can be written as TOML")
     }
 
-    /// The resolved scenario as JSON.
+    /// Returns the resolved scenario as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self.written()).expect("what was loaded from TOML can be written as JSON")
     }

@@ -11,9 +11,10 @@ pub struct Text {
     pub name: String,
     /// The text as a whole, for the lines that messages quote.
     pub content: String,
-    /// Whether line and column are meaningful to the reader: not for an override on the command line.
+    /// True if line and column are meaningful to the reader: not for an override on the command
+    /// line.
     pub has_lines: bool,
-    /// Whether all of it is one value: a file that a scenario names.
+    /// True if all of it is one value: a file that a scenario names.
     pub is_value: bool,
 }
 
@@ -41,7 +42,7 @@ impl Origin {
         Origin { text: Arc::clone(text), start: start as u32, end: end as u32 }
     }
 
-    /// The name of the file, or `preset NAME`, or `--set KEY.PATH`.
+    /// Returns the name of the file, or `preset NAME`, or `--set KEY.PATH`.
     pub fn file(&self) -> &str {
         &self.text.name
     }
@@ -59,7 +60,7 @@ impl Origin {
         Some((line, 1 + in_line.trim_start_matches('\u{feff}').chars().count()))
     }
 
-    /// The text at this place, on one line and truncated if long.
+    /// Returns the text at this place, on one line and truncated if long.
     pub fn written(&self) -> String {
         const LONGEST: usize = 60;
         let content = self.text.content.as_bytes();
@@ -83,12 +84,12 @@ impl Origin {
         written
     }
 
-    /// Whether it is a file of its own, whose problems have lines within it.
+    /// Returns true if it is a file of its own, whose problems have lines within it.
     pub(crate) fn is_file(&self) -> bool {
         self.text.is_value
     }
 
-    /// Whether it comes from the command line.
+    /// Returns true if it comes from the command line.
     pub(crate) fn is_override(&self) -> bool {
         !self.text.has_lines
     }
@@ -135,7 +136,8 @@ pub struct Entry {
     pub key: Origin,
     /// The value of the key.
     pub value: Value,
-    /// Written for a `kind` other than the one that a layer above chose: not an error if it is unknown.
+    /// Written for a `kind` other than the one that a layer above chose: not an error if it is
+    /// unknown.
     pub superseded: bool,
 }
 
@@ -143,7 +145,7 @@ pub struct Entry {
 pub(crate) const UNSET: &str = "unset";
 
 impl Value {
-    /// The table, if it is one.
+    /// Returns the table, if it is one.
     pub fn table(&self) -> Option<&Table> {
         match &self.node {
             Node::Table(table) => Some(table),
@@ -151,7 +153,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     pub fn text(&self) -> Option<&str> {
         match &self.node {
             Node::String(text) => Some(text),
@@ -159,7 +161,7 @@ impl Value {
         }
     }
 
-    /// The text under the key `name` of a table, by which elements of a list are addressed.
+    /// Returns the text under the key `name` of a table, by which elements of a list are addressed.
     pub fn name(&self) -> Option<&str> {
         self.table()?.get("name")?.value.text()
     }
@@ -169,7 +171,7 @@ impl Value {
         self.text() == Some(UNSET)
     }
 
-    /// The type of the node, for messages.
+    /// Returns the type of the node, for messages.
     pub(crate) fn what(&self) -> &'static str {
         match &self.node {
             Node::String(_) => "text",
@@ -181,7 +183,8 @@ impl Value {
         }
     }
 
-    /// The value as written, if that is helpful: not for a table, whose origin is its header.
+    /// Returns the value as written, if that is helpful: not for a table, whose origin is its
+    /// header.
     pub(crate) fn written(&self) -> Option<String> {
         match &self.node {
             Node::Table(_) => None,
@@ -192,9 +195,9 @@ impl Value {
         }
     }
 
-    /// Follows a key path as far as it leads. Returns the number of keys found, and the deepest node.
-    /// Elements of a list are found by name, otherwise by position from 0. A dotted key may have been written
-    /// as nested tables.
+    /// Follows a key path as far as it leads. Returns the number of keys found, and the deepest
+    /// node. Elements of a list are found by name, otherwise by position from 0. A dotted key may
+    /// have been written as nested tables.
     pub(crate) fn follow(&self, path: &[String]) -> (usize, &Value) {
         let mut value = self;
         for (depth, key) in path.iter().enumerate() {
@@ -216,20 +219,21 @@ impl Value {
     }
 }
 
-/// The position of the element addressed by `key` in a list: by name, otherwise by position from 0.
+/// Returns the position of the element addressed by `key` in a list: by name, otherwise by position
+/// from 0.
 pub(crate) fn position(elements: &[Value], key: &str) -> Option<usize> {
     let named = elements.iter().position(|element| element.name() == Some(key));
     named.or_else(|| key.parse().ok().filter(|index| *index < elements.len()))
 }
 
-/// The address of an element of a list: its name if unique, otherwise its position.
+/// Returns the address of an element of a list: its name if unique, otherwise its position.
 pub(crate) fn address(elements: &[Value], index: usize) -> String {
     let name = elements.get(index).and_then(Value::name);
     let unique = |name: &&str| elements.iter().filter(|element| element.name() == Some(name)).count() == 1;
     name.filter(unique).map_or_else(|| index.to_string(), str::to_owned)
 }
 
-/// The addresses of all elements of a list, in time that grows with their number.
+/// Returns the addresses of all elements of a list, in time that grows with their number.
 pub(crate) fn addresses(elements: &[Value]) -> Vec<String> {
     let mut counts = BTreeMap::new();
     for name in elements.iter().filter_map(Value::name) {
@@ -242,7 +246,7 @@ pub(crate) fn addresses(elements: &[Value]) -> Vec<String> {
     elements.iter().enumerate().map(address).collect()
 }
 
-/// A key path in writing; keys that are not bare words are quoted.
+/// Returns a key path in writing; keys that are not bare words are quoted.
 pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     let quoted = path.iter().map(|key| {
         let key = key.as_ref();
@@ -255,7 +259,7 @@ pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     quoted.collect::<Vec<_>>().join(".")
 }
 
-/// Whether TOML permits `key` without quotes.
+/// Returns true if TOML permits `key` without quotes.
 pub(crate) fn is_bare(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

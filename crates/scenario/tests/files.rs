@@ -7,7 +7,7 @@ use model::Scenario;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The message for the file at `path`, with the folder left out.
+/// Returns the message for the file at `path`, with the folder left out.
 fn refusal(path: &Path) -> String {
     let error = load::<Scenario>(Source::File(path), &Presets::new(), &[]).expect_err("it is no scenario");
     error.to_string().replace(&path.parent().expect("it is in a folder").display().to_string(), "DIR")
@@ -105,7 +105,8 @@ fn many_mistakes_end() {
     assert!(error.to_string().ends_with("more"), "{error}");
 }
 
-/// Depth costs stack in the parser and in dropping its tree, so the limit is tried where the stack is small.
+/// Depth costs stack in the parser and in dropping its tree, so the limit is tried where the stack
+/// is small.
 #[test]
 fn nesting_bombs_do_not_overflow_the_stack() {
     let keys = "a.".repeat(79);

@@ -1,7 +1,8 @@
-//! What is wrong with a scenario is said in full: every input in `refusals.txt` with the exact message it gets.
+//! What is wrong with a scenario is said in full: every input in `refusals.txt` with the exact
+//! message it gets.
 //!
-//! After an intended change of a message, `BLESS=1 cargo test -p bentpipe-scenario` writes the file anew; review
-//! the difference.
+//! After an intended change of a message, `BLESS=1 cargo test -p bentpipe-scenario` writes the file
+//! anew; review the difference.
 
 mod model;
 
@@ -9,8 +10,9 @@ use bentpipe_scenario::{load, Presets, Source};
 use model::Scenario;
 use std::path::Path;
 
-/// A case is a headline `== what is tried`, lines `$ --set KEY.PATH=VALUE` or `$ preset NAME: TEXT`, the input, and
-/// the message after lines beginning with `=> `.
+/// Returns the transcript of a case. A case is a headline `== TITLE`, lines `$ --set
+/// KEY.PATH=VALUE` or `$ preset NAME: TEXT`, the input, and the message after lines beginning with
+/// `=> `.
 fn run(case: &str) -> String {
     let mut presets = Presets::new();
     let mut overrides = Vec::new();

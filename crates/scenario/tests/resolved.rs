@@ -217,7 +217,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         })
 }
 
-/// Bytes that look enough like a scenario to get past the first line.
+/// Returns the bytes that look enough like a scenario to get past the first line.
 fn nearly_toml() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z]{1,3}",

@@ -1,9 +1,9 @@
 //! Deserializes the tree to a typed value.
 //!
-//! A deserializer hands each node to serde together with its key path, so that a fault raised by any
-//! `Deserialize` implementation gets the place of the node that raised it. serde stops at the first fault. To
-//! find more, the node that failed is removed and the whole is tried again, as long as the next fault is not
-//! merely that the node is missing.
+//! A deserializer hands each node to serde together with its key path, so that a fault raised by
+//! any `Deserialize` implementation gets the place of the node that raised it. serde stops at the
+//! first fault. To find more, the node that failed is removed and the whole is tried again, as long
+//! as the next fault is not merely that the node is missing.
 
 mod variant;
 
@@ -33,8 +33,9 @@ pub(crate) struct Typed<T> {
     pub(crate) notes: Vec<Problem>,
 }
 
-/// Deserializes the tree to a `T`, or finds its problems. If only unknown keys are wrong there is also a
-/// value, so that its own checks can run; but not without a key that has a former name, which others may refer to.
+/// Deserializes the tree to a `T`, or finds its problems. If only unknown keys are wrong there is
+/// also a value, so that its own checks can run; but not without a key that has a former name,
+/// which others may refer to.
 pub(crate) fn deserialize<T: DeserializeOwned>(
     root: &Value,
     renamed: &'static [Renamed],
@@ -75,7 +76,7 @@ pub(crate) fn deserialize<T: DeserializeOwned>(
     (None, context.found.into_inner().problems)
 }
 
-/// The entry `key` of the table `node` in `value`, if it is unset.
+/// Returns the entry `key` of the table `node` in `value`, if it is unset.
 fn unset<'a>(value: &'a Value, node: usize, key: &str) -> Option<(String, &'a Entry)> {
     match &value.node {
         Node::Table(table) if identity(value) == node => {
@@ -101,7 +102,7 @@ pub(crate) struct Context {
 struct Found {
     problems: Vec<Problem>,
     notes: Vec<Problem>,
-    /// Whether a key has a former name.
+    /// True if a key has a former name.
     renamed: bool,
     /// Keys that have been reported, so that each is reported once.
     seen: BTreeSet<usize>,
@@ -111,7 +112,7 @@ struct Found {
     explained: BTreeSet<(usize, String)>,
 }
 
-/// The tree does not change while it is read, so a node's address identifies it.
+/// Returns a node's address, which identifies it: the tree does not change while it is read.
 fn identity(value: &Value) -> usize {
     std::ptr::from_ref(value) as usize
 }
@@ -156,7 +157,8 @@ impl<'a> Cursor<'a> {
         keys
     }
 
-    /// The name of today for `name`, a key or an element of this node, if it is a former one.
+    /// Returns the name of today for `name`, a key or an element of this node, if it is a former
+    /// one.
     fn today(&self, name: &str) -> Option<&'static str> {
         let of_name = |(former, _): &&Renamed| former.rsplit('.').next() == Some(name);
         let mut renamed = self.context.renamed.iter().filter(of_name).peekable();
@@ -175,13 +177,13 @@ impl<'a> Cursor<'a> {
         Place { node: identity(self.value), problem, is_file: self.value.origin.is_file() }
     }
 
-    /// Passes the node to `seed`. Some types check the value after the deserializer has finished (`try_from`,
-    /// `deserialize_with`); their faults belong to this node too.
+    /// Passes the node to `seed`. Some types check the value after the deserializer has finished
+    /// (`try_from`, `deserialize_with`); their faults belong to this node too.
     fn seed<'de, S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
         seed.deserialize(self).map_err(|fault| fault.at(|| self.place()))
     }
 
-    /// Whether this part of the node failed in an earlier try.
+    /// Returns true if this part of the node failed in an earlier try.
     pub(crate) fn is_out(&self, key: Option<&str>, part: &Value) -> bool {
         let out = self.context.out.contains(&identity(part));
         if out {
@@ -197,8 +199,8 @@ impl<'a> Cursor<'a> {
         out
     }
 
-    /// The entries in the order in which they were written, without those that are unset; for a struct, without
-    /// unknown ones; for one of `kinds`, without the key that names it.
+    /// Returns the entries in the order in which they were written, without those that are unset;
+    /// for a struct, without unknown ones; for one of `kinds`, without the key that names it.
     pub(crate) fn entries(
         &self,
         table: &'a Table,
@@ -226,8 +228,8 @@ impl<'a> Cursor<'a> {
         Entries { of: *self, entries: entries.into_iter(), next: None }
     }
 
-    /// Returns true if `key` is one of `fields`. Reports any other key, with the kinds whose names begin like that of
-    /// the table.
+    /// Returns true if `key` is one of `fields`. Reports any other key, with the kinds whose names
+    /// begin like that of the table.
     fn knows(&self, key: &str, entry: &Entry, fields: &'static [&'static str], relatives: &[&str]) -> bool {
         if fields.contains(&key) {
             return true;
@@ -264,7 +266,8 @@ impl<'a> Cursor<'a> {
             Node::Float(number) => visitor.visit_f64(*number),
             Node::Boolean(truth) => visitor.visit_bool(*truth),
             Node::Array(elements) => self.list(elements, visitor),
-            // Values for another scenario or for later, such as those of a campaign, which may unset a key there.
+            // Values for another scenario or for later, such as those of a campaign, which may
+            // unset a key there.
             Node::Table(table) => {
                 visitor.visit_map(self.chosen(table, |key, entry| !self.is_out(Some(key), &entry.value)))
             }

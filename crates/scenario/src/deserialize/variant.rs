@@ -1,5 +1,5 @@
-//! Variants: a table with the key `kind`, whose other keys belong to the variant, or the name alone, which is
-//! the variant without keys.
+//! Variants: a table with the key `kind`, whose other keys belong to the variant, or the name
+//! alone, which is the variant without keys.
 
 use super::{Cursor, Step, Trail};
 use crate::fault::Fault;
@@ -28,7 +28,8 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
             let trail = Trail { before: cursor.trail, of: cursor.value, step: Step::Key(KIND) };
             let kind = Cursor { value: &entry.value, trail: Some(&trail), context: cursor.context };
             let content = Content { of: cursor, table, kinds: variants };
-            // Faults in the variant's keys already have their place; the remaining ones concern its name.
+            // Faults in the variant's keys already have their place; the remaining ones concern its
+            // name.
             visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.place()))
         }
         _ => cursor.any(visitor),

@@ -1,4 +1,5 @@
-//! A small scenario type that has what real ones have: quantities, kinds, named lists, defaults, cross checks.
+//! A small scenario type that has what real ones have: quantities, kinds, named lists, defaults,
+//! cross checks.
 
 // Each test program uses a part of it.
 #![allow(dead_code)]
