@@ -1,7 +1,8 @@
 //! What motes measure, and how many bytes it takes in messages.
 //!
-//! A measure holds the number of its mote (1 byte), its time in milliseconds (4 bytes), and a value of 4 bytes for each of the five
-//! quantities: 25 bytes, as in the platform study. A message that carries some columns of it is shorter accordingly.
+//! A measure holds the number of its mote (1 byte), its time in milliseconds (4 bytes), and a value
+//! of 4 bytes for each of the five quantities: 25 bytes, as in the platform study. A message that
+//! carries some columns of it is shorter accordingly.
 
 use bentpipe_core::Time;
 use std::fmt;
@@ -31,7 +32,7 @@ impl Quantity {
         Quantity::Audio,
     ];
 
-    /// The name of its column.
+    /// Returns the name of its column.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Light => "light",

@@ -1,12 +1,15 @@
-//! A field of motes that runs a plan: it samples, runs operators, and carries tuples over the radio channel to the sink.
+//! A field of motes that runs a plan: it samples, runs operators, and carries tuples over the radio
+//! channel to the sink.
 //!
-//! Every mote samples at multiples of the period after the field has begun. Windows are aligned to the clock. The window of an aggregate
-//! is closed when it ends and `wait` has passed for each hop below the node; what comes later is dropped and counted. A tuple is one
-//! message, which is one frame on each hop of the tree.
+//! Every mote samples at multiples of the period after the field has begun. Windows are aligned to
+//! the clock. The window of an aggregate is closed when it ends and `wait` has passed for each hop
+//! below the node; what comes later is dropped and counted. A tuple is one message, which is one
+//! frame on each hop of the tree.
 //!
-//! Deviations: the motes' clocks agree; partial aggregates are merged with the precision of the machine and sent in the bytes of
-//! [`Function::bytes`](crate::query::Function::bytes); the query is known to all motes when the field begins, without messages; motes
-//! have memory for every window and join.
+//! Deviations: the motes' clocks agree; partial aggregates are merged with the precision of the
+//! machine and sent in the bytes of [`Function::bytes`](crate::query::Function::bytes); the query
+//! is known to all motes when the field begins, without messages; motes have memory for every
+//! window and join.
 
 mod operators;
 mod results;
@@ -89,12 +92,13 @@ pub struct Field {
     totals: Totals,
     motes: Vec<MoteResults>,
     outcomes: Vec<Outcome<Message>>,
-    /// Whether motes no longer sample.
+    /// True if motes no longer sample.
     ended: bool,
 }
 
 impl Field {
-    /// A field whose motes take their first sample at `begin`. `hears` says which node hears which.
+    /// Creates a field whose motes take their first sample at `begin`. `hears` says which node
+    /// hears which.
     ///
     /// # Panics
     /// If the plan has not passed its check.
@@ -161,7 +165,7 @@ impl Field {
         }
     }
 
-    /// The counts of the whole field.
+    /// Returns the counts of the whole field.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
@@ -171,7 +175,7 @@ impl Field {
         (0..=self.network.sink()).map(|node| self.medium.undelivered(node) as u64).sum()
     }
 
-    /// The counts of each node, the sink last.
+    /// Returns the counts of each node, the sink last.
     pub fn results(&self) -> Vec<MoteResults> {
         let with_radio = |(node, results): (usize, &MoteResults)| MoteResults {
             radio: *self.medium.counters(node),
@@ -181,12 +185,12 @@ impl Field {
         self.motes.iter().enumerate().map(with_radio).collect()
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn name(&self, node: usize) -> &str {
         self.network.name(node)
     }
 
-    /// The plan that it runs.
+    /// Returns the plan that it runs.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -199,7 +203,8 @@ impl Field {
         self.yields(now, place, Tuple::Measures(vec![measure]), rows);
     }
 
-    /// An operator yields a tuple: to its successors on the node, and in one message to each other node that has some.
+    /// An operator yields a tuple: to its successors on the node, and in one message to each other
+    /// node that has some.
     fn yields(&mut self, now: Time, place: usize, tuple: Tuple, rows: &mut Vec<Row>) {
         let node = self.plan.operators[place].node;
         let tuple = Arc::new(tuple);

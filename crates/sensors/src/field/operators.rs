@@ -18,7 +18,8 @@ pub struct Groups {
     closed_before: u64,
 }
 
-/// The groups of a window by their mote: the states of the aggregates, and the time of the latest measure.
+/// The groups of a window by their mote: the states of the aggregates, and the time of the latest
+/// measure.
 type Window = BTreeMap<Option<u16>, (Vec<State>, Time)>;
 
 /// The measures of both streams that a join remembers.
@@ -188,14 +189,14 @@ impl Field {
     }
 }
 
-/// The measure of a stream at its place among the query's streams.
+/// Returns the measure of a stream at its place among the query's streams.
 fn aligned(measures: &[Measure], source: usize) -> Vec<Measure> {
     let mut aligned = vec![NOTHING; source];
     aligned.extend_from_slice(measures);
     aligned
 }
 
-/// A measure without the values that nothing needs.
+/// Returns a measure without the values that nothing needs.
 fn projected(measure: &Measure, columns: &BTreeSet<Column>) -> Measure {
     let mut values = [f32::NAN; 5];
     for column in columns {

@@ -15,7 +15,8 @@ pub struct Row {
     pub delivered: Time,
 }
 
-/// The counts of a field. Messages are conserved: `messages` = `arrived` + the three kinds of loss + those on their way.
+/// The counts of a field. Messages are conserved: `messages` = `arrived` + the three kinds of loss
+/// + those on their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Messages with tuples that operators sent to other nodes.

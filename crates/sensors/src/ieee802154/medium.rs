@@ -18,7 +18,7 @@ pub struct Rules {
     pub backoffs: u32,
     /// Retransmissions of a frame without acknowledgment (macMaxFrameRetries).
     pub retries: u32,
-    /// Whether receivers acknowledge frames.
+    /// True if receivers acknowledge frames.
     pub acknowledged: bool,
     /// Frames that a node holds at most, the one in transmission included.
     pub queue: usize,
@@ -32,7 +32,8 @@ impl Default for Rules {
 
 /// The errors of the channel.
 pub trait Channel {
-    /// Returns whether a frame of `bytes` between two nodes, whose last bit arrives at `now`, is corrupted.
+    /// Returns whether a frame of `bytes` between two nodes, whose last bit arrives at `now`, is
+    /// corrupted.
     fn spoils(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool;
 }
 
@@ -71,7 +72,8 @@ pub enum Outcome<T> {
         /// The node that transmitted it.
         from: usize,
     },
-    /// The sender gave the frame up. The receiver may have it all the same, if only acknowledgments were lost.
+    /// The sender gave the frame up. The receiver may have it all the same, if only acknowledgments
+    /// were lost.
     Failed {
         /// The node that transmitted it.
         from: usize,
@@ -79,7 +81,7 @@ pub enum Outcome<T> {
         value: T,
         /// Why it gave up.
         why: Failure,
-        /// Whether the receiver has it.
+        /// True if the receiver has it.
         received: bool,
     },
 }
@@ -105,7 +107,8 @@ pub struct Counters {
     pub duplicates: u64,
     /// Time for which it transmitted.
     pub transmitting: Span,
-    /// Time for which it assessed the channel, received frames for itself, and waited for acknowledgments.
+    /// Time for which it assessed the channel, received frames for itself, and waited for
+    /// acknowledgments.
     pub receiving: Span,
 }
 
@@ -138,7 +141,8 @@ struct Node<T> {
     number: u32,
     /// When the pause after its last frame ends.
     ready_at: Time,
-    /// When the last transmission that it hears ends, its own and the acknowledgment that it owes included.
+    /// When the last transmission that it hears ends, its own and the acknowledgment that it owes
+    /// included.
     busy_until: Time,
     /// Sequence number of the last frame from each node.
     seen: Vec<Option<u32>>,
@@ -178,7 +182,7 @@ pub struct Medium<T> {
 }
 
 impl<T: Clone> Medium<T> {
-    /// A channel for `hears.len()` nodes; `hears[a][b]` says whether a hears b.
+    /// Creates a channel for `hears.len()` nodes; `hears[a][b]` says whether a hears b.
     pub fn new(rules: Rules, hears: Vec<Vec<bool>>) -> Medium<T> {
         let count = hears.len();
         let node = || Node {
@@ -209,7 +213,8 @@ impl<T: Clone> Medium<T> {
         self.nodes[node].queue.iter().filter(|frame| !frame.received).count()
     }
 
-    /// Takes a frame with `payload` bytes into the queue of `from`, or returns its value if the queue is full.
+    /// Takes a frame with `payload` bytes into the queue of `from`, or returns its value if the
+    /// queue is full.
     ///
     /// # Panics
     /// If the payload does not fit into a frame.

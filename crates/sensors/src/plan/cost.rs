@@ -1,11 +1,13 @@
 //! What a plan is expected to cost: messages, bytes, and the energy of the motes.
 //!
-//! A tuple that travels over h hops is h frames, each with an acknowledgment; contention, retransmissions and losses are left to the run.
-//! A condition is expected to hold for half of the measures, and one that names a mote for one mote of all.
+//! A tuple that travels over h hops is h frames, each with an acknowledgment; contention,
+//! retransmissions and losses are left to the run. A condition is expected to hold for half of the
+//! measures, and one that names a mote for one mote of all.
 //!
-//! Powers are those of the transceiver CC2420 at 3 V (Chipcon, CC2420 data sheet, 2004): 17.4 mA when it transmits with 0 dBm, 18.8 mA
-//! when it receives. Idle listening, sampling and computing are not counted: they are the same wherever operators are placed, unless motes
-//! switch their receivers off.
+//! Powers are those of the transceiver CC2420 at 3 V (Chipcon, CC2420 data sheet, 2004): 17.4 mA
+//! when it transmits with 0 dBm, 18.8 mA when it receives. Idle listening, sampling and computing
+//! are not counted: they are the same wherever operators are placed, unless motes switch their
+//! receivers off.
 
 use super::{Network, Plan};
 use crate::ieee802154::timing::{airtime, frame, ACKNOWLEDGMENT, ASSESSMENT, TURNAROUND};
@@ -30,7 +32,7 @@ impl Default for Power {
 }
 
 impl Power {
-    /// The energy in joules of these times.
+    /// Returns the energy in joules of these times.
     pub fn energy(&self, transmitting: Span, receiving: Span) -> f64 {
         self.transmitting * transmitting.as_secs_f64() + self.receiving * receiving.as_secs_f64()
     }
@@ -47,7 +49,7 @@ pub struct Cost {
     pub power_w: f64,
 }
 
-/// The expected cost of a plan.
+/// Returns the expected cost of a plan.
 pub fn cost(plan: &Plan, network: &Network, power: &Power) -> Cost {
     let mut total = Cost::default();
     for (place, to) in plan.channels() {
@@ -70,7 +72,7 @@ pub fn cost(plan: &Plan, network: &Network, power: &Power) -> Cost {
     total
 }
 
-/// The share of measures for which a condition is expected to hold.
+/// Returns the share of measures for which a condition is expected to hold.
 pub fn selectivity(condition: &Expression, network: &Network) -> f64 {
     match condition {
         Expression::Binary(Operator::Equal, left, right)

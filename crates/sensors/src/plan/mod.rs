@@ -1,12 +1,15 @@
-//! The plan of a query: a graph of operators, each placed on a node, and the stream channels that join those on different nodes.
+//! The plan of a query: a graph of operators, each placed on a node, and the stream channels that
+//! join those on different nodes.
 //!
-//! Placed on the nodes, conditions and projections of one stream are where it is sampled; an aggregate is partial at each mote and merged
-//! at every node on the way to the sink; a join is at the node that makes the plan cheapest, by the expected bytes on the air.
-//! The plan that ships everything has all operators at the sink, to which each measure travels whole.
+//! Placed on the nodes, conditions and projections of one stream are where it is sampled; an
+//! aggregate is partial at each mote and merged at every node on the way to the sink; a join is at
+//! the node that makes the plan cheapest, by the expected bytes on the air. The plan that ships
+//! everything has all operators at the sink, to which each measure travels whole.
 //!
-//! Sources: S. Madden et al., "TAG: a tiny aggregation service for ad-hoc sensor networks", OSDI 2002, for partial aggregates in a tree;
-//! Y. Yao and J. Gehrke, "The Cougar approach to in-network query processing in sensor networks", SIGMOD Record 31(3), 2002, for plans
-//! whose operators are placed.
+//! Sources: S. Madden et al., "TAG: a tiny aggregation service for ad-hoc sensor networks", OSDI
+//! 2002, for partial aggregates in a tree; Y. Yao and J. Gehrke, "The Cougar approach to in-network
+//! query processing in sensor networks", SIGMOD Record 31(3), 2002, for plans whose operators are
+//! placed.
 
 pub mod cost;
 mod place;
@@ -35,22 +38,23 @@ pub struct Network {
     pub parents: Vec<usize>,
     /// Time between two samples of a mote.
     pub period: Span,
-    /// Time for which a window waits, for each hop below its node, for partial aggregates and measures.
+    /// Time for which a window waits, for each hop below its node, for partial aggregates and
+    /// measures.
     pub wait: Span,
 }
 
 impl Network {
-    /// Index of the sink.
+    /// Returns the index of the sink.
     pub fn sink(&self) -> usize {
         self.motes.len()
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn name(&self, node: usize) -> &str {
         self.motes.get(node).map_or("sink", String::as_str)
     }
 
-    /// The nodes from `node` to the sink, both included.
+    /// Returns the nodes from `node` to the sink, both included.
     ///
     /// # Panics
     /// If parents form a circle.
@@ -63,7 +67,7 @@ impl Network {
         nodes
     }
 
-    /// The nodes from one to another through the tree, both included.
+    /// Returns the nodes from one to another through the tree, both included.
     pub fn path(&self, from: usize, to: usize) -> Vec<usize> {
         let (mut up, down) = (self.ascent(from), self.ascent(to));
         let meet = up.iter().position(|node| down.contains(node)).unwrap_or(up.len() - 1);
@@ -129,7 +133,7 @@ pub enum Kind {
     },
     /// Aggregates measures and partial aggregates of each window and group.
     Aggregate {
-        /// Whether it is the last one, after which groups are complete.
+        /// True if it is the last one, after which groups are complete.
         last: bool,
     },
     /// Computes the columns of the results.
@@ -153,7 +157,7 @@ pub struct Plan {
 pub const LARGEST_TUPLE: u32 = LARGEST - HEADER - CHECK;
 
 impl Plan {
-    /// The stream channels: from an operator to a node where successors are.
+    /// Returns the stream channels: from an operator to a node where successors are.
     pub fn channels(&self) -> Vec<(usize, usize)> {
         let mut channels = BTreeSet::new();
         for (place, operator) in self.operators.iter().enumerate() {
@@ -181,13 +185,15 @@ impl Plan {
     }
 }
 
-/// Bytes of measures of `sources` streams with these columns: mote and time of each, and the values.
+/// Returns the bytes of measures of `sources` streams with these columns: mote and time of each,
+/// and the values.
 fn row_bytes(sources: usize, columns: &BTreeSet<Column>) -> u32 {
     let values = columns.iter().filter(|column| matches!(column.field, Field::Quantity(_))).count();
     sources as u32 * ROW + values as u32 * VALUE
 }
 
-/// Bytes of a row of results: the mote and the time of its first measure come with every row.
+/// Returns the bytes of a row of results: the mote and the time of its first measure come with
+/// every row.
 fn result_bytes(query: &Query) -> u32 {
     let free = |expression: &Expression| {
         let column =
@@ -198,7 +204,7 @@ fn result_bytes(query: &Query) -> u32 {
     ROW + values as u32 * VALUE
 }
 
-/// Bytes of a partial aggregate: group and window, and a state for each aggregate.
+/// Returns the bytes of a partial aggregate: group and window, and a state for each aggregate.
 fn partial_bytes(query: &Query) -> u32 {
     ROW + query.aggregates.iter().map(|aggregate| aggregate.function.bytes()).sum::<u32>()
 }

@@ -65,7 +65,7 @@ impl Builder<'_> {
         self.query.conditions.iter().filter(about).cloned().collect()
     }
 
-    /// The columns that are needed behind the conditions of single streams.
+    /// Returns the columns that are needed behind the conditions of single streams.
     fn columns(&self) -> BTreeSet<Column> {
         let mut columns = BTreeSet::new();
         let aggregated = self.query.aggregates.iter().filter_map(|aggregate| aggregate.argument.as_ref());
@@ -83,7 +83,7 @@ impl Builder<'_> {
         motes.into_iter().map(|mote| (mote, self.add(Kind::Sample, mote.into(), WHOLE, rate, &[]))).collect()
     }
 
-    /// The condition on a stream, behind `inputs`; nothing is added if there is none.
+    /// Returns the condition on a stream, behind `inputs`; nothing is added if there is none.
     fn select(&mut self, source: usize, node: usize, inputs: Vec<usize>) -> Vec<usize> {
         let conditions = self.conditions(Some(source));
         if conditions.is_empty() {
@@ -191,7 +191,8 @@ impl Builder<'_> {
         self.add(Kind::Deliver, self.network.sink(), 0, rate, &inputs);
     }
 
-    /// Groups a second that come out of `inputs` at most: those of each window, and no more than go in.
+    /// Groups a second that come out of `inputs` at most: those of each window, and no more than go
+    /// in.
     fn groups_per_s(&self, inputs: &[usize]) -> f64 {
         let Some(grouping) = &self.query.grouping else { return 0.0 };
         let motes = match grouping.node {
@@ -218,7 +219,8 @@ impl Builder<'_> {
         let mut nodes: Vec<usize> = nodes.into_iter().collect();
         nodes.sort_by_key(|node| (usize::MAX - self.network.ascent(*node).len(), *node));
         let bytes = partial_bytes(self.query);
-        // Motes whose measures a node aggregates, which is the number of its groups if each mote is one.
+        // Motes whose measures a node aggregates, which is the number of its groups if each mote is
+        // one.
         let mut below: BTreeMap<usize, usize> = BTreeMap::new();
         for node in nodes {
             let from = inputs.remove(&node).unwrap_or_default();
@@ -247,7 +249,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Results of single measures: at each mote if they are shorter than the columns that they need.
+    /// Results of single measures: at each mote if they are shorter than the columns that they
+    /// need.
     fn computed_at_the_motes(&mut self, ends: &[usize], columns: &BTreeSet<Column>) {
         let bytes = result_bytes(self.query);
         if bytes > row_bytes(1, columns) {
@@ -262,7 +265,7 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a condition compares times only.
+/// Returns true if a condition compares times only.
 fn is_about_time(condition: &Expression) -> bool {
     let mut columns = BTreeSet::new();
     condition.columns(&mut columns);

@@ -16,12 +16,12 @@ pub enum Field {
 }
 
 impl Field {
-    /// All columns, in the order of `*`.
+    /// Returns all columns, in the order of `*`.
     pub fn all() -> impl Iterator<Item = Field> {
         [Field::Node, Field::Time].into_iter().chain(Quantity::ALL.map(Field::Quantity))
     }
 
-    /// The name of the column.
+    /// Returns the name of the column.
     pub fn name(self) -> &'static str {
         match self {
             Field::Node => "node",
@@ -185,7 +185,7 @@ impl Expression {
         }
     }
 
-    /// Whether a condition holds; comparisons with what is unknown do not.
+    /// Returns true if a condition holds; comparisons with what is unknown do not.
     pub fn holds(&self, scope: Scope<'_>) -> bool {
         self.number(scope) == 1.0
     }
@@ -264,7 +264,7 @@ impl Function {
     pub const ALL: [Function; 6] =
         [Function::Count, Function::Sum, Function::Avg, Function::Min, Function::Max, Function::Stddev];
 
-    /// The name of the function.
+    /// Returns the name of the function.
     pub fn name(self) -> &'static str {
         match self {
             Function::Count => "count",
@@ -276,7 +276,7 @@ impl Function {
         }
     }
 
-    /// Bytes of its partial state in a message: counts take 2, values 4.
+    /// Returns the bytes of its partial state in a message: counts take 2, values 4.
     pub fn bytes(self) -> u32 {
         match self {
             Function::Count => 2,
@@ -289,8 +289,9 @@ impl Function {
 
 /// The partial state of an aggregate, which can be merged with that of other measures of the group.
 ///
-/// It holds the number, the mean and the sum of squared deviations, which are merged without cancellation (T. F. Chan, G. H. Golub,
-/// R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+/// It holds the number, the mean and the sum of squared deviations, which are merged without
+/// cancellation (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise
+/// algorithm for computing sample variances", 1979).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
     count: f64,
@@ -301,12 +302,12 @@ pub struct State {
 }
 
 impl State {
-    /// The state of a single value.
+    /// Returns the state of a single value.
     pub fn of(value: f64) -> State {
         State { count: 1.0, mean: value, squares: 0.0, least: value, greatest: value }
     }
 
-    /// The state of both groups together.
+    /// Returns the state of both groups together.
     pub fn merged(self, other: State) -> State {
         let count = self.count + other.count;
         let apart = other.mean - self.mean;
@@ -319,7 +320,7 @@ impl State {
         }
     }
 
-    /// The value of a function.
+    /// Returns the value of a function.
     pub fn value(&self, function: Function) -> f64 {
         match function {
             Function::Count => self.count,
@@ -349,7 +350,7 @@ impl<'a> Written<'a> {
         Written { expression, ..*self }
     }
 
-    /// An operand, in parentheses if it has operands itself.
+    /// Returns an operand, in parentheses if it has operands itself.
     fn operand(&self, expression: &'a Expression) -> String {
         let text = self.with(expression).to_string();
         if matches!(expression, Expression::Binary(..)) {

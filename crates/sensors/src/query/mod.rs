@@ -7,19 +7,22 @@
 //! GROUP BY node, TUMBLE(time, INTERVAL '10' SECOND)
 //! ```
 //!
-//! - **Streams.** `motes` is the stream of all motes' measures, and each mote's name is the stream of its own. Columns are `node`, `time`
-//!   (in seconds), and the quantities `light`, `temperature`, `acceleration`, `magnetism` and `audio`; `*` stands for all.
-//! - **Selection and projection.** `WHERE` takes comparisons, `AND`, `OR`, `NOT`, `BETWEEN` and arithmetic; `SELECT` takes expressions with
-//!   or without names (`AS`). Intervals are seconds.
-//! - **Windows and aggregates.** `GROUP BY TUMBLE(time, size)` has windows one after another, `HOP(time, step, size)` overlapping ones that
-//!   begin at multiples of the step; `node` beside it groups by mote. Aggregates are `count(*)`, `sum`, `avg`, `min`, `max` and `stddev` (of the
+//! - **Streams.** `motes` is the stream of all motes' measures, and each mote's name is the stream
+//!   of its own. Columns are `node`, `time` (in seconds), and the quantities `light`,
+//!   `temperature`, `acceleration`, `magnetism` and `audio`; `*` stands for all.
+//! - **Selection and projection.** `WHERE` takes comparisons, `AND`, `OR`, `NOT`, `BETWEEN` and
+//!   arithmetic; `SELECT` takes expressions with or without names (`AS`). Intervals are seconds.
+//! - **Windows and aggregates.** `GROUP BY TUMBLE(time, size)` has windows one after another,
+//!   `HOP(time, step, size)` overlapping ones that begin at multiples of the step; `node` beside it
+//!   groups by mote. Aggregates are `count(*)`, `sum`, `avg`, `min`, `max` and `stddev` (of the
 //!   population). `HAVING` selects groups. `window_start` is the time when a window begins.
-//! - **Joins.** `FROM a JOIN b ON ...` joins two streams. Its condition must bound the time between the two measures, by
-//!   `a.time = b.time` or `abs(a.time - b.time) <= 0.5`, since a stream has no end. A mote samples at multiples of the period, so that equal
-//!   times occur.
+//! - **Joins.** `FROM a JOIN b ON ...` joins two streams. Its condition must bound the time between
+//!   the two measures, by `a.time = b.time` or `abs(a.time - b.time) <= 0.5`, since a stream has no
+//!   end. A mote samples at multiples of the period, so that equal times occur.
 //!
-//! Source: S. Madden et al., "TinyDB: an acquisitional query processing system for sensor networks", ACM TODS 30(1), 2005, for queries over
-//! samples; the functions for windows are those of Apache Calcite. `read` has the grammar.
+//! Source: S. Madden et al., "TinyDB: an acquisitional query processing system for sensor
+//! networks", ACM TODS 30(1), 2005, for queries over samples; the functions for windows are those
+//! of Apache Calcite. `read` has the grammar.
 
 pub mod expression;
 mod parse;

@@ -53,7 +53,7 @@ pub fn parse(text: &str, motes: &[String]) -> Result<Query, String> {
     Ok(Query { items, sources, conditions, within, grouping, aggregates, having })
 }
 
-/// The streams of FROM.
+/// Returns the streams of FROM.
 fn sources(streams: &[Stream], motes: &[String]) -> Result<Vec<Source>, String> {
     let mut found = Vec::new();
     for Stream { name, alias, .. } in streams {
@@ -131,9 +131,9 @@ struct Names<'a> {
     sources: &'a [Source],
     motes: &'a [String],
     aggregates: Vec<Aggregate>,
-    /// Whether an aggregate's argument is being read.
+    /// True if an aggregate's argument is being read.
     inside: bool,
-    /// Whether aggregates may stand here.
+    /// True if aggregates may stand here.
     allowed: bool,
 }
 
@@ -207,7 +207,7 @@ impl Names<'_> {
         }
     }
 
-    /// The step and the size of a window.
+    /// Returns the step and the size of a window.
     fn window(
         &mut self,
         function: &Term,
@@ -289,7 +289,7 @@ impl Names<'_> {
         Ok(Expression::Binary(operator, Box::new(a), Box::new(b)))
     }
 
-    /// A function, by its name and its arguments; None for `(*)`.
+    /// Returns a function, by its name and its arguments; None for `(*)`.
     fn function(
         &mut self,
         written: &Term,
@@ -394,7 +394,7 @@ fn number(digits: &str) -> Result<Expression, String> {
     }
 }
 
-/// An interval in seconds.
+/// Returns an interval in seconds.
 fn seconds(interval: &Term, digits: &str, unit: &str) -> Result<Expression, String> {
     let seconds = match unit.trim_end_matches('S') {
         "MILLISECOND" => 1e-3,

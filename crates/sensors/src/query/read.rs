@@ -15,8 +15,8 @@
 //! operand    = "(" condition ")" | number | 'text' | INTERVAL value unit | name {"." name} | name "(" ["*" | condition {"," condition}] ")"
 //! ```
 //!
-//! Words are read in capitals and small letters alike. `==` stands for `=`, and `!=` for `<>`. SELECT may have no item, and a comma
-//! may follow the last.
+//! Words are read in capitals and small letters alike. `==` stands for `=`, and `!=` for `<>`.
+//! SELECT may have no item, and a comma may follow the last.
 
 use super::expression::Operator;
 use super::statement::{joined, Item, Statement, Stream, Term};
@@ -29,7 +29,8 @@ const ALLOWED: &str = "allowed: SELECT, FROM, JOIN, WHERE, GROUP BY and HAVING";
 /// What an expression may consist of.
 const EXPRESSIONS: &str =
     "allowed: columns, numbers, arithmetic, comparisons, AND, OR, NOT, BETWEEN, functions";
-/// Words of SQL that begin a clause or continue an expression, so that they are no names where a name may be left out.
+/// Words of SQL that begin a clause or continue an expression, so that they are no names where a
+/// name may be left out.
 const RESERVED: &str = "\
     ALL AND AS AT BETWEEN CLUSTER COLLATE DISTINCT DISTRIBUTE END EXCEPT EXISTS FETCH FILTER FOR FORMAT \
     FROM GROUP HAVING ILIKE IN INTERSECT INTERVAL INTO IS LATERAL LIKE LIMIT MINUS NOT OFFSET OR ORDER \
@@ -70,7 +71,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next token, or one behind it.
+    /// Returns the next token, or one behind it.
     fn ahead(&self, tokens: usize) -> &Token {
         &self.tokens[(self.place + tokens).min(self.tokens.len() - 1)].1
     }
@@ -99,7 +100,7 @@ impl Reader<'_> {
         are
     }
 
-    /// Whether the next token is one of these words.
+    /// Returns true if the next token is one of these words.
     fn among(&self, words: &str) -> bool {
         words.split(' ').any(|word| self.next().says(word))
     }
@@ -170,7 +171,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Whether the statement ends here.
+    /// Returns true if the statement ends here.
     fn ended(&self) -> bool {
         matches!(self.next(), Token::End) || self.next().is(";")
     }
@@ -223,7 +224,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name given by AS, or without it unless it is reserved or one of `others`.
+    /// Returns a name given by AS, or without it unless it is reserved or one of `others`.
     fn alias(&mut self, others: &str) -> Result<Option<Name>, String> {
         let given = self.words(["AS"]);
         match self.next().clone() {
@@ -363,7 +364,7 @@ impl Reader<'_> {
         Ok(Term::Interval(value, written))
     }
 
-    /// A column or a function, whose first name has been taken.
+    /// Returns a column or a function, whose first name has been taken.
     fn named(&mut self, first: Name) -> Result<Term, String> {
         let mut names = vec![first];
         while self.symbol(".") {

@@ -194,7 +194,7 @@ fn texts_of_one_meaning_are_one_query() {
     );
 }
 
-/// A statement as text.
+/// Returns a statement as text.
 fn printed(statement: &Statement) -> String {
     let item = |item: &Item| match item {
         Item::All => "*".to_owned(),
