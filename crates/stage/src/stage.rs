@@ -1,5 +1,5 @@
-//! The contract of everything that a packet passes through, and the actions that a stage can take in one
-//! call.
+//! The contract of everything that a packet passes through, and the actions that a stage can take
+//! in one call.
 
 use crate::packet::Leg;
 use crate::{Body, Packet};
@@ -8,26 +8,28 @@ use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-/// An input or output of a stage, numbered from 0 by the stage itself, inputs and outputs separately.
+/// An input or output of a stage, numbered from 0 by the stage itself, inputs and outputs
+/// separately.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Port(pub u16);
 
 /// One thing that a packet passes through: queue, MAC, link, channel, router, endpoint.
 ///
-/// A stage never reads a clock. It gets the time as an argument, responds through the [`Outbox`], and states when it next
-/// wants to be woken; the event loop calls [`Stage::next_wake`] after every call. Each stage has one pending
-/// wake.
+/// A stage never reads a clock. It gets the time as an argument, responds through the [`Outbox`],
+/// and states when it next wants to be woken; the event loop calls [`Stage::next_wake`] after every
+/// call. Each stage has one pending wake.
 pub trait Stage: Send {
-    /// Handles a packet that arrives at `port`. The packet must end in exactly one of: kept, sent, dropped,
-    /// consumed.
+    /// Handles a packet that arrives at `port`. The packet must end in exactly one of: kept, sent,
+    /// dropped, consumed.
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox);
 
     /// Called at the time announced by [`Stage::next_wake`].
     fn wake(&mut self, now: Time, out: &mut Outbox);
 
-    /// [`wake`](Self::wake), after which the stage may continue with its own wakes that come before `until()`, as long as it has
-    /// sent nothing: no other stage is called before then. It continues up to `most` wakes, so that whoever waits for it to return can
-    /// look around. Returns the number of wakes.
+    /// [`wake`](Self::wake), after which the stage may continue with its own wakes that come before
+    /// `until()`, as long as it has sent nothing: no other stage is called before then. It
+    /// continues up to `most` wakes, so that whoever waits for it to return can look around.
+    /// Returns the number of wakes.
     fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, _most: u64, out: &mut Outbox) -> u64 {
         self.wake(now, out);
         1
@@ -36,33 +38,33 @@ pub trait Stage: Send {
     /// When to wake this stage next, if at all. Never earlier than the time of the last call.
     fn next_wake(&self) -> Option<Time>;
 
-    /// From `now` on, hands on everything `by` earlier than in the model, since the path beyond takes that
-    /// long in reality. Returns how much of it the model's delays can absorb: the rest is delay beyond that
-    /// of the model.
+    /// From `now` on, hands on everything `by` earlier than in the model, since the path beyond
+    /// takes that long in reality. Returns how much of it the model's delays can absorb: the rest
+    /// is delay beyond that of the model.
     fn hasten(&mut self, _now: Time, _by: Span) -> Span {
         Span::ZERO
     }
 
-    /// Returns a lower bound of the time that a packet spends in the stage, for packets that enter it before the stage's next wake.
-    /// Zero, the default, is always right.
+    /// Returns a lower bound of the time that a packet spends in the stage, for packets that enter
+    /// it before the stage's next wake. Zero, the default, is always right.
     fn least_delay(&self) -> Span {
         Span::ZERO
     }
 
-    /// Continues with another configuration from `now`. Only keys marked as changeable differ: a model that
-    /// marks a key acts on it here, for what waits as well as for what is to come. It sends nothing; what is
-    /// due now it sends when it is woken, which may be now.
+    /// Continues with another configuration from `now`. Only keys marked as changeable differ: a
+    /// model that marks a key acts on it here, for what waits as well as for what is to come. It
+    /// sends nothing; what is due now it sends when it is woken, which may be now.
     fn change(&mut self, _now: Time, _change: Change<'_>, _out: &mut Outbox) {
         panic!("a stage changes what its configuration marks as changeable, and this one marks nothing");
     }
 
-    /// The packets inside the stage at this time.
+    /// Returns the packets inside the stage at this time.
     fn held(&self) -> Held {
         Held::default()
     }
 
-    /// Called once at the end of the run, before [`Stage::report`]: writes the rows of traces that are still
-    /// open.
+    /// Called once at the end of the run, before [`Stage::report`]: writes the rows of traces that
+    /// are still open.
     fn finish(&mut self, _now: Time, _out: &mut Outbox) {}
 
     /// Writes the stage's reports at the end of a run.
@@ -77,7 +79,7 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// A change from `before` to `after`.
+    /// Creates a change from `before` to `after`.
     pub fn new<Config: Any>(before: &'a Config, after: &'a Config) -> Change<'a> {
         Change { before, after }
     }
@@ -87,7 +89,7 @@ impl<'a> Change<'a> {
         Change { before, after }
     }
 
-    /// The two configurations, for the stage that was built from the first.
+    /// Returns the two configurations, for the stage that was built from the first.
     pub fn of<Config: Any>(&self) -> (&'a Config, &'a Config) {
         let both = self.before.downcast_ref().zip(self.after.downcast_ref());
         both.expect("a stage is told of the configuration that it was made from")
@@ -103,17 +105,18 @@ pub struct Held {
     pub bytes: u64,
 }
 
-/// The reason for which a packet was dropped. Each reason is a constant next to the model that drops for it.
+/// The reason for which a packet was dropped. Each reason is a constant next to the model that
+/// drops for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DropReason(&'static str);
 
 impl DropReason {
-    /// A reason with the words shown in results.
+    /// Creates a reason with the words shown in results.
     pub const fn new(words: &'static str) -> DropReason {
         DropReason(words)
     }
 
-    /// The words shown in results.
+    /// Returns the words shown in results.
     pub const fn words(self) -> &'static str {
         self.0
     }
@@ -146,7 +149,7 @@ pub struct Loss {
     pub flow: FlowId,
     /// The leg of the flow on which they were lost.
     pub leg: Leg,
-    /// Whether they had payload: pure acknowledgments and reports have none.
+    /// True if they had payload: pure acknowledgments and reports have none.
     pub data: bool,
     /// Their code point (DSCP) when they were lost.
     pub dscp: u8,
@@ -170,8 +173,8 @@ impl Held {
 pub struct Outbox {
     /// Packets that were sent and have not been delivered.
     sent: VecDeque<Whole<Packet>>,
-    /// Stage and output port of each packet in `sent`, kept separately so that packets are moved in one
-    /// piece.
+    /// Stage and output port of each packet in `sent`, kept separately so that packets are moved in
+    /// one piece.
     exits: VecDeque<(u32, Port)>,
     stage: u32,
     totals: Totals,
@@ -222,7 +225,8 @@ impl Outbox {
         self.sent.push_back(Whole::new(packet));
     }
 
-    /// [`send`](Self::send) of a packet that `take` removes from where it was kept, straight to its place.
+    /// [`send`](Self::send) of a packet that `take` removes from where it was kept, straight to its
+    /// place.
     #[inline]
     pub fn send_with(&mut self, port: Port, take: impl FnOnce() -> Whole<Packet>) {
         self.exits.push_back((self.stage, port));
@@ -236,9 +240,9 @@ impl Outbox {
         self.send(port, packet);
     }
 
-    /// [`create`](Self::create) of a packet of `size` bytes that `make` builds in its place: room is reserved
-    /// before it exists, so that nothing can fail that would have to drop it, and it need not be assembled
-    /// elsewhere first.
+    /// [`create`](Self::create) of a packet of `size` bytes that `make` builds in its place: room
+    /// is reserved before it exists, so that nothing can fail that would have to drop it, and it
+    /// need not be assembled elsewhere first.
     #[inline]
     pub fn create_with(&mut self, port: Port, size: u32, make: impl FnOnce() -> Packet) {
         self.totals.created.packets += 1;
@@ -277,8 +281,8 @@ impl Outbox {
         }
     }
 
-    /// Counts a packet that has reached the stage it was meant for and is dropped where it is: [`consume`](Self::consume) moves
-    /// it.
+    /// Counts a packet that has reached the stage it was meant for and is dropped where it is:
+    /// [`consume`](Self::consume) moves it.
     #[inline]
     pub fn consumed(&mut self, packet: &Packet) {
         self.totals.consumed.add(packet);
@@ -304,14 +308,15 @@ impl Outbox {
         self.outside.push_back(Leaving { gate, due: now, packet });
     }
 
-    /// Writes one row of a trace. Guard it with the `Option<Probe>` that the stage was built with, so that a trace
-    /// that is off costs one branch.
+    /// Writes one row of a trace. Guard it with the `Option<Probe>` that the stage was built with,
+    /// so that a trace that is off costs one branch.
     #[inline]
     pub fn record(&mut self, probe: Probe, now: Time, values: &[f64]) {
         self.recorder.record(probe, now, values);
     }
 
-    /// Shows a packet to the capture, if there is one. Guard it with the interface that the stage was built with.
+    /// Shows a packet to the capture, if there is one. Guard it with the interface that the stage
+    /// was built with.
     #[inline]
     pub fn capture(&mut self, interface: u32, now: Time, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
@@ -330,26 +335,28 @@ impl Outbox {
         self.stage = stage;
     }
 
-    /// Whether packets that were sent have not been delivered.
+    /// Returns true if packets that were sent have not been delivered.
     #[inline]
     pub fn has_sent(&self) -> bool {
         !self.exits.is_empty()
     }
 
-    /// For the event loop: stage and out port of the next packet that was sent, in the order of sending. The packet
-    /// itself has to be [taken](Self::take_sent) then; it comes apart from them to be moved in one piece.
+    /// For the event loop: stage and out port of the next packet that was sent, in the order of
+    /// sending. The packet itself has to be [taken](Self::take_sent) then; it comes apart from them
+    /// to be moved in one piece.
     #[inline]
     pub fn next_exit(&mut self) -> Option<(u32, Port)> {
         self.exits.pop_front()
     }
 
-    /// For the event loop: the packet that goes to [`next_exit`](Self::next_exit); panics when there is none.
+    /// For the event loop: the packet that goes to [`next_exit`](Self::next_exit); panics when
+    /// there is none.
     #[inline]
     pub fn take_sent(&mut self) -> Packet {
         self.sent.pop_front().expect("a packet was sent").into_inner()
     }
 
-    /// The next packet that was sent, in the order of sending.
+    /// Returns the next packet that was sent, in the order of sending.
     pub fn next_sent(&mut self) -> Option<Sent> {
         let (stage, port) = self.next_exit()?;
         Some(Sent { stage, port, packet: self.take_sent() })
@@ -378,7 +385,7 @@ impl Outbox {
         &self.totals
     }
 
-    /// The recorder, to flush it at the end.
+    /// Returns the recorder, to flush it at the end.
     pub fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
     }

@@ -1,4 +1,5 @@
-//! Datagrams, the bodies of most packets but TCP's: without contents of their own, or with first bytes that an application wrote.
+//! Datagrams, the bodies of most packets but TCP's: without contents of their own, or with first
+//! bytes that an application wrote.
 
 use super::{Content, Damage, Packet, Payload, IPV4_HEADER, UDP_HEADER};
 
@@ -23,7 +24,8 @@ impl Payload for Datagram {
 /// Bytes of what is written that need no allocation of their own: an RTP header and more.
 const SHORT: usize = 23;
 
-/// The body of a datagram whose application wrote its first bytes, such as the header of RTP. The rest of the payload are zeros.
+/// The body of a datagram whose application wrote its first bytes, such as the header of RTP. The
+/// rest of the payload are zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
     /// A few bytes and their number.

@@ -1,5 +1,5 @@
-//! The packet: a small header and a typed body. A packet has the size of a cache line, since it is moved by
-//! value.
+//! The packet: a small header and a typed body. A packet has the size of a cache line, since it is
+//! moved by value.
 
 pub mod datagram;
 pub mod quick_start;
@@ -31,8 +31,8 @@ pub enum Ecn {
     Ce = 3,
 }
 
-/// A leg of a flow: a direction, and the end or proxy that sends there. A flow that no proxy splits has one leg in each
-/// direction.
+/// A leg of a flow: a direction, and the end or proxy that sends there. A flow that no proxy splits
+/// has one leg in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Leg(u16);
 
@@ -42,7 +42,8 @@ impl Leg {
     /// The leg on which the destination of a flow sends.
     pub const BACK: Leg = Leg(1 << 15);
 
-    /// The leg of the same direction on which the proxy of this number sends (`Served::number` of its service).
+    /// Returns the leg of the same direction on which the proxy of this number sends
+    /// (`Served::number` of its service).
     pub const fn beyond(self, proxy: u16) -> Leg {
         Leg(self.0 & Leg::BACK.0 | proxy)
     }
@@ -52,7 +53,7 @@ impl Leg {
         self.0 & Leg::BACK.0 != 0
     }
 
-    /// The number of the proxy that sends there; 0 for an end of the flow.
+    /// Returns the number of the proxy that sends there; 0 for an end of the flow.
     pub const fn proxy(self) -> u16 {
         self.0 & !Leg::BACK.0
     }
@@ -63,7 +64,8 @@ impl Leg {
 pub struct Packet {
     /// Time at which its source created it.
     pub birth: Time,
-    /// Position in the sequence of packets that its source created for this flow and direction, from 0.
+    /// Position in the sequence of packets that its source created for this flow and direction,
+    /// from 0.
     pub number: u32,
     /// Size in bytes at the network layer, IP header included.
     pub size: u32,
@@ -86,7 +88,8 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// The octet of its DSCP and ECN field in an IP header (RFC 2474, section 3; RFC 3168, section 5).
+    /// Returns the octet of its DSCP and ECN field in an IP header (RFC 2474, section 3; RFC 3168,
+    /// section 5).
     #[inline]
     pub fn traffic_class(&self) -> u8 {
         self.dscp << 2 | self.ecn as u8
@@ -113,7 +116,7 @@ impl Packet {
         }
     }
 
-    /// The time since its creation.
+    /// Returns the time since its creation.
     #[inline]
     pub fn age(&self, now: Time) -> Span {
         now.since(self.birth)
@@ -122,8 +125,8 @@ impl Packet {
 
 /// The contents of a packet.
 ///
-/// Every layer has a type of its own that implements [`Payload`] and travels as [`Body::Layer`]. The two that most packets
-/// have are kept in place, which spares an allocation for each packet.
+/// Every layer has a type of its own that implements [`Payload`] and travels as [`Body::Layer`].
+/// The two that most packets have are kept in place, which spares an allocation for each packet.
 #[derive(Clone, Debug, Default)]
 pub enum Body {
     /// A datagram whose payload matters only by its size.
@@ -133,20 +136,20 @@ pub enum Body {
     Segment(Segment),
     /// What any other layer sends. It is shared by all copies of a packet and does not change.
     Layer(Arc<dyn Payload>),
-    /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer that may be longer: buffers
-    /// are used again, see [`Outbox::spare`](crate::Outbox::spare).
+    /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer that
+    /// may be longer: buffers are used again, see [`Outbox::spare`](crate::Outbox::spare).
     Frame(Box<[u8]>),
     /// A body with a wrong bit, set by a channel.
     Spoiled(Box<Spoiled>),
 }
 
 impl Body {
-    /// The body of a layer other than TCP.
+    /// Returns the body of a layer other than TCP.
     pub fn layer(payload: impl Payload) -> Body {
         Body::Layer(Arc::new(payload))
     }
 
-    /// The body as a `T`, if it is one.
+    /// Returns the body as a `T`, if it is one.
     #[inline]
     pub fn of<T: Payload>(&self) -> Option<&T> {
         match self {
@@ -155,7 +158,8 @@ impl Body {
         }
     }
 
-    /// What its layer says about it; `None` for a real packet. That of a spoiled packet is as it was.
+    /// What its layer says about it; `None` for a real packet. That of a spoiled packet is as it
+    /// was.
     pub fn payload(&self) -> Option<&dyn Payload> {
         match self {
             Body::Datagram => Some(&Datagram),
@@ -175,12 +179,13 @@ impl Body {
         }
     }
 
-    /// Whether it is a message of a control protocol.
+    /// Returns true if it is a message of a control protocol.
     pub fn is_signalling(&self) -> bool {
         self.payload().is_some_and(|payload| payload.content() == Content::Signalling)
     }
 
-    /// Whether it carries data of an application; `None` if it belongs to no flow or is a real packet.
+    /// Whether it carries data of an application; `None` if it belongs to no flow or is a real
+    /// packet.
     pub fn has_payload(&self) -> Option<bool> {
         match self.payload()?.content() {
             Content::Data => Some(true),
@@ -195,12 +200,13 @@ impl Body {
 pub struct Spoiled {
     /// The body before the error.
     pub body: Body,
-    /// Whether its receiver accepts it nevertheless, since no checksum of its layer detects the error.
+    /// True if its receiver accepts it nevertheless, since no checksum of its layer detects the
+    /// error.
     pub valid: bool,
 }
 
-/// What a layer puts into packets: its header, as far as its model has one, and what there is to know about it outside of
-/// the layer. The layer itself gets it back by [`Body::of`].
+/// What a layer puts into packets: its header, as far as its model has one, and what there is to
+/// know about it outside of the layer. The layer itself gets it back by [`Body::of`].
 ///
 /// ```
 /// use bentpipe_stage::{Body, Content, Damage, Packet, Payload};
@@ -232,24 +238,26 @@ pub trait Payload: Any + fmt::Debug + Send + Sync {
     /// Returns what the packet is for.
     fn content(&self) -> Content;
 
-    /// The number of its protocol in the IP header (RFC 791); UDP by default.
+    /// Returns the number of its protocol in the IP header (RFC 791); UDP by default.
     fn protocol(&self) -> u8 {
         UDP
     }
 
-    /// Appends its header for a capture, for a payload of zeros, and returns the number of payload bytes that follow. Over
-    /// UDP the header begins behind UDP's; a checksum at TCP's place is filled in by the capture. `notes` are kept
-    /// for the layer, two words for each connection of a flow, zero at first. By default there is no further header.
+    /// Appends its header for a capture, for a payload of zeros, and returns the number of payload
+    /// bytes that follow. Over UDP the header begins behind UDP's; a checksum at TCP's place is
+    /// filled in by the capture. `notes` are kept for the layer, two words for each connection of a
+    /// flow, zero at first. By default there is no further header.
     fn header(&self, packet: &Packet, _notes: &mut [u32; 2], _out: &mut Vec<u8>) -> u32 {
         packet.size.saturating_sub(IPV4_HEADER + UDP_HEADER)
     }
 
-    /// What happens to `packet` when it continues with a wrong bit behind its network header. Its checksums are `valid`
-    /// all the same, or stale. `byte` draws which byte of the packet has the wrong bit, for a layer to which that makes a
-    /// difference; network and transport header count as 28 bytes over UDP.
+    /// What happens to `packet` when it continues with a wrong bit behind its network header. Its
+    /// checksums are `valid` all the same, or stale. `byte` draws which byte of the packet has the
+    /// wrong bit, for a layer to which that makes a difference; network and transport header count
+    /// as 28 bytes over UDP.
     ///
-    /// By default one checksum covers the whole packet. Signalling is lost in either case: its protocols have checksums
-    /// of their own.
+    /// By default one checksum covers the whole packet. Signalling is lost in either case: its
+    /// protocols have checksums of their own.
     fn damage(&self, _packet: &Packet, valid: bool, _byte: &mut dyn FnMut() -> u32) -> Damage {
         match (self.content(), valid) {
             (Content::Signalling, _) => Damage::Lost,
@@ -263,7 +271,7 @@ pub trait Payload: Any + fmt::Debug + Send + Sync {
         None
     }
 
-    /// The same with another Quick-Start request. Called only if there is one.
+    /// Returns the same with another Quick-Start request. Called only if there is one.
     fn with_quick_start(&self, _request: QuickStart) -> Arc<dyn Payload> {
         unreachable!("a layer with Quick-Start requests implements this")
     }
@@ -276,14 +284,16 @@ pub enum Content {
     Data,
     /// It belongs to a flow but carries no data: an acknowledgment, a report.
     Feedback,
-    /// A message of a control protocol (a capacity request, a burst time plan), which belongs to no flow.
+    /// A message of a control protocol (a capacity request, a burst time plan), which belongs to no
+    /// flow.
     Signalling,
 }
 
 /// What happens to a packet with a wrong bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
-    /// It is lost at the channel: there is no bit that may be wrong, or nobody whom the packet could reach.
+    /// It is lost at the channel: there is no bit that may be wrong, or nobody whom the packet
+    /// could reach.
     Lost,
     /// A checksum does not hold: the receiver drops it.
     Noticed,

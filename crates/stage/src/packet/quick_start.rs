@@ -1,11 +1,12 @@
-//! Quick-Start for TCP and IP (RFC 4782): a sender asks the path at which rate it may start, and every router
-//! grants that rate or less.
+//! Quick-Start for TCP and IP (RFC 4782): a sender asks the path at which rate it may start, and
+//! every router grants that rate or less.
 //!
-//! The request is an IP option with a rate of 40 kbit/s x 2^N (section 3.1, N = 1 to 15, 0 for none). A
-//! router that does not support it forwards it unchanged, which voids the request: the sender detects this by
-//! the two times-to-live that the option compares (section 4.6), here by [`QuickStart::missed`]. A router
-//! grants at most a share of its capacity minus what has passed recently and what it has recently granted to
-//! others (section 3.3 and appendix E: the target algorithm). "Recently" means within [`WINDOW`].
+//! The request is an IP option with a rate of 40 kbit/s x 2^N (section 3.1, N = 1 to 15, 0 for
+//! none). A router that does not support it forwards it unchanged, which voids the request: the
+//! sender detects this by the two times-to-live that the option compares (section 4.6), here by
+//! [`QuickStart::missed`]. A router grants at most a share of its capacity minus what has passed
+//! recently and what it has recently granted to others (section 3.3 and appendix E: the target
+//! algorithm). "Recently" means within [`WINDOW`].
 //!
 //! Deviations: no nonce and no report of the approved rate, as no node misbehaves here.
 
@@ -17,18 +18,18 @@ use bentpipe_core::{Rate, Span, Time};
 pub struct QuickStart {
     /// N of the rate, 40 kbit/s x 2^N; 0 when nothing is granted any more.
     pub rate: u8,
-    /// Whether it has passed a router that does not know of it.
+    /// True if it has passed a router that does not know of it.
     pub missed: bool,
 }
 
 impl QuickStart {
-    /// The least rate that the option can say and that is enough, or the greatest.
+    /// Returns the least rate that the option can say and that is enough, or the greatest.
     pub fn asking(bits_per_second: f64) -> QuickStart {
         let rate = (1..15).find(|rate| f64::from(40_000u32 << rate) >= bits_per_second).unwrap_or(15);
         QuickStart { rate, missed: false }
     }
 
-    /// The rate in bit/s; 0 when nothing is granted.
+    /// Returns the rate in bit/s; 0 when nothing is granted.
     pub fn bits_per_second(self) -> u64 {
         match self.rate {
             0 => 0,
@@ -44,7 +45,8 @@ impl QuickStart {
     }
 }
 
-/// Period for which passed and granted traffic counts: longer than most round trips, as section 3.3 requires.
+/// Period for which passed and granted traffic counts: longer than most round trips, as section 3.3
+/// requires.
 pub const WINDOW: Span = Span::from_secs(1);
 
 /// A router's state for granting requests.

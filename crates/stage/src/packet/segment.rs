@@ -1,4 +1,5 @@
-//! A TCP segment, the only body that a packet keeps in place: boxing it would cost an allocation per packet.
+//! A TCP segment, the only body that a packet keeps in place: boxing it would cost an allocation
+//! per packet.
 
 use super::quick_start::QuickStart;
 use std::fmt;
@@ -17,13 +18,15 @@ pub struct Segment {
     pub payload: u16,
     /// Control flags: SYN, ACK, FIN and others.
     pub flags: SegmentFlags,
-    /// Timestamp value and echo (RFC 7323), when that option is in use: 12 bytes of header with padding.
+    /// Timestamp value and echo (RFC 7323), when that option is in use: 12 bytes of header with
+    /// padding.
     pub timestamps: Option<Timestamps>,
     /// Options that few segments carry.
     pub options: Option<Box<SegmentOptions>>,
 }
 
-/// A timestamp value and its echo (RFC 7323), kept as bytes: without alignment, a [`Packet`] has no padding for them.
+/// A timestamp value and its echo (RFC 7323), kept as bytes: without alignment, a [`Packet`] has no
+/// padding for them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {
     value: [u8; 4],
@@ -31,7 +34,7 @@ pub struct Timestamps {
 }
 
 impl Timestamps {
-    /// The sender's clock and what it echoes.
+    /// Returns the sender's clock and what it echoes.
     #[inline]
     pub const fn new(value: u32, echo: u32) -> Timestamps {
         Timestamps { value: value.to_ne_bytes(), echo: echo.to_ne_bytes() }
@@ -43,7 +46,7 @@ impl Timestamps {
         u32::from_ne_bytes(self.value)
     }
 
-    /// The clock of the other side that the sender last saw.
+    /// Returns the clock of the other side that the sender last saw.
     #[inline]
     pub const fn echo(self) -> u32 {
         u32::from_ne_bytes(self.echo)
@@ -56,7 +59,8 @@ impl fmt::Debug for Timestamps {
     }
 }
 
-/// TCP options other than timestamps, and what else few segments carry; their bytes are part of the packet's size.
+/// TCP options other than timestamps, and what else few segments carry; their bytes are part of the
+/// packet's size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SegmentOptions {
     /// Maximum segment size (RFC 9293, section 3.7.1), on SYN only.
@@ -69,11 +73,13 @@ pub struct SegmentOptions {
     pub sack: SackBlocks,
     /// What is asked of the path, an option of the IP header (RFC 4782, section 3.1).
     pub quick_start: Option<QuickStart>,
-    /// Selective negative acknowledgments are understood: SCPS capabilities, on SYN only (CCSDS 714.0-B-2).
+    /// Selective negative acknowledgments are understood: SCPS capabilities, on SYN only (CCSDS
+    /// 714.0-B-2).
     pub snack_permitted: bool,
     /// Selective negative acknowledgment (CCSDS 714.0-B-2).
     pub snack: Option<Snack>,
-    /// What the path has granted to the other end (RFC 4782, section 4.2), as [`QuickStart::rate`] has it.
+    /// What the path has granted to the other end (RFC 4782, section 4.2), as [`QuickStart::rate`]
+    /// has it.
     pub granted: Option<u8>,
 }
 
@@ -97,7 +103,7 @@ impl SegmentFlags {
     /// Congestion window reduced (RFC 3168).
     pub const CWR: SegmentFlags = SegmentFlags(0x80);
 
-    /// Whether all flags of `other` are set here.
+    /// Returns true if all flags of `other` are set here.
     #[inline]
     pub const fn contains(self, other: SegmentFlags) -> bool {
         self.0 & other.0 == other.0
@@ -127,7 +133,8 @@ impl fmt::Debug for SegmentFlags {
     }
 }
 
-/// Up to four SACK blocks (RFC 2018, section 3), each `[left, right)` in sequence numbers, newest first.
+/// Up to four SACK blocks (RFC 2018, section 3), each `[left, right)` in sequence numbers, newest
+/// first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks {
     blocks: [(u32, u32); 4],
@@ -149,8 +156,8 @@ impl SackBlocks {
     }
 }
 
-/// SCPS-TP's selective negative acknowledgment (CCSDS 714.0-B-2): what is missing above the acknowledged byte, in units of the
-/// sender's full segment.
+/// SCPS-TP's selective negative acknowledgment (CCSDS 714.0-B-2): what is missing above the
+/// acknowledged byte, in units of the sender's full segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Snack {
     /// From the acknowledged byte to the first hole (Hole1 Offset).
@@ -164,7 +171,7 @@ pub struct Snack {
 }
 
 impl Snack {
-    /// Bytes of the option.
+    /// Returns the bytes of the option.
     pub fn bytes(&self) -> u32 {
         6 + u32::from(self.bits).div_ceil(8)
     }
