@@ -1,5 +1,6 @@
-//! Tests that the machine cannot run: libtest has no word for them and counts them as passed. They report the reason here,
-//! and `scripts/test` counts and prints the reasons at its end. Tests on the real clock that a busy machine disturbed are repeated.
+//! Tests that the machine cannot run: libtest has no word for them and counts them as passed. They
+//! report the reason here, and `scripts/test` counts and prints the reasons at its end. Tests on
+//! the real clock that a busy machine disturbed are repeated.
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -9,10 +10,12 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 /// Number of times that a test on the real clock runs if the machine disturbs it.
 pub const ATTEMPTS: usize = 3;
 
-/// Tests a run on the real clock: `run` makes a run, or returns `None` if this machine cannot; `check` asserts the expected
-/// results; `disturbed` returns the reasons why the machine disturbed the run, none if it did not.
+/// Tests a run on the real clock: `run` makes a run, or returns `None` if this machine cannot;
+/// `check` asserts the expected results; `disturbed` returns the reasons why the machine disturbed
+/// the run, none if it did not.
 ///
-/// A disturbed run whose check panics is repeated. After [`ATTEMPTS`] such runs the test counts as [`skipped`].
+/// A disturbed run whose check panics is repeated. After [`ATTEMPTS`] such runs the test counts as
+/// [`skipped`].
 ///
 /// # Panics
 /// If the check of an undisturbed run does.
@@ -27,7 +30,8 @@ pub fn repeated<Run>(
     }
 }
 
-/// Makes and checks runs as [`repeated`] does. Returns why the last one was disturbed if all were and failed.
+/// Makes and checks runs as [`repeated`] does. Returns why the last one was disturbed if all were
+/// and failed.
 fn attempts<Run>(
     mut run: impl FnMut() -> Option<Run>,
     disturbed: impl Fn(&Run) -> Vec<String>,
@@ -48,8 +52,8 @@ fn attempts<Run>(
 /// The environment variable that names the file in which skipped tests are collected.
 const COLLECTED: &str = "BENTPIPE_SKIPPED";
 
-/// Reports that the calling test is skipped because of `reason`: one line to the file that `BENTPIPE_SKIPPED` names, or to
-/// standard error if it is not set. libtest captures neither.
+/// Reports that the calling test is skipped because of `reason`: one line to the file that
+/// `BENTPIPE_SKIPPED` names, or to standard error if it is not set. libtest captures neither.
 ///
 /// # Panics
 /// If the line cannot be written: a skipped test must not pass unnoticed.
@@ -79,8 +83,8 @@ mod tests {
         Disturbed(Vec<String>),
     }
 
-    /// Returns how often a test ran and how it ended, where `good` and `undisturbed` are the numbers of the first run that
-    /// passes, and of the first one that the machine did not disturb.
+    /// Returns how often a test ran and how it ended, where `good` and `undisturbed` are the
+    /// numbers of the first run that passes, and of the first one that the machine did not disturb.
     fn outcome(good: usize, undisturbed: usize) -> (usize, End) {
         let mut runs = 0;
         let run = || {
