@@ -1,11 +1,12 @@
-//! What a destination measures besides delay and delivery if a scenario asks for it (`record.details`): delay
-//! variation, reordering, and both by class.
+//! What a destination measures besides delay and delivery if a scenario asks for it
+//! (`record.details`): delay variation, reordering, and both by class.
 //!
-//! - **Jitter** is measured between consecutive packets of one connection, from the differences D of their
-//!   delays: the mean of D with its sign (as in the DiffServ study), the mean of |D|, and the mean over
-//!   packets of the estimate J <- J + (|D| - J) / 16 of RFC 3550, section 6.4.1. The signed mean telescopes:
-//!   it is the last delay minus the first, divided by their number.
-//! - **Reordered** is a packet that was sent before one that has already arrived (RFC 4737, section 3).
+//! - **Jitter** is measured between consecutive packets of one connection, from the differences D
+//!   of their delays: the mean of D with its sign (as in the DiffServ study), the mean of |D|, and
+//!   the mean over packets of the estimate J <- J + (|D| - J) / 16 of RFC 3550, section 6.4.1. The
+//!   signed mean telescopes: it is the last delay minus the first, divided by their number.
+//! - **Reordered** is a packet that was sent before one that has already arrived (RFC 4737, section
+//!   3).
 //! - **Classes** are the code points with which packets arrive.
 //!
 //! Percentiles are those of [`SpanStatistics`].
@@ -153,7 +154,8 @@ mod tests {
     fn jitter_and_reordering_are_as_defined() {
         let mut details = Details::default();
         let mut all = SpanStatistics::default();
-        // Two connections whose packets alternate; the third packet of the first was sent before the second.
+        // Two connections whose packets alternate; the third packet of the first was sent before
+        // the second.
         for (connection, number, millis, dscp) in [
             (0, 0, 100, 10),
             (1, 1, 500, 0),

@@ -1,5 +1,5 @@
-//! What every transport reports about a flow at the end of a run: one row from its source and one from its
-//! destination, joined in the results by the flow's name.
+//! What every transport reports about a flow at the end of a run: one row from its source and one
+//! from its destination, joined in the results by the flow's name.
 
 use super::details::Details;
 use super::statistics::SpanStatistics;

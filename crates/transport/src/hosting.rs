@@ -1,4 +1,5 @@
-//! What endpoints of all transports share: their position in the network, and the application that they host.
+//! What endpoints of all transports share: their position in the network, and the application that
+//! they host.
 
 use super::flow::{DestinationCounters, SourceCounters};
 use super::names;
@@ -25,14 +26,14 @@ pub struct Site {
     pub start: Time,
     /// DSCP of all packets of the flow.
     pub dscp: u8,
-    /// Whether the destination measures details.
+    /// True if the destination measures details.
     pub details: bool,
     /// The interface under which packets are captured, if any.
     pub capture: Option<u32>,
 }
 
 impl Site {
-    /// The leg of the flow on which this end sends.
+    /// Returns the leg of the flow on which this end sends.
     #[inline]
     pub fn leg(&self) -> Leg {
         match self.end {
@@ -41,7 +42,7 @@ impl Site {
         }
     }
 
-    /// The name of the incoming direction: the flow's own name at its destination.
+    /// Returns the name of the incoming direction: the flow's own name at its destination.
     pub fn incoming(&self) -> String {
         match self.end {
             End::Source => names::reverse(&self.name),
@@ -54,9 +55,9 @@ impl Site {
         names::traced_as(&self.name, self.end, connection)
     }
 
-    /// Writes the rows of what this end sent and received. The flow's own rows describe the direction from
-    /// source to destination; if data flows in the other direction too, its rows have the name
-    /// `NAME.reverse`.
+    /// Writes the rows of what this end sent and received. The flow's own rows describe the
+    /// direction from source to destination; if data flows in the other direction too, its rows
+    /// have the name `NAME.reverse`.
     pub fn report(&self, sent: &SourceCounters, received: &DestinationCounters, report: &mut Report) {
         let reverse = || names::reverse(&self.name);
         match self.end {
@@ -140,7 +141,7 @@ impl Transactions {
     }
 }
 
-/// The row of [`TRACE`] for a transaction that is over at `now`.
+/// Returns the row of [`TRACE`] for a transaction that is over at `now`.
 pub fn row(now: Time, over: &Transaction) -> [f64; 5] {
     let took = now.since(over.start).as_secs_f64();
     [
@@ -197,8 +198,8 @@ impl Hosted {
         }
     }
 
-    /// Delivers an event on a connection to the application and returns its actions; the timer is already
-    /// set.
+    /// Delivers an event on a connection to the application and returns its actions; the timer is
+    /// already set.
     #[inline]
     pub fn on(&mut self, now: Time, connection: u16, event: Event) -> Actions {
         let mut actions = Actions::default();
@@ -222,7 +223,7 @@ impl Hosted {
         actions
     }
 
-    /// Whether the application does nothing when data of a stream arrives.
+    /// Returns true if the application does nothing when data of a stream arrives.
     pub fn ignores_received(&self) -> bool {
         self.app.ignores_received()
     }
@@ -233,12 +234,13 @@ impl Hosted {
         self.app.writes()
     }
 
-    /// The number of bytes that the application at the other end wrote into a datagram.
+    /// Returns the number of bytes that the application at the other end wrote into a datagram.
     pub fn written(&self, datagram: &[u8]) -> usize {
         self.app.written(datagram).min(datagram.len())
     }
 
-    /// The row of its trace that the application wrote about the last datagram; empty if it wrote none.
+    /// Returns the row of its trace that the application wrote about the last datagram; empty if it
+    /// wrote none.
     pub fn row(&self) -> &[f64] {
         &self.row
     }
@@ -253,7 +255,8 @@ impl Hosted {
         }
     }
 
-    /// Writes the row of the transactions of its flow, if any were requested, and what the application reports.
+    /// Writes the row of the transactions of its flow, if any were requested, and what the
+    /// application reports.
     pub fn report(&self, now: Time, site: &Site, report: &mut Report) {
         let flow = &site.name;
         self.app.report(flow, report);

@@ -1,4 +1,5 @@
-//! End-to-end transport protocols: TCP, UDP, TFRC and telephony, each with its endpoints and packet bodies.
+//! End-to-end transport protocols: TCP, UDP, TFRC and telephony, each with its endpoints and packet
+//! bodies.
 
 pub mod app;
 mod classes;
@@ -35,24 +36,26 @@ pub trait Transport {
     /// One end of a flow as a stage with in port 0 and out port 0.
     fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
-    /// The socket of an operating system's kernel that carries the same. By default kernels do not have the transport: its
-    /// models stand at the ends of flows in emulations, too.
+    /// Returns the socket of an operating system's kernel that carries the same. By default kernels
+    /// do not have the transport: its models stand at the ends of flows in emulations, too.
     fn socket(&self) -> Option<Socket<'_>> {
         None
     }
 
-    /// Takes from an end's random stream what the protocol itself needs, before its application draws. Called once for each
-    /// end, on every clock, so that the applications' draws are identical.
+    /// Takes from an end's random stream what the protocol itself needs, before its application
+    /// draws. Called once for each end, on every clock, so that the applications' draws are
+    /// identical.
     fn draw(&self, _stream: &mut Stream) -> u64 {
         0
     }
 
-    /// Whether it carries telephone calls, and nothing else.
+    /// Returns true if it carries telephone calls, and nothing else.
     fn carries_calls(&self) -> bool {
         false
     }
 
-    /// The signalling of calls at one end, if it carries calls. `random` is for the signalling alone, `supply` for TCP below it.
+    /// Returns the signalling of calls at one end, if it carries calls. `random` is for the
+    /// signalling alone, `supply` for TCP below it.
     fn line(
         &self,
         _ends: telephony::Ends,
@@ -68,19 +71,22 @@ pub trait Transport {
         None
     }
 
-    /// Bytes of the largest packet at the network layer and the sum that they are, if the transport limits it.
+    /// Returns the bytes of the largest packet at the network layer and the sum that they are, if
+    /// the transport limits it.
     fn largest_packet(&self) -> Option<(u64, String)> {
         None
     }
 
-    /// The packets of a flow in its steady state, whose application sends datagrams of this size, or as much as it may.
+    /// Returns the packets of a flow in its steady state, whose application sends datagrams of this
+    /// size, or as much as it may.
     fn packets(&self, datagram: Option<u32>) -> Packets;
 
     /// Adds what is wrong.
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// The refusal of an application that writes into its datagrams, over another transport than udp.
+/// Returns the refusal of an application that writes into its datagrams, over another transport
+/// than udp.
 pub(crate) fn needs_udp(kind: &str) -> String {
     format!("\"{kind}\" sends datagrams with headers of its own; allowed: transport = \"udp\"")
 }
@@ -94,12 +100,13 @@ pub struct Packets {
     pub size: u32,
     /// Size of what comes back, in bytes; 0 if nothing does.
     pub answer: u32,
-    /// Whether the flow sends less when packets are lost.
+    /// True if the flow sends less when packets are lost.
     pub responsive: bool,
 }
 
 impl Config {
-    /// TCP's configuration, if that is what carries the flow: for congestion controls, proxies and handovers.
+    /// TCP's configuration, if that is what carries the flow: for congestion controls, proxies and
+    /// handovers.
     pub fn tcp(&self) -> Option<&tcp::Config> {
         match self.socket() {
             Some(Socket::Stream(config)) => Some(config),
@@ -145,7 +152,8 @@ pub trait Supply: tcp::Supply {
     }
 }
 
-/// Adds a problem if the option of a Quick-Start request cannot express the rate (RFC 4782, section 3.1).
+/// Adds a problem if the option of a Quick-Start request cannot express the rate (RFC 4782, section
+/// 3.1).
 fn check_quick_start(rate: Option<Rate>, problems: &mut Problems) {
     let [least, most] = [1, 15].map(|rate| QuickStart { rate, missed: false }.bits_per_second());
     if let Some(rate) = rate.filter(|rate| !(least..=most).contains(&rate.bits_per_second())) {

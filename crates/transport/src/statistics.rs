@@ -3,10 +3,10 @@
 use super::classes::Classes;
 use bentpipe_core::Span;
 
-/// Statistics of spans in bounded memory: exact mean and extremes, and percentiles with a relative error of
-/// at most 1/256 (0.4 %). Microseconds are counted in classes no wider than 1/128 of their values
-/// ([`Classes`]), of which the middle is reported. Takes some 8 kB for samples of seconds, nothing before the
-/// first.
+/// Statistics of spans in bounded memory: exact mean and extremes, and percentiles with a relative
+/// error of at most 1/256 (0.4 %). Microseconds are counted in classes no wider than 1/128 of their
+/// values ([`Classes`]), of which the middle is reported. Takes some 8 kB for samples of seconds,
+/// nothing before the first.
 #[derive(Clone, Debug)]
 pub struct SpanStatistics {
     classes: Classes,

@@ -1,8 +1,8 @@
 //! One end of a flow of datagrams (UDP, RFC 768) as a stage. Input port 0, output port 0.
 //!
-//! There is no connection: an application that opens is connected at once, each send is one datagram, and
-//! what is lost stays lost. Datagrams are 28 bytes longer than their payload (IPv4 and UDP headers); one of
-//! 65507 bytes is the largest, and nothing is fragmented.
+//! There is no connection: an application that opens is connected at once, each send is one
+//! datagram, and what is lost stays lost. Datagrams are 28 bytes longer than their payload (IPv4
+//! and UDP headers); one of 65507 bytes is the largest, and nothing is fragmented.
 
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
@@ -14,7 +14,8 @@ use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Datagrams (UDP, RFC 768) without connections, acknowledgments or rate control: what is lost stays lost.
+/// Datagrams (UDP, RFC 768) without connections, acknowledgments or rate control: what is lost
+/// stays lost.
 ///
 /// ```toml
 /// transport = "udp"

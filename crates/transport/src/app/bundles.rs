@@ -1,19 +1,24 @@
-//! Bundles from a source to a destination that reports each of them, as DTNperf sends them: at a rate, within a window, or at given times.
+//! Bundles from a source to a destination that reports each of them, as DTNperf sends them: at a
+//! rate, within a window, or at given times.
 //!
-//! Each bundle is one datagram, which a network of bundle agents (crate `networks`) carries as the payload of one bundle; over other
-//! networks it is a plain datagram. The destination answers each bundle with a report of `report` bytes, which names the bundle. Within a `window`
-//! of W bundles, the source keeps W bundles without a report on their way and sends the next one when a report arrives, or when
-//! `timeout` has passed for the oldest one, which then counts as overdue. At a `rate`, bundles leave at constant intervals whatever has been
-//! reported. A report that arrives after the timeout still counts as a report. A `series` says when which bundle is sent: what a program that gets
-//! data from elsewhere makes of them, such as a proxy.
+//! Each bundle is one datagram, which a network of bundle agents (crate `networks`) carries as the
+//! payload of one bundle; over other networks it is a plain datagram. The destination answers each
+//! bundle with a report of `report` bytes, which names the bundle. Within a `window` of W bundles,
+//! the source keeps W bundles without a report on their way and sends the next one when a report
+//! arrives, or when `timeout` has passed for the oldest one, which then counts as overdue. At a
+//! `rate`, bundles leave at constant intervals whatever has been reported. A report that arrives
+//! after the timeout still counts as a report. A `series` says when which bundle is sent: what a
+//! program that gets data from elsewhere makes of them, such as a proxy.
 //!
 //! ```toml
 //! app = { kind = "bundles", payload = "50 kB", window = 4, timeout = "1 h" }
 //! ```
 //!
-//! Source: C. Caini, A. d'Amico, M. Rodolfi, "DTNperf_3: a further enhanced tool for delay-/disruption-tolerant networking performance
-//! evaluation", IEEE Globecom 2013: window-based and rate-based congestion control, and delivery reports. Deviation: DTNperf's
-//! reports are administrative records of the bundle protocol; here they are datagrams of the application, of the size of such a record.
+//! Source: C. Caini, A. d'Amico, M. Rodolfi, "DTNperf_3: a further enhanced tool for
+//! delay-/disruption-tolerant networking performance evaluation", IEEE Globecom 2013: window-based
+//! and rate-based congestion control, and delivery reports. Deviation: DTNperf's reports are
+//! administrative records of the bundle protocol; here they are datagrams of the application, of
+//! the size of such a record.
 
 use super::{Actions, Answers, App, Arrival, Demand, End, Event, Workload};
 use bentpipe_core::{Column, Count, Problems, Rate, Report, Sample, Size, Span, Stream, Table, Tables, Time};
@@ -24,7 +29,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bundles at a rate, within a window or at given times, each of which the destination reports, as DTNperf sends them.
+/// Bundles at a rate, within a window or at given times, each of which the destination reports, as
+/// DTNperf sends them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "BundlesApp")]
@@ -32,24 +38,28 @@ pub struct Config {
     /// Payload of a bundle, 50 kB by default, as of DTNperf; at least 20 B.
     #[serde(default = "payload")]
     pub payload: Size,
-    /// Bundles that may be on their way without a report. One of `window`, `rate` and `series` must be given.
+    /// Bundles that may be on their way without a report. One of `window`, `rate` and `series` must
+    /// be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Count<1, 65_536>>,
-    /// Rate of the payload, at which bundles are sent whatever has been reported. One of `window`, `rate` and `series` must be given.
+    /// Rate of the payload, at which bundles are sent whatever has been reported. One of `window`,
+    /// `rate` and `series` must be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The bundles to send: a table, comma-separated or a Parquet file, with `time` in seconds from the start of the flow and `payload` in bytes,
-    /// which holds instead of the key `payload`. One of `window`, `rate` and `series` must be given.
+    /// The bundles to send: a table, comma-separated or a Parquet file, with `time` in seconds from
+    /// the start of the flow and `payload` in bytes, which holds instead of the key `payload`. One
+    /// of `window`, `rate` and `series` must be given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<series::Table>,
     /// Number of bundles to send. If unset, bundles are sent until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundles: Option<Count<1, 4_294_967_295>>,
-    /// Size of a report, 40 B by default: the length of a status report of the bundle protocol (RFC 9171, section 6.1.1) with one status. 0 B sends
-    /// none, which needs a `rate` or a `series`.
+    /// Size of a report, 40 B by default: the length of a status report of the bundle protocol (RFC
+    /// 9171, section 6.1.1) with one status. 0 B sends none, which needs a `rate` or a `series`.
     #[serde(default = "report")]
     pub report: Size,
-    /// Time after which a bundle without a report counts as overdue, and gives up its place in the window; one day by default.
+    /// Time after which a bundle without a report counts as overdue, and gives up its place in the
+    /// window; one day by default.
     #[serde(default = "timeout")]
     pub timeout: Span,
 }
@@ -93,7 +103,8 @@ impl Sample for Config {
     const SAMPLE: &'static str = r#"payload = "1 kB", window = 4, timeout = "3 s""#;
 }
 
-/// Bytes that a bundle or a report needs at least: the number of its bundle, and the stamp of every datagram.
+/// Bytes that a bundle or a report needs at least: the number of its bundle, and the stamp of every
+/// datagram.
 const REPORT: u64 = NUMBER as u64 + super::STAMP_BYTES;
 /// Bytes of a bundle's number.
 const NUMBER: usize = 4;
@@ -226,7 +237,7 @@ impl Source {
         }
     }
 
-    /// The payload of the next bundle.
+    /// Returns the payload of the next bundle.
     fn size(&self) -> u64 {
         let sizes = self.config.series.as_ref().and_then(|series| series.column("payload"));
         sizes.map_or(self.config.payload.bytes(), |sizes| sizes[self.sent as usize] as u64)
@@ -363,8 +374,9 @@ mod tests {
     use crate::app::Stamp;
     use bentpipe_core::Streams;
 
-    /// Sends bundles over a path of `delay` seconds each way, on which bundles for which `lost` holds are lost, until `end` seconds. Returns the
-    /// times at which bundles were sent, and the report.
+    /// Sends bundles over a path of `delay` seconds each way, on which bundles for which `lost`
+    /// holds are lost, until `end` seconds. Returns the times at which bundles were sent, and the
+    /// report.
     fn run(text: &str, delay: u64, end: u64, lost: impl Fn(u64) -> bool) -> (Vec<u64>, Report) {
         let config: Config = serde_json::from_str(text).unwrap();
         let streams = Streams::new(1, 0);
@@ -421,7 +433,8 @@ mod tests {
     fn a_window_is_kept_full_and_a_lost_bundle_gives_up_its_place_after_the_timeout() {
         let (sent, report) =
             run(r#"{"window": 2, "bundles": 7, "timeout": "100 s"}"#, 10, 1000, |number| number == 2);
-        // Two at once; 0 and 1 are reported at 20 s, 3 at 40 s and so on in turn with the one place that is left until 120 s.
+        // Two at once; 0 and 1 are reported at 20 s, 3 at 40 s and so on in turn with the one place
+        // that is left until 120 s.
         assert_eq!(sent, [0, 0, 20, 20, 40, 60, 80]);
         let value = |column: &str| report.value("flow_bundles", "f", column).unwrap();
         assert_eq!(
@@ -442,7 +455,8 @@ mod tests {
             });
         assert_eq!(sent, [0, 10, 20, 30, 40]);
         let value = |column: &str| report.value("flow_bundles", "f", column).unwrap();
-        // At 45 s the reports of 0 and 2 are here, and those of 1 and 3 are overdue: that of 3 comes at 50 s.
+        // At 45 s the reports of 0 and 2 are here, and those of 1 and 3 are overdue: that of 3
+        // comes at 50 s.
         assert_eq!([value("bundles_reported"), value("bundles_overdue")], [2.0, 2.0]);
         assert_eq!(value("bundles_ratio"), 0.4);
     }

@@ -1,16 +1,19 @@
 //! Telephone calls between two sites: who calls, how long calls last, and how they are coded.
 //!
-//! Each end of the flow is a private branch exchange with its telephones. The exchange at the source places the calls, the one at
-//! the destination answers them; the flow's transport, `sip` or `iax2`, signals and carries them
-//! ([`telephony`](crate::telephony)).
+//! Each end of the flow is a private branch exchange with its telephones. The exchange at the
+//! source places the calls, the one at the destination answers them; the flow's transport, `sip` or
+//! `iax2`, signals and carries them ([`telephony`](crate::telephony)).
 //!
-//! - **Arrivals.** `calls` are placed when the flow starts and last until the run ends. With a `load` of A erlangs, further calls
-//!   come as a Poisson process with rate A / `holding`; a fraction `local` of them stays at the source's site. Times of holding are
-//!   exponential and count from the answer.
-//! - **Admission.** A call takes a line from its beginning to its end. A call that finds none at the source is blocked; one that
-//!   finds none at the destination is refused as busy (486, or cause 17). With equal holding times and no other losses, the
-//!   blocked fraction is Erlang's B: B(0) = 1, B(n) = A B(n - 1) / (n + A B(n - 1)) ([`blocking`]).
-//! - **Answer.** The called telephone rings at once and is answered after `answer`. A caller gives up after `patience`.
+//! - **Arrivals.** `calls` are placed when the flow starts and last until the run ends. With a
+//!   `load` of A erlangs, further calls come as a Poisson process with rate A / `holding`; a
+//!   fraction `local` of them stays at the source's site. Times of holding are exponential and
+//!   count from the answer.
+//! - **Admission.** A call takes a line from its beginning to its end. A call that finds none at
+//!   the source is blocked; one that finds none at the destination is refused as busy (486, or
+//!   cause 17). With equal holding times and no other losses, the blocked fraction is Erlang's B:
+//!   B(0) = 1, B(n) = A B(n - 1) / (n + A B(n - 1)) ([`blocking`]).
+//! - **Answer.** The called telephone rings at once and is answered after `answer`. A caller gives
+//!   up after `patience`.
 //! - **Media.** Both sides talk, hear and rate the call: [`voice::stream`](bentpipe_voice::stream).
 //!
 //! ```toml
@@ -28,7 +31,8 @@ use bentpipe_voice::{playout, talker};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Telephone calls between the exchanges at both ends of the flow. Its transport is `sip` or `iax2`.
+/// Telephone calls between the exchanges at both ends of the flow. Its transport is `sip` or
+/// `iax2`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -37,26 +41,31 @@ pub struct Config {
     /// Number of codec frames in a packet. If unset, the fewest that hold 20 ms of speech.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
-    /// Whether packets without speech are not sent. On by default.
+    /// True if packets without speech are not sent. On by default.
     pub suppression: bool,
-    /// Whether a pause begins with comfort noise, if silence is suppressed. On by default.
+    /// True if a pause begins with comfort noise, if silence is suppressed. On by default.
     pub comfort_noise: bool,
     /// Who speaks when; a conversation after ITU-T P.59 by default.
     pub talker: talker::Config,
     /// De-jitter buffer at both ends of each call, a fixed one by default.
     pub playout: playout::Config,
-    /// Advantage factor A of the E-model (G.107), which `r_advantage` adds to the rating; 0 by default, 20 at most, which G.107
-    /// permits for access by satellite hops.
+    /// Advantage factor A of the E-model (G.107), which `r_advantage` adds to the rating; 0 by
+    /// default, 20 at most, which G.107 permits for access by satellite hops.
     pub advantage: Real<0, 20_000>,
-    /// Number of calls that are placed when the flow starts and last until the run ends; 0 by default.
+    /// Number of calls that are placed when the flow starts and last until the run ends; 0 by
+    /// default.
     pub calls: Count<0, 20_000>,
-    /// Offered load in erlangs of further calls, which come as a Poisson process: their rate times `holding`. 0 by default.
+    /// Offered load in erlangs of further calls, which come as a Poisson process: their rate times
+    /// `holding`. 0 by default.
     pub load: Real<0, 20_000_000>,
-    /// Mean holding time of these calls, exponentially distributed, from the answer to the end; 3 min by default.
+    /// Mean holding time of these calls, exponentially distributed, from the answer to the end; 3
+    /// min by default.
     pub holding: Span,
-    /// Fraction of these calls that stay at the source's site: they take a line and send nothing. 0 by default.
+    /// Fraction of these calls that stay at the source's site: they take a line and send nothing. 0
+    /// by default.
     pub local: Fraction,
-    /// Number of lines of the exchange at each end, 100 by default. A call takes one from its beginning to its end.
+    /// Number of lines of the exchange at each end, 100 by default. A call takes one from its
+    /// beginning to its end.
     pub lines: Count<1, 20_000>,
     /// Time for which the called telephone rings before it is answered, 3 s by default.
     pub answer: Span,
@@ -86,7 +95,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The codec of the calls.
+    /// Returns the codec of the calls.
     ///
     /// # Panics
     /// If the configuration has not passed its check.
@@ -94,7 +103,7 @@ impl Config {
         codec::find(&self.codec).expect("the scenario has been checked")
     }
 
-    /// The form of the speech that the telephones send.
+    /// Returns the form of the speech that the telephones send.
     pub fn sending(&self) -> Sending {
         let codec = self.codec();
         let frames = codec.frames(self.frames);
@@ -109,7 +118,8 @@ impl Config {
     }
 }
 
-/// The fraction of calls that is blocked with `lines` lines and an offered load in erlangs (Erlang B).
+/// Returns the fraction of calls that is blocked with `lines` lines and an offered load in erlangs
+/// (Erlang B).
 pub fn blocking(load: f64, lines: u64) -> f64 {
     (1..=lines).fold(1.0, |blocked, line| load * blocked / (line as f64 + load * blocked))
 }

@@ -1,9 +1,10 @@
 //! Constant bit rate, optionally on and off: datagrams of one size at one rate while on.
 //!
-//! If `on` and `off` are given, the source alternates between sending and silence, starting with sending. The
-//! lengths are exact by default and exponentially distributed with these means if `distribution` is
-//! `"exponential"`. With `spacing = "exponential"` the times between datagrams are as well, so that they are a
-//! Poisson process of the same mean rate, as probes of measurements often are (RFC 2330, section 11.1).
+//! If `on` and `off` are given, the source alternates between sending and silence, starting with
+//! sending. The lengths are exact by default and exponentially distributed with these means if
+//! `distribution` is `"exponential"`. With `spacing = "exponential"` the times between datagrams
+//! are as well, so that they are a Poisson process of the same mean rate, as probes of measurements
+//! often are (RFC 2330, section 11.1).
 //!
 //! ```toml
 //! app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }
@@ -25,8 +26,8 @@ pub struct Config {
     /// Payload of one datagram, 1 kB by default; at least 1 B.
     #[serde(default = "datagram")]
     pub datagram: Size,
-    /// Length of a burst, or its mean; must be longer than 0 s and be given together with `off`. If unset,
-    /// the source sends continuously.
+    /// Length of a burst, or its mean; must be longer than 0 s and be given together with `off`. If
+    /// unset, the source sends continuously.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
     /// Length of the silence after each burst, or its mean; must be given together with `on`.
@@ -35,7 +36,8 @@ pub struct Config {
     /// How the lengths of bursts and silences are distributed; constant by default.
     #[serde(default)]
     pub distribution: Distribution,
-    /// How the times between datagrams are distributed while the source is sending; constant by default.
+    /// How the times between datagrams are distributed while the source is sending; constant by
+    /// default.
     #[serde(default, skip_serializing_if = "Distribution::is_constant")]
     pub spacing: Distribution,
 }

@@ -1,19 +1,20 @@
-//! A program of this machine as a flow of an emulation: iperf3, curl, ping, or anything else that uses the
-//! network.
+//! A program of this machine as a flow of an emulation: iperf3, curl, ping, or anything else that
+//! uses the network.
 //!
 //! ```toml
 //! app = { kind = "command", run = "iperf3 -c {to} -p {port} -t 30 -J", serve = "iperf3 -s -1 -p {port}" }
 //! ```
 //!
-//! `serve` is started before the run at the flow's destination, `run` at the flow's start time at its source.
-//! The text is split into words as by a POSIX shell (quotes and backslashes; `#` starts a comment), but no
-//! shell is involved: there are no variables, pipes or redirections. In a word, `{to}` and `{from}` stand for
-//! the IPv4 addresses of the flow's ends, `{port}` for a port reserved for the flow, `{{` and `}}` for
-//! braces.
+//! `serve` is started before the run at the flow's destination, `run` at the flow's start time at
+//! its source. The text is split into words as by a POSIX shell (quotes and backslashes; `#` starts
+//! a comment), but no shell is involved: there are no variables, pipes or redirections. In a word,
+//! `{to}` and `{from}` stand for the IPv4 addresses of the flow's ends, `{port}` for a port
+//! reserved for the flow, `{{` and `}}` for braces.
 //!
-//! The program decides what to send; the flow's transport says how its hosts are set up. With `tcp`, its
-//! congestion control becomes the hosts' default, which the program may override, and its options are applied
-//! as for other flows as far as they are settings of the host. `udp` sets nothing.
+//! The program decides what to send; the flow's transport says how its hosts are set up. With
+//! `tcp`, its congestion control becomes the hosts' default, which the program may override, and
+//! its options are applied as for other flows as far as they are settings of the host. `udp` sets
+//! nothing.
 //!
 //! Limits: a command needs real hosts, so it cannot be simulated.
 
@@ -23,16 +24,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// A program of this machine, such as iperf3, curl or ping, that runs at the flow's ends in an emulation. It
-/// cannot be simulated.
+/// A program of this machine, such as iperf3, curl or ping, that runs at the flow's ends in an
+/// emulation. It cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Program and arguments to run at the flow's source from the flow's start. In a word, {to} and {from}
-    /// stand for the addresses of the flow's ends, {port} for a port of its own.
+    /// Program and arguments to run at the flow's source from the flow's start. In a word, {to} and
+    /// {from} stand for the addresses of the flow's ends, {port} for a port of its own.
     pub run: String,
-    /// Program and arguments to run at the flow's destination, started before the run, with the same
-    /// placeholders. If unset, nothing is started there.
+    /// Program and arguments to run at the flow's destination, started before the run, with the
+    /// same placeholders. If unset, nothing is started there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serve: Option<String>,
 }
@@ -48,7 +49,8 @@ pub struct Places {
     pub port: u16,
 }
 
-/// Splits a command into words and fills in the placeholders, or returns what is wrong and what is allowed.
+/// Splits a command into words and fills in the placeholders, or returns what is wrong and what is
+/// allowed.
 pub fn words(command: &str, places: &Places) -> Result<Vec<String>, String> {
     if command.contains('\0') {
         return Err("contains a character of value 0; allowed: text without it".to_owned());

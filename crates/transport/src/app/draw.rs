@@ -1,4 +1,5 @@
-//! Random sizes and numbers of applications, from distributions with the means that the scenario gives.
+//! Random sizes and numbers of applications, from distributions with the means that the scenario
+//! gives.
 
 use bentpipe_core::{Count, Problems, Size, Span, Stream};
 use schemars::JsonSchema;
@@ -13,8 +14,8 @@ pub enum Sizes {
     Constant,
     /// Sizes follow an exponential distribution with the given mean.
     Exponential,
-    /// Sizes follow a Pareto distribution: the fraction of sizes above x falls as x to the power of minus
-    /// `shape`, from the smallest size, which is the mean times (shape - 1) / shape.
+    /// Sizes follow a Pareto distribution: the fraction of sizes above x falls as x to the power of
+    /// minus `shape`, from the smallest size, which is the mean times (shape - 1) / shape.
     Pareto,
 }
 
@@ -44,8 +45,8 @@ impl Sizes {
     }
 }
 
-/// Default shape of Pareto distributions: at the upper end of the 1.05 to 1.5 that Crovella and Bestavros
-/// (1997) and others found for files, where means settle within a run.
+/// Default shape of Pareto distributions: at the upper end of the 1.05 to 1.5 that Crovella and
+/// Bestavros (1997) and others found for files, where means settle within a run.
 pub fn shape() -> f64 {
     1.5
 }
@@ -55,8 +56,8 @@ pub fn gap(mean: Span, stream: &mut Stream) -> Span {
     Span::from_secs_f64(stream.exponential(mean.as_secs_f64()))
 }
 
-/// A distribution between two bounds with a given mean that is otherwise as even as possible: the one of
-/// greatest entropy, whose density is proportional to exp(-rate x) within the bounds.
+/// A distribution between two bounds with a given mean that is otherwise as even as possible: the
+/// one of greatest entropy, whose density is proportional to exp(-rate x) within the bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded {
     low: f64,
@@ -65,8 +66,8 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// Creates the distribution; `None` unless `low` <= `mean` <= `high`. With the mean at a bound, which is the limit of
-    /// a distribution that gathers there, all values are the mean.
+    /// Creates the distribution; `None` unless `low` <= `mean` <= `high`. With the mean at a bound,
+    /// which is the limit of a distribution that gathers there, all values are the mean.
     pub fn new(low: f64, mean: f64, high: f64) -> Option<Bounded> {
         let width = high - low;
         if low <= high && (mean == low || mean == high) {

@@ -1,16 +1,17 @@
-//! File transfer: set-up messages, then a file, over one connection; a single session or a Poisson process of
-//! sessions.
+//! File transfer: set-up messages, then a file, over one connection; a single session or a Poisson
+//! process of sessions.
 //!
 //! ```toml
 //! app = { kind = "ftp", size = "4 MB" }
 //! app = { kind = "ftp", size = "500 kB", distribution = "pareto", every = "30 s", direction = "download" }
 //! ```
 //!
-//! The ends exchange set-up messages in turn, the client first, as in FTP (RFC 959: USER 331 PASS 230 PASV
-//! 227 STOR 150). With `every`, sessions start as a Poisson process, each over a connection of its own.
+//! The ends exchange set-up messages in turn, the client first, as in FTP (RFC 959: USER 331 PASS
+//! 230 PASV 227 STOR 150). With `every`, sessions start as a Poisson process, each over a
+//! connection of its own.
 //!
-//! Deviations: control and data share a connection, as in the message count of the DAMA study; the server
-//! sends no greeting.
+//! Deviations: control and data share a connection, as in the message count of the DAMA study; the
+//! server sends no greeting.
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
@@ -28,8 +29,8 @@ pub struct Config {
     /// How the sizes of files are distributed about their mean; constant by default.
     #[serde(default)]
     pub distribution: Sizes,
-    /// Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the
-    /// variance is finite.
+    /// Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2
+    /// the variance is finite.
     #[serde(default = "draw::shape")]
     pub shape: f64,
     /// Direction in which files are sent: from the flow's source (`"upload"`, the default) or to it
@@ -42,8 +43,8 @@ pub struct Config {
     /// Size of each set-up message, 60 B by default.
     #[serde(default = "session::message")]
     pub message: Size,
-    /// Mean time between the starts of sessions, which are a Poisson process. If unset, there is a single
-    /// session.
+    /// Mean time between the starts of sessions, which are a Poisson process. If unset, there is a
+    /// single session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
     /// Maximum number of sessions; needs `every`. If unset, sessions start until the run ends.
@@ -114,7 +115,8 @@ mod tests {
     /// Who said something, on which connection, and how many bytes.
     type Said = (char, u16, u64);
 
-    /// Both ends over a network that takes no time; returns what each said, in order, and the client's transactions.
+    /// Both ends over a network that takes no time; returns what each said, in order, and the
+    /// client's transactions.
     fn talk(json: &str, seconds: u64) -> (Vec<Said>, Vec<(Time, u64)>) {
         let config: Config = serde_json::from_str(json).unwrap();
         let plan = || Streams::new(1, 0).stream("plan");

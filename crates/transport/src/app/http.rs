@@ -1,24 +1,26 @@
-//! The web over HTTP/1.1: pages of objects, fetched over two persistent connections (RFC 9112, section 9.3).
+//! The web over HTTP/1.1: pages of objects, fetched over two persistent connections (RFC 9112,
+//! section 9.3).
 //!
 //! ```toml
 //! app = { kind = "http", object = "18 kB" }
 //! app = { kind = "http", object = "18 kB", pages = 20, think = "10 s", response_time = "30 ms" }
 //! ```
 //!
-//! The flow's source is the browser. Its first connection requests the page, which is the first object. When
-//! all of it has arrived, the browser opens a second connection, with a handshake of its own, and fetches the
-//! remaining objects over both in turn, starting with the first connection. On each connection it sends the
-//! next request when the previous object has arrived (no pipelining). A page of two objects needs no second
-//! connection. Both connections stay open from page to page and are closed after the last. A page's time runs
-//! from the user's request to the last byte of its last object.
+//! The flow's source is the browser. Its first connection requests the page, which is the first
+//! object. When all of it has arrived, the browser opens a second connection, with a handshake of
+//! its own, and fetches the remaining objects over both in turn, starting with the first
+//! connection. On each connection it sends the next request when the previous object has arrived
+//! (no pipelining). A page of two objects needs no second connection. Both connections stay open
+//! from page to page and are closed after the last. A page's time runs from the user's request to
+//! the last byte of its last object.
 //!
-//! The number of objects of a page and the size of each are drawn between their bounds with the given means
-//! and are otherwise as even as possible: exponential distributions truncated at both ends, those of greatest
-//! entropy.
+//! The number of objects of a page and the size of each are drawn between their bounds with the
+//! given means and are otherwise as even as possible: exponential distributions truncated at both
+//! ends, those of greatest entropy.
 //!
-//! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), test class T_V, which gives the means and the
-//! bounds but not the distributions. Deviations: the header of a response counts as part of its object; no
-//! TLS, no name resolution, a single server.
+//! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), test class T_V, which gives the means
+//! and the bounds but not the distributions. Deviations: the header of a response counts as part of
+//! its object; no TLS, no name resolution, a single server.
 
 use super::draw::{self, Bounded, Number};
 use super::{Actions, Answers, App, Connections, End, Event, Transaction, Transactions, Workload};
@@ -39,8 +41,8 @@ pub struct Config {
     /// Maximum size of an object, 200 kB by default.
     #[serde(default = "greatest")]
     pub object_max: Size,
-    /// Mean number of objects of a page, the page itself included; 8 by default, between `objects_min` and
-    /// `objects_max`.
+    /// Mean number of objects of a page, the page itself included; 8 by default, between
+    /// `objects_min` and `objects_max`.
     #[serde(default = "objects")]
     pub objects: f64,
     /// Minimum number of objects of a page, 1 by default.
@@ -55,11 +57,12 @@ pub struct Config {
     /// Number of pages that the user views, 1 by default.
     #[serde(default = "pages")]
     pub pages: Number,
-    /// Mean time for which the user views a page before requesting the next, exponentially distributed; 0 s
-    /// by default.
+    /// Mean time for which the user views a page before requesting the next, exponentially
+    /// distributed; 0 s by default.
     #[serde(default)]
     pub think: Span,
-    /// Time that the server takes from the arrival of a request to the first byte of its answer; 0 s by default.
+    /// Time that the server takes from the arrival of a request to the first byte of its answer; 0
+    /// s by default.
     #[serde(default)]
     pub response_time: Span,
 }
@@ -150,7 +153,8 @@ impl Workload for Config {
     }
 
     fn transactions(&self) -> Option<Transactions> {
-        // Each connection waits for an object before it requests the next one: the page, then the others in pairs.
+        // Each connection waits for an object before it requests the next one: the page, then the
+        // others in pairs.
         let turns = 1.0 + (self.objects - 1.0) / 2.0;
         Some(Transactions {
             there: self.objects * self.request.bytes() as f64,
@@ -209,7 +213,8 @@ impl WebSite {
     }
 }
 
-/// The object that a connection fetches after `object`: every other one of those after the first.
+/// Returns the object that a connection fetches after `object`: every other one of those after the
+/// first.
 fn after(connection: usize, object: Option<usize>) -> usize {
     match (object, connection) {
         (None, 0) => 0,
@@ -410,7 +415,8 @@ mod tests {
     /// Time in ms, who, on which connection, bytes (0 for opening).
     type Said = (u64, char, u16, u64);
 
-    /// What a browser and a server say over a network on which each step takes a millisecond, and the pages.
+    /// What a browser and a server say over a network on which each step takes a millisecond, and
+    /// the pages.
     fn browse(json: &str) -> (Vec<Said>, Vec<Transaction>) {
         let config: Config = serde_json::from_str(json).unwrap();
         let plan = || Streams::new(1, 0).stream("plan");
@@ -489,7 +495,8 @@ mod tests {
             (13, 's', 0, 2000),
             (14, 'c', 0, 100),
             (14, 'c', 1, 0),
-            // Requested at 14 and, with a handshake, at 16 ms: both are being made at the same time.
+            // Requested at 14 and, with a handshake, at 16 ms: both are being made at the same
+            // time.
             (16, 'c', 1, 100),
             (25, 's', 0, 2000),
             (26, 'c', 0, 100),

@@ -1,9 +1,9 @@
-//! Applications: the sources and sinks of a flow's data. They are sans-I/O, so that the same workload drives
-//! a simulated TCP or real kernel sockets: events come in, actions go out, and the driver (a simulated
-//! endpoint or the socket driver of `emu`) owns the connections.
+//! Applications: the sources and sinks of a flow's data. They are sans-I/O, so that the same
+//! workload drives a simulated TCP or real kernel sockets: events come in, actions go out, and the
+//! driver (a simulated endpoint or the socket driver of `emu`) owns the connections.
 //!
-//! Bytes have no content, so one end cannot tell the other how long a message is. If lengths are random, both
-//! ends draw them from identical streams, the plan.
+//! Bytes have no content, so one end cannot tell the other how long a message is. If lengths are
+//! random, both ends draw them from identical streams, the plan.
 
 pub mod bulk;
 pub mod bundles;
@@ -24,8 +24,8 @@ use bentpipe_stage::packet::datagram::Written;
 use bentpipe_stage::Packet;
 
 kinds! {
-    /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's source
-    /// opens the connection, its destination answers.
+    /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's
+    /// source opens the connection, its destination answers.
     #[schemars(rename = "App")]
     pub enum Config: Workload, tables {
         "bulk" => Bulk(bulk::Config),
@@ -44,18 +44,21 @@ kinds! {
 
 /// The factory of an application, implemented by its `Config`.
 pub trait Workload {
-    /// Builds the application at one end of a flow. Both ends get identical streams as their `plan`.
+    /// Builds the application at one end of a flow. Both ends get identical streams as their
+    /// `plan`.
     fn build(&self, end: End, plan: Stream) -> Box<dyn App>;
 
-    /// Whether it sends no faster than its transport permits, so that it needs a transport that sets a rate.
+    /// Returns true if it sends no faster than its transport permits, so that it needs a transport
+    /// that sets a rate.
     fn is_elastic(&self) -> bool;
 
-    /// The rate that it offers in the long run; none if it takes whatever its transport gives.
+    /// Returns the rate that it offers in the long run; none if it takes whatever its transport
+    /// gives.
     fn demand(&self) -> Option<Demand> {
         None
     }
 
-    /// The pages, files or mails that its user asks for, if it sends nothing else.
+    /// Returns the pages, files or mails that its user asks for, if it sends nothing else.
     fn transactions(&self) -> Option<Transactions> {
         None
     }
@@ -65,32 +68,36 @@ pub trait Workload {
         Answers::Nothing
     }
 
-    /// The number of connections it can have.
+    /// Returns the number of connections it can have.
     fn connections(&self) -> Connections {
         Connections::Fixed(1)
     }
 
-    /// The telephone calls that it stands for, if it does. They need a transport that signals them.
+    /// Returns the telephone calls that it stands for, if it does. They need a transport that
+    /// signals them.
     fn calls(&self) -> Option<&calls::Config> {
         None
     }
 
-    /// Whether its user waits for pages, files or messages, for which results are then reported.
+    /// Returns true if its user waits for pages, files or messages, for which results are then
+    /// reported.
     fn has_transactions(&self) -> bool {
         false
     }
 
-    /// The trace of which the application at the flow's destination writes rows, if any: see [`App::arrived`].
+    /// Returns the trace of which the application at the flow's destination writes rows, if any:
+    /// see [`App::arrived`].
     fn measures(&self) -> Option<&'static Table> {
         None
     }
 
-    /// Whether the application at the flow's source writes rows of that trace, too, under the name `NAME.reverse`.
+    /// Returns true if the application at the flow's source writes rows of that trace, too, under
+    /// the name `NAME.reverse`.
     fn measures_both(&self) -> bool {
         false
     }
 
-    /// Whether it writes into its datagrams ([`App::writes`]), for which it needs udp.
+    /// Returns true if it writes into its datagrams ([`App::writes`]), for which it needs udp.
     fn writes(&self) -> bool {
         false
     }
@@ -144,7 +151,7 @@ pub enum Connections {
 }
 
 impl Connections {
-    /// The number of connections that are traced.
+    /// Returns the number of connections that are traced.
     pub fn traced(self) -> u16 {
         match self {
             Connections::Fixed(count) => count,
@@ -186,19 +193,21 @@ pub enum Event {
     Failed,
 }
 
-/// What an application asks of its driver in answer to one event, for the connection that the event is about.
+/// What an application asks of its driver in answer to one event, for the connection that the event
+/// is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Actions {
     /// Bytes to send (over UDP: one datagram); `u64::MAX` for an endless stream.
     pub send: u64,
-    /// Whether the connection is to be opened.
+    /// True if the connection is to be opened.
     pub connect: bool,
     /// Close this direction once everything handed over has been sent.
     pub close: bool,
-    /// Write no more, and close this direction once the send buffer is empty; without a limited buffer, discard what has not been sent.
+    /// Write no more, and close this direction once the send buffer is empty; without a limited
+    /// buffer, discard what has not been sent.
     pub stop: bool,
-    /// Raise [`Event::Timer`] then, instead of at any earlier requested time. `None` leaves the timer as it
-    /// is.
+    /// Raise [`Event::Timer`] then, instead of at any earlier requested time. `None` leaves the
+    /// timer as it is.
     pub timer: Option<Time>,
     /// Raise [`Event::Turn`] on this connection next.
     pub turn: Option<u16>,
@@ -207,13 +216,13 @@ pub struct Actions {
 }
 
 impl Actions {
-    /// Whether any action concerns the connection of the event.
+    /// Returns true if any action concerns the connection of the event.
     #[inline]
     pub fn concern_connection(&self) -> bool {
         self.connect || self.send > 0 || self.close || self.stop
     }
 
-    /// Whether any action is requested besides a timer and a turn.
+    /// Returns true if any action is requested besides a timer and a turn.
     #[inline]
     pub fn is_something(&self) -> bool {
         self.concern_connection() || self.over.is_some()
@@ -229,7 +238,7 @@ pub struct Transaction {
     pub bytes: u64,
     /// Number of its objects or files.
     pub parts: u32,
-    /// Whether it was completed; otherwise it was aborted.
+    /// True if it was completed; otherwise it was aborted.
     pub complete: bool,
 }
 
@@ -238,26 +247,30 @@ pub struct Transaction {
 pub struct Arrival<'a> {
     /// Bytes of its payload.
     pub bytes: u64,
-    /// What the sender wrote into it. `None` if the payload is shorter than [`STAMP_BYTES`], or if that is where a wrong bit
-    /// is (over real sockets; a simulated datagram has no bytes, and keeps its stamp).
+    /// What the sender wrote into it. `None` if the payload is shorter than [`STAMP_BYTES`], or if
+    /// that is where a wrong bit is (over real sockets; a simulated datagram has no bytes, and
+    /// keeps its stamp).
     pub stamp: Option<Stamp>,
-    /// Whether its payload is as it was sent. If not, a channel has corrupted it and no checksum noticed.
+    /// True if its payload is as it was sent. If not, a channel has corrupted it and no checksum
+    /// noticed.
     pub intact: bool,
-    /// What the application at the other end wrote into it ([`App::writes`]). Over real sockets with what follows.
+    /// What the application at the other end wrote into it ([`App::writes`]). Over real sockets
+    /// with what follows.
     pub content: &'a [u8],
 }
 
 /// What the sender of a datagram writes into it, behind what its application wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// Place of the datagram in the order of sending, from 0. Numbers that are missing are lost or still under way.
+    /// Place of the datagram in the order of sending, from 0. Numbers that are missing are lost or
+    /// still under way.
     pub number: u32,
     /// Time at which the datagram was sent.
     pub sent: Time,
 }
 
 impl Arrival<'_> {
-    /// A simulated datagram that arrives with `bytes` of payload.
+    /// Creates a simulated datagram that arrives with `bytes` of payload.
     pub fn of(packet: &Packet, bytes: u64, intact: bool) -> Arrival<'_> {
         let stamp = Stamp { number: packet.number, sent: packet.birth };
         let content = packet.body.datagram().unwrap_or_default();
@@ -275,12 +288,14 @@ pub const STAMP_BYTES: u64 = 16;
 
 /// One end of an application.
 pub trait App: Send {
-    /// Handles an event at `now` on a connection of the flow. Connections are numbered from 0 in the order in
-    /// which the source opens them; `stream` is the random stream of this end of the flow.
+    /// Handles an event at `now` on a connection of the flow. Connections are numbered from 0 in
+    /// the order in which the source opens them; `stream` is the random stream of this end of the
+    /// flow.
     fn on(&mut self, now: Time, connection: u16, event: Event, stream: &mut Stream, actions: &mut Actions);
 
-    /// A datagram has arrived. An application that measures overrides this; by default it hears of the bytes only
-    /// ([`Event::Received`]). Values that it leaves in `row` become a row of its trace ([`Workload::measures`]).
+    /// A datagram has arrived. An application that measures overrides this; by default it hears of
+    /// the bytes only ([`Event::Received`]). Values that it leaves in `row` become a row of its
+    /// trace ([`Workload::measures`]).
     ///
     /// A stream (TCP) has no datagrams: there all applications get [`Event::Received`].
     fn arrived(
@@ -295,33 +310,36 @@ pub trait App: Send {
         self.on(now, connection, Event::Received { bytes: arrival.bytes }, stream, actions);
     }
 
-    /// The first bytes of the datagram that the application has just asked to send over UDP; zeros follow. By default it writes
-    /// nothing.
+    /// Returns the first bytes of the datagram that the application has just asked to send over
+    /// UDP; zeros follow. By default it writes nothing.
     fn writes(&mut self) -> Written {
         Written::default()
     }
 
-    /// The number of bytes that the application at the other end wrote at the beginning of this datagram, by what they say. Real
-    /// sockets ask, since what follows is theirs.
+    /// Returns the number of bytes that the application at the other end wrote at the beginning of
+    /// this datagram, by what they say. Real sockets ask, since what follows is theirs.
     fn written(&self, _datagram: &[u8]) -> usize {
         0
     }
 
-    /// Whether it does nothing when data of a stream arrives ([`Event::Received`]), so that it need not be told.
+    /// Returns true if it does nothing when data of a stream arrives ([`Event::Received`]), so that
+    /// it need not be told.
     fn ignores_received(&self) -> bool {
         false
     }
 
-    /// Writes at the end of the run what it knows about `flow`. The row of a table whose entity is a flow becomes columns of
-    /// the flow.
+    /// Writes at the end of the run what it knows about `flow`. The row of a table whose entity is
+    /// a flow becomes columns of the flow.
     fn report(&self, _flow: &str, _report: &mut Report) {}
 
-    /// Number of transactions that the user has requested and that are neither complete nor aborted.
+    /// Returns the number of transactions that the user has requested and that are neither complete
+    /// nor aborted.
     fn pending(&self) -> u64 {
         0
     }
 
-    /// Writes at the end of the run the application's results about the data that arrived here. `incoming` is the name of that
-    /// direction, which is the flow's own at its destination; `lasted` is the time since the start of the flow.
+    /// Writes at the end of the run the application's results about the data that arrived here.
+    /// `incoming` is the name of that direction, which is the flow's own at its destination;
+    /// `lasted` is the time since the start of the flow.
     fn report_incoming(&self, _incoming: &str, _lasted: Span, _report: &mut Report) {}
 }

@@ -1,9 +1,10 @@
-//! Sessions of set-up messages and a file, each over a connection of its own: the common part of FTP and
-//! e-mail.
+//! Sessions of set-up messages and a file, each over a connection of its own: the common part of
+//! FTP and e-mail.
 //!
-//! The ends exchange messages in turn, the client first. The file follows at once, in its direction, and both
-//! ends close. A session is over when the last byte has been acknowledged (upload) or has arrived (download).
-//! With a mean gap, sessions start as a Poisson process, whether or not earlier ones have ended.
+//! The ends exchange messages in turn, the client first. The file follows at once, in its
+//! direction, and both ends close. A session is over when the last byte has been acknowledged
+//! (upload) or has arrived (download). With a mean gap, sessions start as a Poisson process,
+//! whether or not earlier ones have ended.
 
 use super::draw::{gap, Sizes};
 use super::{Actions, App, Connections, End, Event, Transaction, Transactions};
@@ -70,7 +71,7 @@ impl Sessions {
         self.every.map_or(Connections::Fixed(1), |_| Connections::Endless)
     }
 
-    /// The sessions in the long run.
+    /// Returns the sessions in the long run.
     pub fn transactions(&self) -> Transactions {
         let (client, server) = self.shares();
         let (there, back) = ((client * self.message) as f64, (server * self.message) as f64);
@@ -83,8 +84,8 @@ impl Sessions {
         Transactions { there, back, count, pause: self.every.unwrap_or(Span::ZERO), round_trips: 0.0 }
     }
 
-    /// Adds the problems of these parameters. `things` is what the scenario calls the sessions, and the key
-    /// of their number.
+    /// Adds the problems of these parameters. `things` is what the scenario calls the sessions, and
+    /// the key of their number.
     pub fn check(&self, things: &str, problems: &mut Problems) {
         self.sizes.check(self.size, self.shape, problems);
         if self.message == 0 {
@@ -98,7 +99,7 @@ impl Sessions {
         }
     }
 
-    /// Number of messages from the client and from the server.
+    /// Returns the number of messages from the client and from the server.
     fn shares(&self) -> (u64, u64) {
         (self.messages.div_ceil(2), self.messages / 2)
     }
@@ -122,7 +123,8 @@ impl Files {
         self.waiting.remove(&session).unwrap_or(0)
     }
 
-    /// The session of a connection number, which holds its low 16 bits: the nearest to those drawn so far.
+    /// Returns the session of a connection number, which holds its low 16 bits: the nearest to
+    /// those drawn so far.
     fn session(&self, connection: u16) -> u64 {
         let ahead = connection.wrapping_sub(self.drawn as u16).cast_signed();
         self.drawn.saturating_add_signed(ahead.into())

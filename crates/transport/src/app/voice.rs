@@ -1,18 +1,22 @@
-//! A telephone call: speech in both directions over RTP (RFC 3550, RFC 3551), with reports over RTCP and a rating by the E-model.
+//! A telephone call: speech in both directions over RTP (RFC 3550, RFC 3551), with reports over
+//! RTCP and a rating by the E-model.
 //!
-//! The source calls, the destination answers with the first packet that arrives there. Each side speaks as the `talker` has it: with
-//! `p59` the two are one conversation. A packet has the RTP header and `frames` frames of the codec; over UDP and IPv4 that makes
-//! 40 bytes and the payload. Both directions share the flow's ports with RTCP (RFC 5761). Headers are true on every clock; the payload
-//! is not speech.
+//! The source calls, the destination answers with the first packet that arrives there. Each side
+//! speaks as the `talker` has it: with `p59` the two are one conversation. A packet has the RTP
+//! header and `frames` frames of the codec; over UDP and IPv4 that makes 40 bytes and the payload.
+//! Both directions share the flow's ports with RTCP (RFC 5761). Headers are true on every clock;
+//! the payload is not speech.
 //!
-//! A call begins, at each side, with an RTCP sender report, which tells the other side when the first sample was spoken; delays from
-//! mouth to ear count from there. Without it (it may be lost) they count from the arrival of the first packet until one comes.
-//! Further reports follow every `rtcp`, with the block of voice metrics of RTCP XR (RFC 3611).
+//! A call begins, at each side, with an RTCP sender report, which tells the other side when the
+//! first sample was spoken; delays from mouth to ear count from there. Without it (it may be lost)
+//! they count from the arrival of the first packet until one comes. Further reports follow every
+//! `rtcp`, with the block of voice metrics of RTCP XR (RFC 3611).
 //!
-//! Results: columns of the flow (`voice_...`, and of `NAME.reverse` for what the caller hears), the table `call_window` with the
-//! quality over time, and the trace `speech` with each packet's fate.
+//! Results: columns of the flow (`voice_...`, and of `NAME.reverse` for what the caller hears), the
+//! table `call_window` with the quality over time, and the trace `speech` with each packet's fate.
 //!
-//! Deviations: there is no signalling (a call cannot be refused) and no echo canceller; the interval between reports is not random.
+//! Deviations: there is no signalling (a call cannot be refused) and no echo canceller; the
+//! interval between reports is not random.
 //!
 //! ```toml
 //! app = { kind = "voice", codec = "G.729A", playout = { kind = "fixed", delay = "80 ms" } }
@@ -34,26 +38,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Speech codec: "G.711u" (the default), "G.711a", "G.711u+PLC", "G.711a+PLC", "iLBC-20", "iLBC-30", "GSM-FR", "GSM-EFR",
-    /// "AMR-12.2", "Opus-10", "Opus-8", "G.729A" or "G.723.1".
+    /// Speech codec: "G.711u" (the default), "G.711a", "G.711u+PLC", "G.711a+PLC", "iLBC-20",
+    /// "iLBC-30", "GSM-FR", "GSM-EFR", "AMR-12.2", "Opus-10", "Opus-8", "G.729A" or "G.723.1".
     pub codec: String,
     /// Number of the codec's frames in a packet. If unset, the least that hold 20 ms of speech.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
-    /// The talker at each side, who decides when there is speech; the conversation of ITU-T P.59 by default.
+    /// The talker at each side, who decides when there is speech; the conversation of ITU-T P.59 by
+    /// default.
     pub talker: talker::Config,
-    /// Whether packets without speech are not sent; true by default. If false, the talker does not matter.
+    /// True if packets without speech are not sent; true by default. If false, the talker does not
+    /// matter.
     pub silence_suppression: bool,
-    /// Whether suppressed silence begins with comfort noise, repeated as the codec has it; true by default.
+    /// True if suppressed silence begins with comfort noise, repeated as the codec has it; true by
+    /// default.
     pub comfort_noise: bool,
     /// De-jitter buffer at both ears; fixed with 60 ms by default.
     pub playout: playout::Config,
-    /// How much faster the clock of the flow's destination runs than that of its source, in parts per million; 0 by default.
+    /// How much faster the clock of the flow's destination runs than that of its source, in parts
+    /// per million; 0 by default.
     pub skew: Real<-1_000_000, 1_000_000>,
-    /// Time between RTCP reports, 5 s by default (RFC 3550, section 6.2); with 0 s there is only the one with which a call begins.
+    /// Time between RTCP reports, 5 s by default (RFC 3550, section 6.2); with 0 s there is only
+    /// the one with which a call begins.
     pub rtcp: Span,
-    /// Advantage factor A of the E-model, 0 by default: what users forgive a call for being possible at all (G.107; up to 20 for
-    /// places that are hard to reach, over several satellite hops). Ratings are given with and without it.
+    /// Advantage factor A of the E-model, 0 by default: what users forgive a call for being
+    /// possible at all (G.107; up to 20 for places that are hard to reach, over several satellite
+    /// hops). Ratings are given with and without it.
     pub advantage: Count<0, 20>,
     /// Length of the call. If unset, it lasts until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,10 +120,12 @@ pub static CALL: Table = Table {
     ],
 };
 
-/// Length from which a call in which nothing arrives is rated: a shorter one may have packets on the way.
+/// Length from which a call in which nothing arrives is rated: a shorter one may have packets on
+/// the way.
 pub const SILENT: Span = Span::from_secs(1);
 
-/// The row of [`CALL`] for a listener who hears nothing. It is not known how many packets were sent.
+/// Returns the row of [`CALL`] for a listener who hears nothing. It is not known how many packets
+/// were sent.
 fn silent() -> [f64; 16] {
     let mut row = [f64::NAN; 16];
     let columns = CALL.columns.iter().map(|column| column.name);
@@ -284,7 +296,7 @@ struct Ear {
     windows: Vec<(Time, Totals)>,
     /// Sequence number of the last packet, unwrapped.
     sequence: i64,
-    /// Whether the time at which the other side's first sample was spoken is known.
+    /// True if the time at which the other side's first sample was spoken is known.
     placed: bool,
     /// Time stamp from which positions in the other side's speech count.
     zero: Option<u32>,
@@ -327,7 +339,7 @@ impl Telephone {
         self.wait(actions);
     }
 
-    /// Time at which the call ends.
+    /// Returns the time at which the call ends.
     fn end(&self) -> Time {
         self.begun.zip(self.config.length).map_or(Time::MAX, |(begun, length)| begun + length)
     }
@@ -388,7 +400,7 @@ impl Telephone {
         };
     }
 
-    /// The report about the other side's stream.
+    /// Returns the report about the other side's stream.
     fn heard(&mut self, now: Time) -> Option<(Block, VoipMetrics)> {
         let (ssrc, jitter, highest) = self.receiver.status()?;
         let totals = self.receiver.totals();

@@ -1,8 +1,9 @@
-//! Where the packets of a send buffer end. Linux prepares unsent data in packets of up to 64 KB ([`super::writer`]), and a
-//! burst ([`super::bursts`]) does not cross the end of its packet.
+//! Where the packets of a send buffer end. Linux prepares unsent data in packets of up to 64 KB
+//! ([`super::writer`]), and a burst ([`super::bursts`]) does not cross the end of its packet.
 //!
 //! - A program that writes fills up the last packet before it begins another.
-//! - A packet of which a part has left keeps its end, unless it is the last one and is filled up again.
+//! - A packet of which a part has left keeps its end, unless it is the last one and is filled up
+//!   again.
 
 use std::collections::VecDeque;
 
@@ -31,7 +32,8 @@ pub struct Borders {
 }
 
 impl Borders {
-    /// Returns the end of the packet that holds position `nxt`, which does not decrease. It is `nxt` if nothing was written there.
+    /// Returns the end of the packet that holds position `nxt`, which does not decrease. It is
+    /// `nxt` if nothing was written there.
     #[inline]
     pub fn end_of(&mut self, nxt: u64) -> u64 {
         if self.first <= nxt {
@@ -54,7 +56,8 @@ impl Borders {
         };
     }
 
-    /// Returns where the last packet of what is unsent from `nxt` begins. It is `nxt` if there is only one, or none.
+    /// Returns where the last packet of what is unsent from `nxt` begins. It is `nxt` if there is
+    /// only one, or none.
     pub fn last(&mut self, nxt: u64) -> u64 {
         let first = self.end_of(nxt);
         match self.runs.back() {
@@ -63,7 +66,8 @@ impl Borders {
         }
     }
 
-    /// Records that the last packet of what is unsent from `nxt` now ends at `end`, or that the first one was written.
+    /// Records that the last packet of what is unsent from `nxt` now ends at `end`, or that the
+    /// first one was written.
     pub fn grown(&mut self, nxt: u64, end: u64) {
         let first = self.end_of(nxt);
         match self.runs.pop_back() {
@@ -91,7 +95,7 @@ impl Borders {
 mod tests {
     use super::*;
 
-    /// The ends of the packets that follow from `nxt`.
+    /// Returns the ends of the packets that follow from `nxt`.
     fn ends(borders: &Borders, mut nxt: u64) -> Vec<u64> {
         let mut borders = borders.clone();
         let mut ends = Vec::new();

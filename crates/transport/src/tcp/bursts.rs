@@ -1,29 +1,34 @@
-//! Bursts: how much of what the window permits leaves together, as Linux prepares packets for segmentation
-//! offload even where an interface divides them (commit "tcp: switch to GSO being always on", 2018).
+//! Bursts: how much of what the window permits leaves together, as Linux prepares packets for
+//! segmentation offload even where an interface divides them (commit "tcp: switch to GSO being
+//! always on", 2018).
 //!
 //! - A burst holds what the pacing rate carries in 1/1024 s, at least two segments (sysctl
-//!   tcp_min_tso_segs; one where a congestion control that sets the rate itself paces below 1.2 Mbit/s, as
-//!   BBR) and at most 64 KB. Up to a few milliseconds of round-trip time it is larger, by 64 KB halved for
-//!   each 512 us of the smallest round-trip time (sysctl tcp_tso_rtt_log, 9). A burst is at most half of the
-//!   window. Without pacing the rate is that with which the window of the last acknowledgment would be paced ([`super::pacing`]).
-//! - Less than a full burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after TSO
-//!   autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
-//!   tcp_tso_win_divisor, 3), unless something makes it worth sending: a recovery is in progress, nothing was
-//!   sent, nor held back by the pacing rate, within the last millisecond, a third of the window is free, or the next
-//!   acknowledgment is far off: it is expected a smoothed round-trip time after the first outstanding segment was sent,
-//!   and that is in more than 1 ms, or half of a shorter round-trip time (commit "tcp: fix tcp_tso_should_defer() vs large RTT", 2025; also in maintained older series).
-//! - Unsent data is in packets ([`super::borders`]), and a burst is of one packet. What a packet lacks for the burst that may
-//!   leave is taken from the packet after it (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a
-//!   packet, and a rest that may leave whole, do not wait, because nothing would be added to them. The rest of the buffer's last
-//!   packet does, unless the connection is closed behind it: the program may write more. Nothing waits while the program writes what
-//!   leaves at once.
-//! - Retransmitted segments are a burst if they were sent as one, or as a part of one that has not been divided since, by what a window
-//!   had room for or by a probe.
-//! - A burst that the receive window cuts short ends with what is left of the window, even if that is less
-//!   than a segment, as long as it begins with a whole one.
+//!   tcp_min_tso_segs; one where a congestion control that sets the rate itself paces below 1.2
+//!   Mbit/s, as BBR) and at most 64 KB. Up to a few milliseconds of round-trip time it is larger,
+//!   by 64 KB halved for each 512 us of the smallest round-trip time (sysctl tcp_tso_rtt_log, 9). A
+//!   burst is at most half of the window. Without pacing the rate is that with which the window of
+//!   the last acknowledgment would be paced ([`super::pacing`]).
+//! - Less than a full burst waits for the next acknowledgment (commits "tcp: tso: restore IW10
+//!   after TSO autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors;
+//!   sysctl tcp_tso_win_divisor, 3), unless something makes it worth sending: a recovery is in
+//!   progress, nothing was sent, nor held back by the pacing rate, within the last millisecond, a
+//!   third of the window is free, or the next acknowledgment is far off: it is expected a smoothed
+//!   round-trip time after the first outstanding segment was sent, and that is in more than 1 ms,
+//!   or half of a shorter round-trip time (commit "tcp: fix tcp_tso_should_defer() vs large RTT",
+//!   2025; also in maintained older series).
+//! - Unsent data is in packets ([`super::borders`]), and a burst is of one packet. What a packet
+//!   lacks for the burst that may leave is taken from the packet after it (commit "tcp: try to send
+//!   bigger TSO packets", 2024). The last segment of a packet, and a rest that may leave whole, do
+//!   not wait, because nothing would be added to them. The rest of the buffer's last packet does,
+//!   unless the connection is closed behind it: the program may write more. Nothing waits while the
+//!   program writes what leaves at once.
+//! - Retransmitted segments are a burst if they were sent as one, or as a part of one that has not
+//!   been divided since, by what a window had room for or by a probe.
+//! - A burst that the receive window cuts short ends with what is left of the window, even if that
+//!   is less than a segment, as long as it begins with a whole one.
 //!
-//! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux seen in
-//! virtual time (docs/measured-linux.md).
+//! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux
+//! seen in virtual time (docs/measured-linux.md).
 
 use super::pacing::Pacing;
 use super::scoreboard::in_flight;
@@ -33,8 +38,9 @@ use bentpipe_core::{Span, Time};
 /// A third of the window leaves without waiting for more.
 const WINDOW_DIVISOR: u64 = 3;
 
-/// Largest payload of a burst, and of a packet of the send buffer: 64 KiB less the room that Linux keeps for headers. Linux
-/// 6.18 sends 65160 bytes over a veth device, that is 45 segments with timestamps.
+/// Largest payload of a burst, and of a packet of the send buffer: 64 KiB less the room that Linux
+/// keeps for headers. Linux 6.18 sends 65160 bytes over a veth device, that is 45 segments with
+/// timestamps.
 pub(super) const MOST: u64 = 65_215;
 
 /// Pause after which less than a full burst leaves.
@@ -49,7 +55,8 @@ const PACING_SHIFT: u32 = 10;
 /// A burst's 64 KiB are halved for every 2^9 us of the smallest round-trip time.
 const RTT_LOG: u32 = 9;
 
-/// Bytes per second below which bursts may be single segments if the congestion control sets the rate, as BBR.
+/// Bytes per second below which bursts may be single segments if the congestion control sets the
+/// rate, as BBR.
 const SLOW: u64 = 1_200_000 / 8;
 
 /// What the window, the other end and the application permit.
@@ -61,9 +68,10 @@ pub struct Room {
     pub available: u64,
     /// Bytes of these in the packet that is sent next.
     pub packet: u64,
-    /// Whether more may be written into that packet: nothing is behind it, and the connection is not closed.
+    /// True if more may be written into that packet: nothing is behind it, and the connection is
+    /// not closed.
     pub grows: bool,
-    /// Whether the program has just filled up that packet and goes on writing.
+    /// True if the program has just filled up that packet and goes on writing.
     pub writes: bool,
     /// Bytes that the send buffer holds.
     pub buffered: u64,
@@ -80,7 +88,8 @@ pub struct Room {
 pub enum Plan {
     /// The segments leave together, as one burst.
     Leaves,
-    /// They wait for the next acknowledgment, to leave with more that the congestion window then permits.
+    /// They wait for the next acknowledgment, to leave with more that the congestion window then
+    /// permits.
     WaitsForCongestionWindow,
     /// The same for the receive window.
     WaitsForReceiveWindow,
@@ -93,22 +102,23 @@ pub enum Plan {
 pub struct Bursts {
     on: bool,
     whole: bool,
-    /// Whether the congestion control sets the pacing rate itself.
+    /// True if the congestion control sets the pacing rate itself.
     sets_rate: bool,
-    /// Whether the present burst is of new data.
+    /// True if the present burst is of new data.
     fresh: bool,
-    /// Position of the next byte of the present burst, and number of bytes of it that have not left.
+    /// Position of the next byte of the present burst, and number of bytes of it that have not
+    /// left.
     next: u64,
     left: u64,
-    /// Whether some of it has left.
+    /// True if some of it has left.
     begun: bool,
     /// Time at which a segment last left.
     last: Time,
 }
 
 impl Bursts {
-    /// Creates the state before anything is sent. `on`: segments leave in bursts; `whole`: each burst is one
-    /// packet; `sets_rate`: the congestion control sets the pacing rate itself.
+    /// Creates the state before anything is sent. `on`: segments leave in bursts; `whole`: each
+    /// burst is one packet; `sets_rate`: the congestion control sets the pacing rate itself.
     pub fn new(on: bool, whole: bool, sets_rate: bool) -> Bursts {
         Bursts {
             on: on || whole,
@@ -122,19 +132,20 @@ impl Bursts {
         }
     }
 
-    /// Whether segments leave in bursts.
+    /// Returns true if segments leave in bursts.
     #[inline]
     pub fn are_on(&self) -> bool {
         self.on
     }
 
-    /// Whether the segments of a burst are one packet.
+    /// Returns true if the segments of a burst are one packet.
     #[inline]
     pub fn are_whole(&self) -> bool {
         self.whole
     }
 
-    /// Number of bytes of the present burst that have not left, if the next one is at `start`.
+    /// Returns the number of bytes of the present burst that have not left, if the next one is at
+    /// `start`.
     #[inline]
     pub fn left(&self, start: u64, fresh: bool) -> u64 {
         if self.next == start && self.fresh == fresh {
@@ -144,7 +155,7 @@ impl Bursts {
         }
     }
 
-    /// Whether a segment from `start` would continue a burst.
+    /// Returns true if a segment from `start` would continue a burst.
     #[inline]
     pub fn continues(&self, start: u64, fresh: bool) -> bool {
         self.on && self.begun && self.left(start, fresh) > 0
@@ -211,7 +222,7 @@ impl Bursts {
         Plan::Leaves
     }
 
-    /// Whether less than a full burst waits.
+    /// Returns true if less than a full burst waits.
     fn waits(&self, now: Time, limit: u64, room: &Room, pacing: &Pacing, state: &State) -> bool {
         let window = room.window.min(u64::from(state.snd_cwnd) * u64::from(state.mss_cache));
         let srtt = Span::from_nanos(1_000 / 8 * u64::from(state.srtt_us));
@@ -222,7 +233,7 @@ impl Bursts {
             && room.first_sent.is_some_and(|sent| now.since(sent) + soon >= srtt)
     }
 
-    /// Number of segments of a full burst.
+    /// Returns the number of segments of a full burst.
     #[inline]
     fn segments(&self, pacing: &Pacing, state: &State) -> u32 {
         let slow = self.sets_rate && state.sk_pacing_rate < SLOW;
@@ -254,8 +265,8 @@ mod tests {
         Time::ZERO + Span::from_micros(microseconds)
     }
 
-    /// A window of `cwnd` segments of which `free` are free, and a round-trip time of 100 ms; the first outstanding
-    /// segment left at 0.
+    /// Returns a window of `cwnd` segments of which `free` are free, and a round-trip time of 100
+    /// ms; the first outstanding segment left at 0.
     fn sending(cwnd: u32, free: u32) -> (Bursts, Pacing, State, Room) {
         let state = State {
             mss_cache: SIZE as u32,
@@ -346,7 +357,8 @@ mod tests {
         assert!(waits(&|_, _, room| room.packet = 2 * SIZE));
     }
 
-    /// By captures of Linux 6.12: two segments that end a full send buffer leave with the next acknowledgment.
+    /// By captures of Linux 6.12: two segments that end a full send buffer leave with the next
+    /// acknowledgment.
     #[test]
     fn the_rest_of_the_last_packet_waits_though_it_may_leave_whole() {
         let (mut bursts, mut pacing, mut state, mut room) = sending(600, 3);

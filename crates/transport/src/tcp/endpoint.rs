@@ -1,15 +1,16 @@
-//! One end of a TCP flow as a stage: an application over one or more connections. Input port 0, output port
-//! 0.
+//! One end of a TCP flow as a stage: an application over one or more connections. Input port 0,
+//! output port 0.
 //!
-//! Segments for the connections come in and are consumed; what the connections send is created here. Packets
-//! are dropped only if they are not TCP segments, or belong to an unknown connection.
+//! Segments for the connections come in and are consumed; what the connections send is created
+//! here. Packets are dropped only if they are not TCP segments, or belong to an unknown connection.
 //!
-//! In the profiles of Linux an application runs after all packets that arrive at one instant, as a process does after the network's work. Only
-//! then does it hear of data, and only then are the acknowledgments sent that wait for it ([`super::receiver`]).
+//! In the profiles of Linux an application runs after all packets that arrive at one instant, as a
+//! process does after the network's work. Only then does it hear of data, and only then are the
+//! acknowledgments sent that wait for it ([`super::receiver`]).
 //!
-//! The source's application opens connections by number; at the destination a SYN with a new number creates
-//! one. Connections that have ended are removed, after TIME-WAIT if they are in that state, except for the
-//! last one.
+//! The source's application opens connections by number; at the destination a SYN with a new number
+//! creates one. Connections that have ended are removed, after TIME-WAIT if they are in that state,
+//! except for the last one.
 
 use super::connection::{is_syn, Connection, Event, Failure, Phase, TIME_WAIT};
 use super::handover::{self, Signal};
@@ -113,8 +114,8 @@ pub type MakeCongestion = Box<dyn Fn() -> Box<dyn Congestion> + Send>;
 
 /// One of the flow's connections.
 struct Line {
-    /// As wide as what reads it: with two bytes it would lie beside flags that were just written, and a load
-    /// of both would wait for them.
+    /// As wide as what reads it: with two bytes it would lie beside flags that were just written,
+    /// and a load of both would wait for them.
     number: u32,
     connection: Connection,
     probes: Probes,
@@ -122,9 +123,9 @@ struct Line {
     delivered: u64,
     /// Whether it has been opened, or listens.
     opened: bool,
-    /// Whether the sender has something to trace.
+    /// True if the sender has something to trace.
     traced: bool,
-    /// Whether the application has requested something of it since it was last processed.
+    /// True if the application has requested something of it since it was last processed.
     stirred: bool,
     /// Birth of the last packet that arrived before the application runs.
     birth: Option<Time>,
@@ -160,8 +161,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Creates one end of a flow. `stream` belongs to this end alone; it gives the initial sequence number if
-    /// `config` does not.
+    /// Creates one end of a flow. `stream` belongs to this end alone; it gives the initial sequence
+    /// number if `config` does not.
     pub fn new(
         site: Site,
         config: &Config,
@@ -203,12 +204,12 @@ impl Endpoint {
         &self.lines[self.lines.len() - 1].connection
     }
 
-    /// The counters of the receiving half.
+    /// Returns the counters of the receiving half.
     pub fn delivered(&self) -> &DestinationCounters {
         &self.destination
     }
 
-    /// The reason for which a connection failed, of the first one that did.
+    /// Returns the reason for which a connection failed, of the first one that did.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
@@ -268,7 +269,7 @@ impl Endpoint {
         }
     }
 
-    /// The index of connection `number`.
+    /// Returns the index of connection `number`.
     #[inline(always)]
     fn find(&mut self, number: u16) -> Option<usize> {
         match self.lines.last() {
@@ -277,7 +278,8 @@ impl Endpoint {
         }
     }
 
-    /// The index of a connection that is not the newest; one that had been put aside is restored.
+    /// Returns the index of a connection that is not the newest; one that had been put aside is
+    /// restored.
     fn find_other(&mut self, number: u16) -> Option<usize> {
         if let Some(at) = self.lines.iter().rposition(|line| line.number == u32::from(number)) {
             return Some(at);
@@ -288,8 +290,9 @@ impl Endpoint {
         Some(self.lines.len() - 1)
     }
 
-    /// After any event of a connection: informs the application, sends what may be sent, writes the trace. An acknowledgment that does not
-    /// wait for the application's answer leaves before. The application is not informed before the last packet of this instant has arrived.
+    /// After any event of a connection: informs the application, sends what may be sent, writes the
+    /// trace. An acknowledgment that does not wait for the application's answer leaves before. The
+    /// application is not informed before the last packet of this instant has arrived.
     #[inline]
     fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
         // It is found again only after the application was informed.
@@ -325,7 +328,8 @@ impl Endpoint {
         }
     }
 
-    /// Processes the connections of which the application requested something, and updates the time to wake.
+    /// Processes the connections of which the application requested something, and updates the time
+    /// to wake.
     #[inline]
     fn finish(&mut self, now: Time, out: &mut Outbox) {
         self.wake = match &self.lines[..] {
@@ -385,8 +389,8 @@ impl Endpoint {
         self.finish(now, out);
     }
 
-    /// The same if the application requested something, or of several connections: removes some, and returns
-    /// when to wake.
+    /// Returns the same if the application requested something, or of several connections: removes
+    /// some, and returns when to wake.
     fn finish_many(&mut self, now: Time, out: &mut Outbox) -> Time {
         while let Some(at) = self.lines.iter().position(|line| line.stirred) {
             self.settle(now, at, None, out);
@@ -488,7 +492,8 @@ impl Endpoint {
 }
 
 impl Line {
-    /// Lets the application run after all packets that arrive at this instant. `birth` is that of the present one.
+    /// Lets the application run after all packets that arrive at this instant. `birth` is that of
+    /// the present one.
     #[cold]
     fn hold_reading(&mut self, birth: Time) {
         self.connection.hold_reading();
@@ -570,7 +575,8 @@ impl Stage for Endpoint {
             return;
         };
         if self.wake <= now && self.lines.iter().any(|line| line.connection.sender().is_pacing_due(now)) {
-            // What was to leave at this very moment does so before the acknowledgment is read, as in Linux.
+            // What was to leave at this very moment does so before the acknowledgment is read, as
+            // in Linux.
             self.expire(now, out);
         }
         if let Some(interface) = self.site.capture {

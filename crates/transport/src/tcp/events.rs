@@ -28,8 +28,8 @@ pub enum Event {
     Failed(Failure),
 }
 
-/// Pending events. The application receives them in the order of [`Event`], whatever the order in which one
-/// segment caused them; data thus comes before the end of data.
+/// Pending events. The application receives them in the order of [`Event`], whatever the order in
+/// which one segment caused them; data thus comes before the end of data.
 #[derive(Default, Debug)]
 pub(super) struct Events {
     /// A bit for each pending kind of event, the first to be delivered lowest.
@@ -70,7 +70,7 @@ impl Events {
         self.waiting &= !ALL_ACKNOWLEDGED;
     }
 
-    /// Whether there are any.
+    /// Returns true if there are any.
     #[inline]
     pub fn are_waiting(&self) -> bool {
         self.waiting != 0

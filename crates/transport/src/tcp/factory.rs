@@ -60,7 +60,7 @@ impl Tables for Config {
 }
 
 impl Config {
-    /// Bytes of the headers of a data segment without further options, IPv4 included.
+    /// Returns the bytes of the headers of a data segment without further options, IPv4 included.
     pub fn header_bytes(&self) -> u32 {
         header::HEADER + if self.timestamps { header::TIMESTAMP_BYTES } else { 0 }
     }

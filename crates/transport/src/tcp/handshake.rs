@@ -1,15 +1,18 @@
-//! Connection set-up: retransmission of the SYN or SYN-ACK, and the options on which both ends agree.
+//! Connection set-up: retransmission of the SYN or SYN-ACK, and the options on which both ends
+//! agree.
 //!
-//! - The time-out starts at `rto_initial` and doubles (RFC 6298); after `syn_retries` the connection fails. A
-//!   SYN's first `syn_linear_timeouts` are not doubled and not counted (Linux' sysctl of that name).
-//! - An option is in use if both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC 2018). The
-//!   smaller maximum segment size applies, 536 bytes if the other end does not state one (RFC 9293, section
-//!   3.7.1). The option counts payload and options of data segments (RFC 6691), so with timestamps it is 12
-//!   bytes more than the payload.
+//! - The time-out starts at `rto_initial` and doubles (RFC 6298); after `syn_retries` the
+//!   connection fails. A SYN's first `syn_linear_timeouts` are not doubled and not counted (Linux'
+//!   sysctl of that name).
+//! - An option is in use if both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC
+//!   2018). The smaller maximum segment size applies, 536 bytes if the other end does not state one
+//!   (RFC 9293, section 3.7.1). The option counts payload and options of data segments (RFC 6691),
+//!   so with timestamps it is 12 bytes more than the payload.
 //! - Quick-Start (RFC 4782, section 4): the first SYN and SYN-ACK request a rate from the path,
-//!   retransmissions do not. What the path granted is returned with the SYN-ACK, or with its acknowledgment.
-//! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or otherwise by its
-//!   timestamp.
+//!   retransmissions do not. What the path granted is returned with the SYN-ACK, or with its
+//!   acknowledgment.
+//! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or otherwise
+//!   by its timestamp.
 
 use super::clock::Clock;
 use super::rtt::Estimator;
@@ -25,13 +28,13 @@ const DEFAULT_MSS: u32 = 536;
 /// What both ends agreed on; before the other end's SYN, what this end offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreement {
-    /// Whether timestamps are in use.
+    /// True if timestamps are in use.
     pub timestamps: bool,
-    /// Whether selective acknowledgments are in use.
+    /// True if selective acknowledgments are in use.
     pub sack: bool,
-    /// Whether selective negative acknowledgments are in use instead.
+    /// True if selective negative acknowledgments are in use instead.
     pub snack: bool,
-    /// Whether explicit congestion notification is in use.
+    /// True if explicit congestion notification is in use.
     pub ecn: bool,
     /// Window scale of this end.
     pub window_scale: Option<u8>,
@@ -50,7 +53,7 @@ pub struct Handshake {
     timer: Timer,
     estimator: Estimator,
     sent: Time,
-    /// Whether it was sent more than once, for whatever reason.
+    /// True if it was sent more than once, for whatever reason.
     resent: bool,
     timeouts: u32,
     retries: u32,
@@ -86,7 +89,8 @@ impl Handshake {
         }
     }
 
-    /// Flags of this end's SYN or SYN-ACK that request, or agree to, explicit congestion notification.
+    /// Flags of this end's SYN or SYN-ACK that request, or agree to, explicit congestion
+    /// notification.
     pub fn ecn_flags(&self, answers: bool) -> SegmentFlags {
         match (self.agreement.ecn, answers) {
             (false, _) => SegmentFlags::default(),
@@ -101,7 +105,7 @@ impl Handshake {
         &self.agreement
     }
 
-    /// Number of time-outs so far.
+    /// Returns the number of time-outs so far.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
@@ -176,7 +180,8 @@ impl Handshake {
         agreement.segment_size = agreement.segment_size.min(theirs);
     }
 
-    /// It is over; `answer` acknowledges our SYN. Returns a sample of the round-trip time if it gives one.
+    /// It is over; `answer` acknowledges our SYN. Returns a sample of the round-trip time if it
+    /// gives one.
     pub fn finish(&mut self, now: Time, answer: &Segment) -> Option<Span> {
         self.stop();
         if !self.resent {

@@ -1,11 +1,11 @@
-//! Tail loss probe (RFC 8985, section 7): if acknowledgments stop, one segment is sent before the time-out,
-//! new data or the last segment again, so that its acknowledgment can start a recovery.
+//! Tail loss probe (RFC 8985, section 7): if acknowledgments stop, one segment is sent before the
+//! time-out, new data or the last segment again, so that its acknowledgment can start a recovery.
 //!
-//! The probe time-out (section 7.2) is 2 SRTT, for a single segment in flight plus the time by which a
-//! receiver may delay its acknowledgment, 200 ms, and never later than the retransmission time-out. Probes
-//! are sent only in the state Open, one at a time (section 7.3). An acknowledgment beyond a probe that
-//! retransmitted a segment, without a duplicate SACK, shows that the segment had been lost, so the window is
-//! reduced once (section 7.4).
+//! The probe time-out (section 7.2) is 2 SRTT, for a single segment in flight plus the time by
+//! which a receiver may delay its acknowledgment, 200 ms, and never later than the retransmission
+//! time-out. Probes are sent only in the state Open, one at a time (section 7.3). An acknowledgment
+//! beyond a probe that retransmitted a segment, without a duplicate SACK, shows that the segment
+//! had been lost, so the window is reduced once (section 7.4).
 
 use super::undo::Dsack;
 use bentpipe_congestion::interface::State;
@@ -33,7 +33,8 @@ pub enum Answer {
 }
 
 impl Probe {
-    /// The wait after the latest transmission or acknowledgment, before the limit by the time-out.
+    /// Returns the wait after the latest transmission or acknowledgment, before the limit by the
+    /// time-out.
     #[inline]
     pub fn patience(state: &State) -> Span {
         if state.srtt_us == 0 {
@@ -43,13 +44,13 @@ impl Probe {
         twice + if state.packets_out == 1 { DELAYED_ACK } else { MARGIN }
     }
 
-    /// Whether a probe is unanswered.
+    /// Returns true if a probe is unanswered.
     #[inline]
     pub fn is_outstanding(&self) -> bool {
         self.outstanding.is_some()
     }
 
-    /// Whether the unanswered probe may be what arrived twice.
+    /// Returns true if the unanswered probe may be what arrived twice.
     pub fn explains(&self, dsack: &Dsack) -> bool {
         self.outstanding.is_some_and(|(end, _)| end == dsack.end)
     }

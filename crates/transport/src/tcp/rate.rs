@@ -1,24 +1,26 @@
 //! Delivery rate: how fast the network delivers, sampled with each acknowledgment
 //! (draft-cheng-iccrg-delivery-rate-estimation-02, names as there).
 //!
-//! Each segment remembers, from when it was last sent, C.delivered, C.delivered_time and C.first_sent_time (section
-//! 3.2, SendPacket). An acknowledgment takes the segment newly delivered that was sent last (section 3.3,
-//! UpdateRateSample and GenerateRateSample):
+//! Each segment remembers, from when it was last sent, C.delivered, C.delivered_time and
+//! C.first_sent_time (section 3.2, SendPacket). An acknowledgment takes the segment newly delivered
+//! that was sent last (section 3.3, UpdateRateSample and GenerateRateSample):
 //!
 //! - send_elapsed = P.sent_time - P.first_sent_time, ack_elapsed = now - P.delivered_time;
-//! - interval = max(send_elapsed, ack_elapsed), so that neither a burst nor acknowledgments that were
-//!   compressed on the return path yield a rate that the path does not have;
+//! - interval = max(send_elapsed, ack_elapsed), so that neither a burst nor acknowledgments that
+//!   were compressed on the return path yield a rate that the path does not have;
 //! - delivered = C.delivered - P.delivered, in segments; the rate is delivered / interval;
-//! - an interval shorter than the smallest round-trip time is not possible and makes the sample invalid (-1).
+//! - an interval shorter than the smallest round-trip time is not possible and makes the sample
+//!   invalid (-1).
 //!
-//! A sample is application-limited when its segment was sent while the application had left the pipe unfilled
-//! (section 3.4, [`check_application_limited`]). That is checked when the application writes and, except in the profiles of Linux, when an
-//! acknowledgment arrives or a timer expires: in Linux 6.12 what is retransmitted after the first acknowledgment of a response is not limited.
+//! A sample is application-limited when its segment was sent while the application had left the
+//! pipe unfilled (section 3.4, [`check_application_limited`]). That is checked when the application
+//! writes and, except in the profiles of Linux, when an acknowledgment arrives or a timer expires:
+//! in Linux 6.12 what is retransmitted after the first acknowledgment of a response is not limited.
 //!
 //! Deviations: as in Linux, segments are counted instead of bytes, and the SYN is one (so the first
-//! acknowledgment of data ends the time in which the application had not written yet). C.first_sent_time and
-//! C.delivered_time are also reset when nothing is outstanding rather than when nothing is in flight. No state
-//! is kept for congestion controls that take no samples.
+//! acknowledgment of data ends the time in which the application had not written yet).
+//! C.first_sent_time and C.delivered_time are also reset when nothing is outstanding rather than
+//! when nothing is in flight. No state is kept for congestion controls that take no samples.
 
 use super::scoreboard::{in_flight, Newest};
 use bentpipe_congestion::interface::{RateSample, State};
@@ -64,9 +66,9 @@ impl Estimator {
         self.stamps[(number - self.first) as usize] = stamp;
     }
 
-    /// Takes a sample after an acknowledgment that `state.delivered` and `state.rtt_min_us` already count.
-    /// `newest` is the newly delivered segment that was sent last; segments before `first` are no longer
-    /// outstanding.
+    /// Takes a sample after an acknowledgment that `state.delivered` and `state.rtt_min_us` already
+    /// count. `newest` is the newly delivered segment that was sent last; segments before `first`
+    /// are no longer outstanding.
     #[inline]
     pub fn sample(
         &mut self,
@@ -121,8 +123,9 @@ impl Estimator {
     }
 }
 
-/// Marks the connection application-limited (section 3.4) if less than a segment waits to be sent, although
-/// the window would permit it and no lost segment waits: until what is in flight now has been delivered.
+/// Marks the connection application-limited (section 3.4) if less than a segment waits to be sent,
+/// although the window would permit it and no lost segment waits: until what is in flight now has
+/// been delivered.
 #[inline]
 pub fn check_application_limited(unsent: u64, state: &mut State) {
     let flight = in_flight(state);

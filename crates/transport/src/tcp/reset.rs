@@ -12,8 +12,8 @@ pub struct Reset {
 }
 
 impl Reset {
-    /// The answer to a segment for a connection that does not exist (RFC 9293, section 3.10.7.1); resets are
-    /// not answered.
+    /// Returns the answer to a segment for a connection that does not exist (RFC 9293, section
+    /// 3.10.7.1); resets are not answered.
     pub fn answering(segment: &Segment) -> Option<Reset> {
         let flags = segment.flags;
         if flags.contains(SegmentFlags::RST) {
@@ -28,7 +28,7 @@ impl Reset {
         Some(Reset { sequence: 0, acknowledgment: Some(segment.sequence.wrapping_add(length)) })
     }
 
-    /// The reset as a segment.
+    /// Returns the reset as a segment.
     pub fn segment(self) -> Segment {
         Segment {
             sequence: self.sequence,

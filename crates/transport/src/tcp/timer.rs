@@ -1,7 +1,7 @@
-//! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment would move
-//! an entry of the event queue each time. Instead the wake at the old deadline stays, and when it comes the
-//! timer requests one at the new deadline. Only then does the clock tell when the timer really expires, since that
-//! takes a division.
+//! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment
+//! would move an entry of the event queue each time. Instead the wake at the old deadline stays,
+//! and when it comes the timer requests one at the new deadline. Only then does the clock tell when
+//! the timer really expires, since that takes a division.
 
 use super::clock::Clock;
 use bentpipe_core::{Span, Time};
@@ -9,7 +9,8 @@ use bentpipe_core::{Span, Time};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     clock: Clock,
-    /// When the timer was started and for how long; `Time::MAX` if it is stopped, no wait if it ends exactly then.
+    /// When the timer was started and for how long; `Time::MAX` if it is stopped, no wait if it
+    /// ends exactly then.
     started: Time,
     wait: Span,
     /// The requested wake; never later than the end of the wait.

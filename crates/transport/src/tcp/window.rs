@@ -1,14 +1,14 @@
-//! Whether the congestion window limits a sender, and what happens to it if it does not: idle time, and
-//! applications that send less than it permits.
+//! Whether the congestion window limits a sender, and what happens to it if it does not: idle time,
+//! and applications that send less than it permits.
 //!
 //! - `is_cwnd_limited` and `max_packets_out` of [`State`], each over a window, as in Linux'
 //!   `tcp_cwnd_validate`: the congestion control lets the window grow only while it is the limit.
-//! - Restart after idle time (RFC 5681, section 4.1): if nothing is outstanding and nothing was sent for
-//!   longer than the time-out, the window is halved for each time-out that has passed, down to the initial
-//!   window (RFC 2861, section 3.1, as in Linux).
-//! - A window that the application has not filled for a time-out moves halfway to what was used (RFC 2861,
-//!   section 3.2; RFC 7661 is its successor), but not below the initial window. The threshold keeps the old
-//!   value.
+//! - Restart after idle time (RFC 5681, section 4.1): if nothing is outstanding and nothing was
+//!   sent for longer than the time-out, the window is halved for each time-out that has passed,
+//!   down to the initial window (RFC 2861, section 3.1, as in Linux).
+//! - A window that the application has not filled for a time-out moves halfway to what was used
+//!   (RFC 2861, section 3.2; RFC 7661 is its successor), but not below the initial window. The
+//!   threshold keeps the old value.
 
 use super::recovery::current_ssthresh;
 use super::scoreboard::in_flight;
@@ -19,11 +19,11 @@ use bentpipe_core::{Span, Time};
 /// A sender's use of its window.
 #[derive(Clone, Debug)]
 pub struct Usage {
-    /// Whether something was sent since the last validation.
+    /// True if something was sent since the last validation.
     sent: bool,
-    /// Whether something that the window permits waits to be sent with more.
+    /// True if something that the window permits waits to be sent with more.
     deferred: bool,
-    /// Whether new data has been sent.
+    /// True if new data has been sent.
     fresh: bool,
     /// Linux' `cwnd_usage_seq`: the end of the window over which `is_cwnd_limited` holds.
     end: u64,
@@ -32,8 +32,8 @@ pub struct Usage {
     decays: bool,
     /// Time at which a segment was last sent.
     last: Time,
-    /// Time since which the window has not been the limit, and the maximum number of outstanding segments
-    /// since then (Linux' `snd_cwnd_stamp`, `snd_cwnd_used`).
+    /// Time since which the window has not been the limit, and the maximum number of outstanding
+    /// segments since then (Linux' `snd_cwnd_stamp`, `snd_cwnd_used`).
     unused_since: Time,
     used: u32,
 }
@@ -55,7 +55,7 @@ impl Usage {
         }
     }
 
-    /// The initial window in segments.
+    /// Returns the initial window in segments.
     pub fn initial(&self) -> u32 {
         self.initial
     }
@@ -66,7 +66,7 @@ impl Usage {
         self.sent = true;
     }
 
-    /// Whether nothing has left since the window was last validated.
+    /// Returns true if nothing has left since the window was last validated.
     #[inline]
     pub fn is_settled(&self) -> bool {
         !self.sent && !self.fresh
@@ -84,7 +84,8 @@ impl Usage {
         self.unused_since = now;
     }
 
-    /// Before new data is sent while nothing is outstanding: restarts the window if idle time requires it.
+    /// Before new data is sent while nothing is outstanding: restarts the window if idle time
+    /// requires it.
     pub fn restart(&mut self, now: Time, rto: Span, state: &mut State, congestion: &mut dyn Congestion) {
         let idle = now.since(self.last.min(now));
         if !self.restarts || self.last == Time::MAX || idle <= rto || congestion.has_cong_control() {
@@ -103,8 +104,8 @@ impl Usage {
         self.used = 0;
     }
 
-    /// Records that something the window permits waits to be sent with more: the window still counts as the
-    /// limit.
+    /// Records that something the window permits waits to be sent with more: the window still
+    /// counts as the limit.
     #[inline]
     pub fn deferred(&mut self) {
         self.sent = true;
@@ -125,7 +126,8 @@ impl Usage {
         self.last = now;
     }
 
-    /// After sending (Linux' `tcp_cwnd_validate`). `idle`: the application has nothing more to send.
+    /// After sending (Linux' `tcp_cwnd_validate`). `idle`: the application has nothing more to
+    /// send.
     #[inline]
     pub fn validate(
         &mut self,

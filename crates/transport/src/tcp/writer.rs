@@ -1,20 +1,25 @@
-//! The writing program of a connection whose send buffer is limited by memory, as Linux counts it: how much of what the
-//! application has handed over is in the buffer.
+//! The writing program of a connection whose send buffer is limited by memory, as Linux counts it:
+//! how much of what the application has handed over is in the buffer.
 //!
-//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB while the other end's
-//!   window has not exceeded 64 KB, since a packet is at most half of the window); outstanding data is in those of
-//!   [`super::scoreboard::Packets`], mostly bursts. So two segments that leave together take 480 bytes each besides their payload.
-//! - The program writes until the buffer is full, and then sleeps until a third of the buffer is free.
-//! - The buffer is checked only before a new packet is begun, not while the last one is filled up: when a part of it has
-//!   left, or when full packets were smaller when it was begun. So an open congestion window is filled whatever the buffer holds: what is
-//!   written leaves at once, and the program stops at the first packet that cannot leave.
-//! - Once half of the largest window that the other end has offered has been written since the last push, the data is pushed:
-//!   everything that may leave does so, which empties the packet. So is what a call has written when it ends (256 KiB, as in
-//!   our emulated traffic, or what the application hands over at a time), but for the rest of a segment that the next call fills up.
-//! - Packets have PSH where half of that window has been written, and where the program sleeps. The next call takes the mark back when it fills up the packet.
+//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB
+//!   while the other end's window has not exceeded 64 KB, since a packet is at most half of the
+//!   window); outstanding data is in those of [`super::scoreboard::Packets`], mostly bursts. So two
+//!   segments that leave together take 480 bytes each besides their payload.
+//! - The program writes until the buffer is full, and then sleeps until a third of the buffer is
+//!   free.
+//! - The buffer is checked only before a new packet is begun, not while the last one is filled up:
+//!   when a part of it has left, or when full packets were smaller when it was begun. So an open
+//!   congestion window is filled whatever the buffer holds: what is written leaves at once, and the
+//!   program stops at the first packet that cannot leave.
+//! - Once half of the largest window that the other end has offered has been written since the last
+//!   push, the data is pushed: everything that may leave does so, which empties the packet. So is
+//!   what a call has written when it ends (256 KiB, as in our emulated traffic, or what the
+//!   application hands over at a time), but for the rest of a segment that the next call fills up.
+//! - Packets have PSH where half of that window has been written, and where the program sleeps. The
+//!   next call takes the mark back when it fills up the packet.
 //!
-//! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
-//! lets it grow to twice the congestion window.
+//! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16
+//! KiB and lets it grow to twice the congestion window.
 //!
 //! Source: experiments with Linux 6.12 (docs/notes/linux-tcp.md, *Buffers and windows*).
 
@@ -41,22 +46,26 @@ pub struct Writer {
     half_window: u64,
     /// End of the data in the buffer.
     written: u64,
-    /// End of the data in the buffer at the last push, and whether that push is still emptying the packet.
+    /// End of the data in the buffer at the last push, and whether that push is still emptying the
+    /// packet.
     pushed: u64,
     pushes: bool,
-    /// Where a call began of which no later one has ended early; each of the calls since then has written all its bytes.
+    /// Where a call began of which no later one has ended early; each of the calls since then has
+    /// written all its bytes.
     begun: u64,
-    /// The same as `pushed` where ends of calls count as pushes, for the marks alone, and the ends of the unsent packets that have PSH.
+    /// The same as `pushed` where ends of calls count as pushes, for the marks alone, and the ends
+    /// of the unsent packets that have PSH.
     marked: u64,
     marks: VecDeque<u64>,
     /// Where the packets of the unsent data end.
     borders: Borders,
-    /// Whether the program waits for room in the buffer.
+    /// True if the program waits for room in the buffer.
     sleeps: bool,
 }
 
 impl Writer {
-    /// Creates the state before anything is written. `memory` is the size of the send buffer; `None` for no limit.
+    /// Creates the state before anything is written. `memory` is the size of the send buffer;
+    /// `None` for no limit.
     pub fn new(memory: Option<u64>, segment_size: u32) -> Writer {
         let written = if memory.is_some() { 1 } else { u64::MAX };
         let segment = u64::from(segment_size);
@@ -95,7 +104,8 @@ impl Writer {
         self.written.min(end)
     }
 
-    /// Returns where the packet with the next byte to be sent ends: the position after its last byte.
+    /// Returns where the packet with the next byte to be sent ends: the position after its last
+    /// byte.
     #[inline]
     pub fn packet_end(&mut self, nxt: u64) -> u64 {
         if self.memory == u64::MAX {
@@ -104,7 +114,8 @@ impl Writer {
         self.borders.end_of(nxt)
     }
 
-    /// Whether the packet that ends at `end`, up to which everything leaves, has been marked with PSH.
+    /// Returns true if the packet that ends at `end`, up to which everything leaves, has been
+    /// marked with PSH.
     #[inline]
     pub fn marks(&mut self, end: u64) -> bool {
         while let Some(mark) = self.marks.front().copied().filter(|mark| *mark <= end) {
@@ -116,7 +127,8 @@ impl Writer {
         false
     }
 
-    /// Writes until `end`, where the last packet ends. What is not a packet yet begins at `begin`, and packets have `size` bytes.
+    /// Writes until `end`, where the last packet ends. What is not a packet yet begins at `begin`,
+    /// and packets have `size` bytes.
     fn write(&mut self, begin: u64, end: u64, size: u64) {
         // The last packet of before grows. Another call takes back its mark, the same one moves it.
         if self.written > begin && self.marks.back() == Some(&self.written) {
@@ -144,7 +156,8 @@ impl Writer {
         self.written = end;
     }
 
-    /// The application hands over more, behind `end`. If all before that has been written, another call begins there.
+    /// The application hands over more, behind `end`. If all before that has been written, another
+    /// call begins there.
     #[inline]
     pub fn begins(&mut self, end: u64) {
         if self.written == end {
@@ -158,7 +171,8 @@ impl Writer {
         }
     }
 
-    /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at `end`.
+    /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at
+    /// `end`.
     #[inline(always)]
     pub fn fill_up(&mut self, sent: Packets, nxt: u64, end: u64) {
         if !self.sleeps && self.written < nxt.saturating_add(self.packet) && self.written < end {
@@ -189,13 +203,14 @@ impl Writer {
         self.borders.grown(nxt, to);
     }
 
-    /// Whether the program writes of data that ends at `end`, and what it has written leaves packet by packet: it has not pushed.
+    /// Returns true if the program writes of data that ends at `end`, and what it has written
+    /// leaves packet by packet: it has not pushed.
     #[inline]
     pub fn writes(&self, end: u64) -> bool {
         !self.sleeps && !self.pushes && self.written < end
     }
 
-    /// Whether the program is awake and has not written all of the data that ends at `end`.
+    /// Returns true if the program is awake and has not written all of the data that ends at `end`.
     #[inline(always)]
     pub fn has_more(&self, end: u64) -> bool {
         !self.sleeps && self.written < end
@@ -208,7 +223,8 @@ impl Writer {
             return;
         }
         if self.written > nxt {
-            // The last packet is filled up: a part of it may have left, and full packets may have been smaller when it was begun.
+            // The last packet is filled up: a part of it may have left, and full packets may have
+            // been smaller when it was begun.
             let last = self.borders.last(nxt);
             let filled = last.saturating_add(self.packet).min(end);
             if filled > self.written {
@@ -227,12 +243,14 @@ impl Writer {
         self.pushes = false;
     }
 
-    /// Ends the call early: what is in the buffer has been pushed, and another call begins behind it.
+    /// Ends the call early: what is in the buffer has been pushed, and another call begins behind
+    /// it.
     fn ends_call(&mut self) {
         (self.pushed, self.marked, self.begun) = (self.written, self.written, self.written);
     }
 
-    /// Wakes the program if it sleeps and a third of the buffer is free. Returns whether it has been woken.
+    /// Wakes the program if it sleeps and a third of the buffer is free. Returns whether it has
+    /// been woken.
     #[inline]
     pub fn wakes(&mut self, sent: Packets, nxt: u64) -> bool {
         let wakes = self.sleeps && {
@@ -248,7 +266,8 @@ impl Writer {
         self.sleeps = false;
     }
 
-    /// Returns the memory in use. `sent` is what is outstanding, and `nxt` the first position that has not been sent.
+    /// Returns the memory in use. `sent` is what is outstanding, and `nxt` the first position that
+    /// has not been sent.
     #[inline]
     fn held(&self, sent: Packets, nxt: u64) -> u64 {
         let unsent = self.written.saturating_sub(nxt).div_ceil(self.packet);
@@ -276,7 +295,8 @@ mod tests {
         writer
     }
 
-    /// Lets `pairs` of segments leave besides those that are `out`, filling up as they do. A single segment leaves where a call ends in the next one.
+    /// Lets `pairs` of segments leave besides those that are `out`, filling up as they do. A single
+    /// segment leaves where a call ends in the next one.
     fn send(writer: &mut Writer, out: &mut Packets, nxt: &mut u64, pairs: u64) {
         for _ in 0..pairs {
             writer.fill_up(*out, *nxt, u64::MAX);
@@ -347,8 +367,9 @@ mod tests {
         }
     }
 
-    /// By captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes, these are
-    /// the segments 54, 98, 142 and then 208, 252, 296 and 340, each the end of a second packet of 22, where a call of 256 KiB ends after 179.6 and 359.1.
+    /// By captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes, these are the
+    /// segments 54, 98, 142 and then 208, 252, 296 and 340, each the end of a second packet of 22,
+    /// where a call of 256 KiB ends after 179.6 and 359.1.
     #[test]
     fn every_half_window_is_pushed_and_calls_begin_anew() {
         let mut writer = writer(65_535);

@@ -1,8 +1,9 @@
 //! What the calls of an exchange have to do, by time.
 //!
-//! Almost every entry is the next packet of a talk spurt, one packet duration after the one that is being sent. Such entries come in
-//! the order of their times, so they are kept in a queue; all others are in a tree. Taking the earlier of the two heads gives the
-//! order of a single tree, without searching one for every packet of speech.
+//! Almost every entry is the next packet of a talk spurt, one packet duration after the one that is
+//! being sent. Such entries come in the order of their times, so they are kept in a queue; all
+//! others are in a tree. Taking the earlier of the two heads gives the order of a single tree,
+//! without searching one for every packet of speech.
 
 use bentpipe_core::{Span, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -60,7 +61,7 @@ impl Agenda {
         }
     }
 
-    /// Time of the first entry; `Time::MAX` if there is none.
+    /// Returns the time of the first entry; `Time::MAX` if there is none.
     pub fn next(&self) -> Time {
         let queued = self.queue.front().map_or(Time::MAX, |(time, ..)| *time);
         queued.min(self.others.first().map_or(Time::MAX, |(time, ..)| *time))
@@ -78,7 +79,7 @@ impl Agenda {
     }
 }
 
-/// The earlier of two entries, either of which may be missing.
+/// Returns the earlier of two entries, either of which may be missing.
 fn earlier(one: Option<Entry>, other: Option<Entry>) -> Option<Entry> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -91,7 +92,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// The same entries in the same order as from a single tree, while calls begin, pause, and end at random.
+    /// The same entries in the same order as from a single tree, while calls begin, pause, and end
+    /// at random.
     #[test]
     fn entries_are_taken_in_the_order_of_a_tree() {
         let packet = Span::from_millis(20);

@@ -1,7 +1,9 @@
-//! One end of a flow of calls as a stage: an exchange with its telephones. Input port 0, output port 0.
+//! One end of a flow of calls as a stage: an exchange with its telephones. Input port 0, output
+//! port 0.
 //!
-//! The source places calls, the destination answers them; both talk and listen. Both ends derive the conversation of a call from
-//! its number, which the signalling carries, so that who speaks when is decided alike at both.
+//! The source places calls, the destination answers them; both talk and listen. Both ends derive
+//! the conversation of a call from its number, which the signalling carries, so that who speaks
+//! when is decided alike at both.
 
 use super::agenda::{Agenda, Due};
 use super::results::{Counts, Outcome, Record, CALL, HEARD, TRAFFIC};
@@ -48,7 +50,8 @@ struct Call {
     mixed: Option<Packetizer>,
     /// Sequence number of the last packet that arrived, unwrapped.
     sequence: i64,
-    /// For each packet of a party of a conference that waits for the mix: when it is played, and when it arrived.
+    /// For each packet of a party of a conference that waits for the mix: when it is played, and
+    /// when it arrived.
     played: VecDeque<(Time, Time)>,
 }
 
@@ -81,7 +84,7 @@ pub struct Endpoint {
     local: BTreeSet<(Time, u32)>,
     /// When the next call is placed (source only).
     arrival: Time,
-    /// Whether the calls that last for the whole run have been placed.
+    /// True if the calls that last for the whole run have been placed.
     begun: bool,
     calls_placed: u32,
     signals: Signals,
@@ -94,7 +97,7 @@ pub struct Endpoint {
     call_rows: Option<Probe>,
     heard: Option<Probe>,
     traffic: Option<Traffic>,
-    /// Whether the calls are parties of a conference, to whom a bridge sends the mix.
+    /// True if the calls are parties of a conference, to whom a bridge sends the mix.
     mixing: bool,
 }
 
@@ -119,8 +122,8 @@ impl Endpoint {
         Endpoint::new(transport, site, calls, (stream, common), supply)
     }
 
-    /// Creates one end of the calls of a flow over `transport`, from its own random stream and the random bits that both ends have in
-    /// common.
+    /// Creates one end of the calls of a flow over `transport`, from its own random stream and the
+    /// random bits that both ends have in common.
     ///
     /// # Panics
     /// If the transport carries no calls.
@@ -169,7 +172,7 @@ impl Endpoint {
         self.sending.codec
     }
 
-    /// Number of lines in use.
+    /// Returns the number of lines in use.
     fn taken(&self) -> u64 {
         (self.calls.len() + self.local.len()) as u64
     }
@@ -219,7 +222,8 @@ impl Endpoint {
         self.pass(now, None, out);
     }
 
-    /// Sends the packets of the line and handles its events. `packet` is the packet that caused them, if any.
+    /// Sends the packets of the line and handles its events. `packet` is the packet that caused
+    /// them, if any.
     fn pass(&mut self, now: Time, packet: Option<&Packet>, out: &mut Outbox) {
         while !(self.signals.send.is_empty() && self.signals.events.is_empty()) {
             // The vectors are used again: this is done for every packet of speech.
@@ -304,7 +308,8 @@ impl Endpoint {
         let (codec, sending) = (self.codec(), self.sending);
         let Some(call) = self.calls.get_mut(&call) else { return };
         let receiver = call.receiver.get_or_insert_with(|| {
-            // The packet was sent when its last sample had been spoken, and the codec had looked ahead.
+            // The packet was sent when its last sample had been spoken, and the codec had looked
+            // ahead.
             let spoken = sending.packet() + Span::from_secs_f64(codec.rtp.lookahead_ms / 1e3);
             let born = packet.map_or(now, |packet| packet.birth);
             let at = Time::from_nanos(born.as_nanos().saturating_sub(spoken.as_nanos()));
@@ -330,8 +335,8 @@ impl Endpoint {
         Endpoint { mixing: true, ..self }
     }
 
-    /// The parties of the conference, and whether each has spoken into the mix that ends at `now`. The time that each of their packets
-    /// has waited for the mix is added to `wait`.
+    /// Returns the parties of the conference, and whether each has spoken into the mix that ends at
+    /// `now`. The time that each of their packets has waited for the mix is added to `wait`.
     pub fn parties(&mut self, now: Time, wait: &mut SpanStatistics) -> Vec<(u32, bool)> {
         let mut parties = Vec::new();
         for (number, call) in self.calls.iter_mut().filter(|(_, call)| call.mixed.is_some()) {
@@ -346,7 +351,8 @@ impl Endpoint {
         parties
     }
 
-    /// Sends the mix of a period to a party: speech, comfort noise, or nothing during suppressed silence.
+    /// Sends the mix of a period to a party: speech, comfort noise, or nothing during suppressed
+    /// silence.
     pub fn say(&mut self, now: Time, number: u32, period: u64, speech: bool, out: &mut Outbox) {
         let Sending { suppression, comfort_noise, .. } = self.sending;
         let Some(call) = self.calls.get_mut(&number) else { return };

@@ -1,9 +1,11 @@
 //! Telephone calls between two exchanges: signalling by SIP or IAX2, and speech.
 //!
-//! [`endpoint`] is the stage at either end: it places or answers the calls of [`app::calls`](crate::app::calls), talks, listens
-//! and counts. What differs between the two protocols is a [`Line`]: [`sip`] with RTP beside it, [`iax2`] with media in band.
-//! Signalling travels as the real messages and frames of [`voice::sip`](bentpipe_voice::sip) and
-//! [`voice::iax2`](bentpipe_voice::iax2), byte by byte; SIP over TCP in the segments of a [`stream`].
+//! [`endpoint`] is the stage at either end: it places or answers the calls of
+//! [`app::calls`](crate::app::calls), talks, listens and counts. What differs between the two
+//! protocols is a [`Line`]: [`sip`] with RTP beside it, [`iax2`] with media in band. Signalling
+//! travels as the real messages and frames of [`voice::sip`](bentpipe_voice::sip) and
+//! [`voice::iax2`](bentpipe_voice::iax2), byte by byte; SIP over TCP in the segments of a
+//! [`stream`].
 
 mod agenda;
 pub mod endpoint;
@@ -21,7 +23,8 @@ use bentpipe_voice::stream::Media;
 
 /// The signalling of the calls at one end, and how their speech is sent.
 pub trait Line: Send {
-    /// Places a call from the telephone `number`. Returns the call's identity at this end, or `None` if there can be no further call.
+    /// Places a call from the telephone `number`. Returns the call's identity at this end, or
+    /// `None` if there can be no further call.
     fn call(&mut self, now: Time, number: u32, out: &mut Signals) -> Option<u32>;
     /// Informs the caller that the called telephone rings.
     fn ring(&mut self, now: Time, call: u32, out: &mut Signals);
@@ -48,7 +51,8 @@ pub struct Signals {
     pub send: Vec<Outgoing>,
     /// Events of calls, in order.
     pub events: Vec<Signal>,
-    /// Number of messages of signalling (over TCP: of segments) in `send` that had been sent before.
+    /// Number of messages of signalling (over TCP: of segments) in `send` that had been sent
+    /// before.
     pub retransmissions: u64,
 }
 

@@ -164,14 +164,16 @@ pub struct Counts {
     expected: u64,
     lost: u64,
     late: u64,
-    /// Sums of delay and jitter over the calls with at least one packet played, and the number of these calls.
+    /// Sums of delay and jitter over the calls with at least one packet played, and the number of
+    /// these calls.
     heard: ([f64; 2], u64),
     /// Sums of R and MOS over the calls that were rated, and the number of these calls.
     rated: ([f64; 2], u64),
     worst: f64,
 }
 
-/// Reasons of calls that failed because the other exchange did not answer: the status of SIP, and the cause of IAX2.
+/// Reasons of calls that failed because the other exchange did not answer: the status of SIP, and
+/// the cause of IAX2.
 const SILENCE: [u16; 2] = [408, 102];
 
 impl Counts {
@@ -257,7 +259,8 @@ impl Counts {
         *calls += 1;
     }
 
-    /// Writes the rows of an end: its own of [`REPORT`], and one of [`voice::CALL`] for the direction that arrives there.
+    /// Writes the rows of an end: its own of [`REPORT`], and one of [`voice::CALL`] for the
+    /// direction that arrives there.
     pub fn report(&self, entity: &str, incoming: &str, report: &mut Report) {
         let (heard, rated) = (self.heard.1 as f64, self.rated.1 as f64);
         let share = |count: u64| count as f64 / self.expected as f64;

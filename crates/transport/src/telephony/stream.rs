@@ -1,10 +1,13 @@
-//! A TCP connection between two exchanges whose bytes are known, for signalling over TCP (RFC 3261, section 18).
+//! A TCP connection between two exchanges whose bytes are known, for signalling over TCP (RFC 3261,
+//! section 18).
 //!
-//! The connection is that of [`tcp`](crate::tcp): handshake, retransmissions, congestion control and acknowledgments cost
-//! what they cost there. Its segments carry the text of the signalling beside the header.
+//! The connection is that of [`tcp`](crate::tcp): handshake, retransmissions, congestion control
+//! and acknowledgments cost what they cost there. Its segments carry the text of the signalling
+//! beside the header.
 //!
-//! The exchange at the source of the flow opens the connection with its first message and keeps it open. If the connection fails,
-//! the next message of the source opens another one. Messages that the destination sends while there is no connection are lost.
+//! The exchange at the source of the flow opens the connection with its first message and keeps it
+//! open. If the connection fails, the next message of the source opens another one. Messages that
+//! the destination sends while there is no connection are lost.
 
 use super::Outgoing;
 use crate::tcp::connection::{is_syn, Connection, Event};
@@ -48,9 +51,9 @@ impl Payload for Carried {
 /// What an arriving segment or a timer has caused.
 #[derive(Default)]
 pub struct News {
-    /// Whether bytes have arrived in order: they are in [`Stream::arrived`].
+    /// True if bytes have arrived in order: they are in [`Stream::arrived`].
     pub arrived: bool,
-    /// Whether the connection has failed.
+    /// True if the connection has failed.
     pub failed: bool,
 }
 
@@ -59,7 +62,7 @@ pub struct Stream {
     config: Config,
     congestion: MakeCongestion,
     random: Random,
-    /// Whether this end opens connections.
+    /// True if this end opens connections.
     opens: bool,
     /// Number of the newest connection.
     number: u32,
@@ -90,7 +93,8 @@ impl Stream {
         Stream { config, congestion, random, opens, number: 0, line: None, arrived: Vec::new() }
     }
 
-    /// Writes bytes into the stream, and opens a connection for them if this end may and there is none.
+    /// Writes bytes into the stream, and opens a connection for them if this end may and there is
+    /// none.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.line.is_none() && self.opens {
             self.number += 1;
@@ -136,7 +140,8 @@ impl Stream {
         self.line.as_ref().map_or(Time::MAX, |line| line.connection.next_wake())
     }
 
-    /// Appends the segments that may be sent now, and returns how many data segments of them are retransmissions.
+    /// Appends the segments that may be sent now, and returns how many data segments of them are
+    /// retransmissions.
     pub fn segments(&mut self, now: Time, out: &mut Vec<Outgoing>) -> u64 {
         let Some(line) = &mut self.line else { return 0 };
         let before = line.connection.sender().counters.retransmissions;
@@ -188,7 +193,7 @@ impl Line {
         }
     }
 
-    /// The bytes of the stream that a segment of this end carries.
+    /// Returns the bytes of the stream that a segment of this end carries.
     fn bytes_of(&self, segment: &Segment) -> Vec<u8> {
         let from = position(segment.sequence, self.first, self.base).saturating_sub(self.base) as usize;
         self.unacknowledged.iter().skip(from).take(usize::from(segment.payload)).copied().collect()
@@ -236,7 +241,8 @@ impl Line {
     }
 }
 
-/// The position in the stream of the byte with this sequence number, near the position `near`.
+/// Returns the position in the stream of the byte with this sequence number, near the position
+/// `near`.
 fn position(sequence: u32, first: u32, near: u64) -> u64 {
     let ahead = sequence.wrapping_sub(first.wrapping_add(near as u32)).cast_signed();
     near.saturating_add_signed(ahead.into())

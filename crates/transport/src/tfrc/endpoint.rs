@@ -1,5 +1,5 @@
-//! One end of a TFRC flow as a stage: an application over a [`Sender`] (at the source) or a [`Receiver`] (at
-//! the destination). Input port 0, output port 0.
+//! One end of a TFRC flow as a stage: an application over a [`Sender`] (at the source) or a
+//! [`Receiver`] (at the destination). Input port 0, output port 0.
 
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -201,7 +201,7 @@ impl Endpoint {
         }
     }
 
-    /// The number of bytes that a payload counts in rates.
+    /// Returns the number of bytes that a payload counts in rates.
     fn nominal(&self, payload: u32) -> f64 {
         let headers = if self.config.small_packets { SMALL_HEADERS } else { 0.0 };
         f64::from(payload) + headers

@@ -5,7 +5,8 @@ use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::{Content, Payload};
 use std::sync::Arc;
 
-/// TFRC header (RFC 5348, section 3.2) of a data packet, whose sequence number is [`Packet::number`], or of a report.
+/// TFRC header (RFC 5348, section 3.2) of a data packet, whose sequence number is
+/// [`Packet::number`], or of a report.
 #[derive(Clone, Debug)]
 pub struct Tfrc {
     /// When it was sent, which may be after its payload was handed over.

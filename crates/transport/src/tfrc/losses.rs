@@ -1,15 +1,16 @@
-//! The receiver's loss history (RFC 5348, section 5): missing packets become loss events, these become
-//! intervals, and these the loss event rate.
+//! The receiver's loss history (RFC 5348, section 5): missing packets become loss events, these
+//! become intervals, and these the loss event rate.
 //!
-//! - A packet is lost if three later ones have arrived (5.1). Its time is interpolated between those of its
-//!   neighbours, and losses within a round-trip time of the first are one event (5.2).
-//! - An interval lasts from the first loss of an event to the first of the next, in packets; the newest is
-//!   open (5.3). The last eight are averaged with weights, and the open one counts if it raises the mean
-//!   (5.4).
-//! - Before the first event there is no interval: the one before it is set to the length that gives the rate
-//!   at which packets arrived (6.3.1).
-//! - With small packets (TFRC-SP, RFC 4828, section 4.4) an interval that lasted at most two round-trip times
-//!   is divided by the number of its losses, so that bursts of small packets count like those of large ones.
+//! - A packet is lost if three later ones have arrived (5.1). Its time is interpolated between
+//!   those of its neighbours, and losses within a round-trip time of the first are one event (5.2).
+//! - An interval lasts from the first loss of an event to the first of the next, in packets; the
+//!   newest is open (5.3). The last eight are averaged with weights, and the open one counts if it
+//!   raises the mean (5.4).
+//! - Before the first event there is no interval: the one before it is set to the length that gives
+//!   the rate at which packets arrived (6.3.1).
+//! - With small packets (TFRC-SP, RFC 4828, section 4.4) an interval that lasted at most two
+//!   round-trip times is divided by the number of its losses, so that bursts of small packets count
+//!   like those of large ones.
 
 use super::equation;
 use bentpipe_core::{Span, Time};
@@ -53,9 +54,9 @@ impl Losses {
         Losses { small, ..Losses::default() }
     }
 
-    /// Handles packet `number` from a sender whose round-trip time is `rtt`; `received` is the rate in bytes
-    /// per second at which packets arrived over the last round-trip time, and `size` their nominal size.
-    /// Returns whether an event started.
+    /// Handles packet `number` from a sender whose round-trip time is `rtt`; `received` is the rate
+    /// in bytes per second at which packets arrived over the last round-trip time, and `size` their
+    /// nominal size. Returns whether an event started.
     pub fn arrive(&mut self, now: Time, number: u64, rtt: Span, size: f64, received: f64) -> bool {
         if self.judged.is_some_and(|judged| number <= judged) {
             // It has been counted as lost, or has arrived before.
@@ -105,14 +106,14 @@ impl Losses {
         true
     }
 
-    /// The loss event rate p; 0 before the first event.
+    /// Returns the loss event rate p; 0 before the first event.
     pub fn rate(&self) -> f64 {
         let Some(open) = &self.open else { return 0.0 };
         let newest = (self.greatest + 1).saturating_sub(open.first) as f64;
         1.0 / mean(newest, &self.closed)
     }
 
-    /// Number of loss events and of lost packets so far.
+    /// Returns the number of loss events and of lost packets so far.
     pub fn counts(&self) -> (u64, u64) {
         (self.events, self.lost)
     }
@@ -154,7 +155,8 @@ mod tests {
         assert_eq!(cases, 5);
     }
 
-    /// Packets of one every millisecond but for those in `lost`, with a round-trip time of 100 ms.
+    /// Returns the packets of one every millisecond but for those in `lost`, with a round-trip time
+    /// of 100 ms.
     fn history(small: bool, count: u64, lost: &[u64]) -> Losses {
         let mut losses = Losses::new(small);
         for number in (0..count).filter(|number| !lost.contains(number)) {
@@ -203,7 +205,8 @@ mod tests {
 
     #[test]
     fn short_intervals_of_small_packets_are_divided_by_their_losses() {
-        // Events at 1000, 1101 (after 101 packets and ms) and 1500; the first of these intervals has three losses.
+        // Events at 1000, 1101 (after 101 packets and ms) and 1500; the first of these intervals
+        // has three losses.
         let lost = [1000, 1001, 1002, 1101, 1500];
         let (plain, small) = (history(false, 1600, &lost), history(true, 1600, &lost));
         assert_eq!((plain.closed[0], plain.closed[1]), (399.0, 101.0));

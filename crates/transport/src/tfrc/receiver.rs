@@ -17,7 +17,7 @@ pub struct Receiver {
     /// Transmission and arrival times of the last packet.
     last: Option<(Time, Time)>,
     reported: Time,
-    /// Whether anything has arrived since the last report.
+    /// True if anything has arrived since the last report.
     fresh: bool,
     timer: Time,
     reports: u64,
@@ -49,13 +49,13 @@ impl Receiver {
         &self.losses
     }
 
-    /// Number of reports so far.
+    /// Returns the number of reports so far.
     pub fn reports(&self) -> u64 {
         self.reports
     }
 
-    /// Handles a packet that was sent at `sent` and counts as this many nominal bytes. Returns the report to
-    /// send at once, if any: for the first packet, and for a new loss event.
+    /// Handles a packet that was sent at `sent` and counts as this many nominal bytes. Returns the
+    /// report to send at once, if any: for the first packet, and for a new loss event.
     pub fn arrive(
         &mut self,
         now: Time,

@@ -11,7 +11,8 @@ const FILTER: f64 = 0.9;
 /// Time to wait for the first feedback.
 const FIRST_WAIT: Span = Span::from_secs(2);
 
-/// The sender's half of one flow. Rates are in bytes per second of nominal packets, times in seconds.
+/// The sender's half of one flow. Rates are in bytes per second of nominal packets, times in
+/// seconds.
 #[derive(Debug)]
 pub struct Sender {
     /// s, the size of packets in the equation.
@@ -29,7 +30,7 @@ pub struct Sender {
     /// tld: when the rate was last doubled.
     doubled: Time,
     nofeedback: Time,
-    /// Whether anything was sent since the timer was set.
+    /// True if anything was sent since the timer was set.
     active: bool,
     /// 8.2.1: the last two times at which the sender had more to send than permitted.
     limited: [Option<Time>; 2],
@@ -61,22 +62,22 @@ impl Sender {
         }
     }
 
-    /// The permitted rate X in bytes per second.
+    /// Returns the permitted rate X in bytes per second.
     pub fn allowed(&self) -> f64 {
         self.allowed
     }
 
-    /// The round-trip time; zero before the first sample.
+    /// Returns the round-trip time; zero before the first sample.
     pub fn rtt(&self) -> Span {
         Span::from_secs_f64(self.rtt.unwrap_or(0.0))
     }
 
-    /// The loss event rate that the receiver has reported.
+    /// Returns the loss event rate that the receiver has reported.
     pub fn loss_event_rate(&self) -> f64 {
         self.loss_event_rate
     }
 
-    /// Number of times that the receiver was silent for too long.
+    /// Returns the number of times that the receiver was silent for too long.
     pub fn timer_expiries(&self) -> u64 {
         self.timer_expiries
     }
@@ -86,7 +87,7 @@ impl Sender {
         self.nofeedback
     }
 
-    /// Time from a packet to the next, if it counts as this many bytes.
+    /// Returns the time from a packet to the next, if it counts as this many bytes.
     pub fn interval(&self, bytes: f64) -> Span {
         let instant = match (self.damped, self.sample > 0.0) {
             // 4.5: X_inst = X R_sqmean / sqrt(R_sample).
@@ -142,8 +143,8 @@ impl Sender {
         self.restart(now);
     }
 
-    /// Handles a grant of a rate in bytes per second. It is valid until a report covers a round-trip time of
-    /// packets sent at that rate, or a loss.
+    /// Handles a grant of a rate in bytes per second. It is valid until a report covers a
+    /// round-trip time of packets sent at that rate, or a loss.
     pub fn grant(&mut self, now: Time, rate: f64) {
         self.granted = Some((now, rate));
         self.allowed = self.allowed.max(rate);
@@ -215,8 +216,8 @@ impl Sender {
         2.0 * self.received.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
     }
 
-    /// 8.2.1: whether the sender had nothing waiting during the whole time that feedback of a packet sent at
-    /// `until` covers.
+    /// 8.2.1: whether the sender had nothing waiting during the whole time that feedback of a
+    /// packet sent at `until` covers.
     fn covers_only_data_limited(&mut self, now: Time, until: Time) -> bool {
         let from = std::mem::replace(&mut self.covered, until);
         let was = |moment: Option<Time>| moment.is_some_and(|moment| from < moment && moment <= until);

@@ -1,5 +1,6 @@
-//! Any pattern of loss, reordering, duplication, corruption and delay: the byte stream arrives intact in both directions,
-//! or the connection ends with a named reason; no window is exceeded and no timer lies in the past.
+//! Any pattern of loss, reordering, duplication, corruption and delay: the byte stream arrives
+//! intact in both directions, or the connection ends with a named reason; no window is exceeded and
+//! no timer lies in the past.
 
 use super::reno::Reno;
 use bentpipe_core::{Count, FlowId, NodeId, Size, Span, Stream, Streams, Time};
@@ -61,7 +62,7 @@ pub fn spoil(packet: Packet, valid: bool) -> Packet {
     Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
 }
 
-/// Whether nothing was dropped but for a wrong checksum.
+/// Returns true if nothing was dropped but for a wrong checksum.
 pub fn drops_are_spoiled(out: &Outbox) -> bool {
     out.totals().dropped.keys().all(|(_, reason)| *reason == WRONG_CHECKSUM)
 }
@@ -280,7 +281,8 @@ impl World {
                 if until > observed.end {
                     observed.end = until;
                     let flight = self.ends[from].connection().sender().in_flight();
-                    // A tail loss probe is one segment, whatever the window (RFC 8985, section 7.3).
+                    // A tail loss probe is one segment, whatever the window (RFC 8985, section
+                    // 7.3).
                     assert!(flight <= state.snd_cwnd || fresh == 1, "beyond the congestion window");
                 }
             }

@@ -22,7 +22,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// A path of two links given as JSON, with an application; traced when there is a recorder.
+    /// Creates a path of two links given as JSON, with an application; traced when there is a
+    /// recorder.
     pub fn new(config: &Config, app: &AppConfig, links: [&str; 2], recorder: Option<Recorder>) -> Path {
         let streams = Streams::new(1, 0);
         let mut recorder_of_probes = recorder;
@@ -65,7 +66,7 @@ impl Path {
         Path { now: Time::ZERO, ends, links, out, calls }
     }
 
-    /// A bulk transfer of so many bytes, endless with `None`.
+    /// Returns a bulk transfer of so many bytes, endless with `None`.
     pub fn bulk(config: &Config, bytes: Option<u64>, links: [&str; 2]) -> Path {
         let size = bytes.map(|bytes| format!(r#""size": "{bytes} B""#)).unwrap_or_default();
         let app = serde_json::from_str(&format!(r#"{{"bulk": {{{size}}}}}"#)).unwrap();
@@ -102,7 +103,7 @@ impl Path {
         report
     }
 
-    /// A value of the flow's own report.
+    /// Returns a value of the flow's own report.
     pub fn value(&self, table: &str, column: &str) -> f64 {
         self.report().value(table, "flow", column).unwrap_or(f64::NAN)
     }

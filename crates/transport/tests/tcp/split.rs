@@ -1,6 +1,6 @@
-//! Connections through one splitting proxy or two, over links with any pattern of loss, reordering, duplication, delay and
-//! outages: every byte arrives once and in order, or whoever lacks something is told why; no proxy holds more than its
-//! buffer, nor invites more.
+//! Connections through one splitting proxy or two, over links with any pattern of loss, reordering,
+//! duplication, delay and outages: every byte arrives once and in order, or whoever lacks something
+//! is told why; no proxy holds more than its buffer, nor invites more.
 
 use super::hostile::{config, drops_are_spoiled, fate, site, spoil, Fate, Talker, DELAY};
 use super::reno::Reno;
@@ -187,8 +187,8 @@ impl World {
             }
         }
         for end in 0..2 {
-            // What the other end has taken and what the proxies may hold on the way is all that is invited, and a FIN, which
-            // has a number too.
+            // What the other end has taken and what the proxies may hold on the way is all that is
+            // invited, and a FIN, which has a number too.
             let room = self.ends[1 - end].delivered().delivered_bytes + self.buffers.iter().sum::<u64>() + 1;
             assert!(self.offered[end] <= room, "end {end} is offered {} of {room} bytes", self.offered[end]);
         }
@@ -258,8 +258,8 @@ proptest! {
             match failures[end] {
                 Some(_) => {}
                 None if over => prop_assert_eq!(delivered, case.bytes[1 - end]),
-                // Who only waits learns nothing of an end that has vanished, nor from a reset that is lost; with a proxy as
-                // without one.
+                // Who only waits learns nothing of an end that has vanished, nor from a reset that
+                // is lost; with a proxy as without one.
                 None => {
                     let waits = !connection.sender().is_waiting();
                     let vanished = failures[1 - end].is_some() || world.reset_lost[end] || broken > 0.0;
@@ -268,7 +268,8 @@ proptest! {
                 }
             }
         }
-        // Half of a connection whose other half has vanished waits for ever, as anywhere, or gives up.
+        // Half of a connection whose other half has vanished waits for ever, as anywhere, or gives
+        // up.
         let quiet = failures == [None, None] && case.links.iter().all(|link| link.outage.is_none());
         for ((_, _, values), buffer) in rows().zip(&world.buffers) {
             prop_assert!(values[column("most_buffered")] <= *buffer as f64);
@@ -310,7 +311,8 @@ fn early_accept_saves_a_round_trip_of_the_other_side() {
 
 #[test]
 fn who_is_silent_or_refuses_is_passed_on_as_it_is() {
-    // The destination cannot be reached: late accept leaves the source without an answer, early accept resets it.
+    // The destination cannot be reached: late accept leaves the source without an answer, early
+    // accept resets it.
     let cut = |case: &mut Case| case.links[1].outage = Some((0, u64::MAX));
     assert_eq!(plain(false, cut).ends[0].failure(), Some(Failure::Handshake));
     assert_eq!(plain(true, cut).ends[0].failure(), Some(Failure::Reset));

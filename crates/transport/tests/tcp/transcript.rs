@@ -17,11 +17,12 @@
 //! 0.000 no-event acknowledged            the application has not been told, or not again
 //! ```
 //!
-//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W` CWR; `P`, PSH, is compared only in
-//! transcripts that have it), positions counted from
-//! the initial sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
-//! `snack OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its option of a SYN.
-//! `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the options of a SYN are compared where they are given.
+//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W`
+//! CWR; `P`, PSH, is compared only in transcripts that have it), positions counted from the initial
+//! sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
+//! `snack OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its
+//! option of a SYN. `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts`
+//! and the options of a SYN are compared where they are given.
 
 use super::reno::Reno;
 use bentpipe_congestion::interface::INFINITE_SSTHRESH;
@@ -63,7 +64,7 @@ struct Player {
     received: u64,
     /// What the application writes when it next hears of data.
     reply: u64,
-    /// Whether PSH is compared.
+    /// True if PSH is compared.
     with_push: bool,
 }
 

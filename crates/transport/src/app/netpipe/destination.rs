@@ -42,7 +42,7 @@ impl Destination {
         }
     }
 
-    /// The answer to what has arrived, if it is complete.
+    /// Returns the answer to what has arrived, if it is complete.
     fn answer(&mut self) -> Option<u64> {
         let block = match self.phase {
             Phase::Latency => self.first,

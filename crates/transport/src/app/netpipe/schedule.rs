@@ -1,9 +1,10 @@
 //! The block sizes of NetPIPE and how often each is repeated, as version 3.7.2 chooses them.
 //!
-//! From the first size on the sizes double in two steps, 2^k and 1.5 x 2^k; each of them is also measured with a perturbation
-//! less and a perturbation more, once the step exceeds the perturbation by more than one byte. A size is repeated for about a
-//! tenth of a second, by the time of the size before: n = max(0.1 s / (b / (b - s + 1) x t), 3), where b is the size before, t its
-//! time and s the step.
+//! From the first size on the sizes double in two steps, 2^k and 1.5 x 2^k; each of them is also
+//! measured with a perturbation less and a perturbation more, once the step exceeds the
+//! perturbation by more than one byte. A size is repeated for about a tenth of a second, by the
+//! time of the size before: n = max(0.1 s / (b / (b - s + 1) x t), 3), where b is the size before,
+//! t its time and s the step.
 
 /// Time for which a trial of a block is to last, in seconds.
 const TRIAL: f64 = 0.1;
@@ -47,18 +48,19 @@ impl Schedule {
         }
     }
 
-    /// The block to be measured next, unless all have been.
+    /// Returns the block to be measured next, unless all have been.
     pub fn block(&self) -> Option<u64> {
         (self.length <= self.last).then(|| self.length + self.shift - self.perturbation)
     }
 
-    /// Number of repeats of the block, if the one before took `seconds`.
+    /// Returns the number of repeats of the block, if the one before took `seconds`.
     pub fn repeats(&self, seconds: f64) -> u32 {
         let ratio = self.before as f64 / (self.before as f64 - self.step as f64 + 1.0);
         ((TRIAL / (ratio * seconds)).min(1e9) as u32).max(TRIALS)
     }
 
-    /// Goes on to the next block. Returns whether it has another unperturbed size, before which NetPIPE asks whether to stop.
+    /// Goes on to the next block. Returns whether it has another unperturbed size, before which
+    /// NetPIPE asks whether to stop.
     pub fn advance(&mut self) -> bool {
         self.before = self.length + self.shift - self.perturbation;
         if self.perturbs() && self.shift < 2 * self.perturbation {
@@ -105,7 +107,8 @@ mod tests {
         assert_eq!(sizes(64, 96, 3), [61, 64, 67, 93, 96, 99]);
     }
 
-    /// `  3:       4 bytes   2041 times -->      0.91 Mbps in      33.38 usec`: the repeats follow from the line before.
+    /// `  3:       4 bytes   2041 times -->      0.91 Mbps in      33.38 usec`: the repeats follow
+    /// from the line before.
     #[test]
     fn repeats_are_those_of_the_real_program() {
         let screen = include_str!("../../../../../tests/authorities/atm/netpipe_screen_sample.txt");

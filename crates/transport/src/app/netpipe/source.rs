@@ -105,7 +105,7 @@ impl Source {
         }
     }
 
-    /// Bytes of a block and of the answer to it.
+    /// Returns the bytes of a block and of the answer to it.
     fn exchange(&self) -> (u64, u64) {
         let block = match self.phase {
             Phase::Latency => self.first,
@@ -149,7 +149,7 @@ impl Source {
         }
     }
 
-    /// Time of a block in seconds, if `repeats` of them were sent since the beginning.
+    /// Returns the time of a block in seconds, if `repeats` of them were sent since the beginning.
     fn per_block(&self, now: Time, repeats: u32) -> f64 {
         let round = now.since(self.began).as_secs_f64() / f64::from(repeats);
         round / self.divisor()

@@ -11,46 +11,55 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A sensor network: motes on an IEEE 802.15.4 channel, and a sink, the flow's destination, that sends the results of a query to the flow's source.
+/// A sensor network: motes on an IEEE 802.15.4 channel, and a sink, the flow's destination, that
+/// sends the results of a query to the flow's source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SensorsApp")]
 pub struct Config {
     /// Names of the motes, 1 to 100. They are no nodes of the scenario.
     pub motes: Vec<String>,
-    /// The query, a subset of SQL over the streams `motes` (all of them) and that of each mote by its name, with the columns `node`, `time`, `light`,
-    /// `temperature`, `acceleration`, `magnetism` and `audio`.
+    /// The query, a subset of SQL over the streams `motes` (all of them) and that of each mote by
+    /// its name, with the columns `node`, `time`, `light`, `temperature`, `acceleration`,
+    /// `magnetism` and `audio`.
     pub query: String,
-    /// Time between two samples of a mote, 1 s by default; 10 ms at least. The platform study has 100 ms to 2 s.
+    /// Time between two samples of a mote, 1 s by default; 10 ms at least. The platform study has
+    /// 100 ms to 2 s.
     #[serde(default = "period")]
     pub period: Span,
-    /// Where the query's operators run: `"nodes"` (the default) places each where the fewest bytes travel, `"sink"` ships every measure to the
-    /// sink.
+    /// Where the query's operators run: `"nodes"` (the default) places each where the fewest bytes
+    /// travel, `"sink"` ships every measure to the sink.
     #[serde(default)]
     pub placement: Placement,
-    /// The mote to which a mote sends what is for the sink, by names; a mote that is not listed sends to the sink itself.
+    /// The mote to which a mote sends what is for the sink, by names; a mote that is not listed
+    /// sends to the sink itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parents: BTreeMap<String, String>,
-    /// Which motes each mote hears, by names (the sink is `"sink"`); a mote that is not listed hears all. Motes that do not hear each other are
-    /// hidden from each other: their transmissions collide at others.
+    /// Which motes each mote hears, by names (the sink is `"sink"`); a mote that is not listed
+    /// hears all. Motes that do not hear each other are hidden from each other: their transmissions
+    /// collide at others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hears: BTreeMap<String, Vec<String>>,
-    /// Errors of frames on the air, in each direction between two motes separately; none by default.
+    /// Errors of frames on the air, in each direction between two motes separately; none by
+    /// default.
     #[serde(default)]
     pub error: channel::Config,
-    /// Time for which a window waits after its end for partial aggregates, for each hop below its node; 1 s by default.
+    /// Time for which a window waits after its end for partial aggregates, for each hop below its
+    /// node; 1 s by default.
     #[serde(default = "wait")]
     pub wait: Span,
-    /// Bytes of a row of results on their way to the client, 25 B by default, as of a measure in the platform study.
+    /// Bytes of a row of results on their way to the client, 25 B by default, as of a measure in
+    /// the platform study.
     #[serde(default = "measure")]
     pub measure: Size,
-    /// Whether motes acknowledge frames and retransmit them without; true by default.
+    /// True if motes acknowledge frames and retransmit them without; true by default.
     #[serde(default = "acknowledged")]
     pub acknowledged: bool,
     /// Retransmissions of a frame at most (macMaxFrameRetries), 3 by default.
     #[serde(default = "retries")]
     pub retries: Count<0, 7>,
-    /// Further attempts at a busy channel before a frame is given up (macMaxCSMABackoffs), 4 by default.
+    /// Further attempts at a busy channel before a frame is given up (macMaxCSMABackoffs), 4 by
+    /// default.
     #[serde(default = "backoffs")]
     pub backoffs: Count<0, 5>,
     /// Exponent of the first backoff (macMinBE), 3 by default: up to 2^3 - 1 periods of 320 us.
@@ -106,7 +115,7 @@ const SINK: &str = "sink";
 const MOST: usize = 100;
 
 impl Config {
-    /// The motes and their tree.
+    /// Returns the motes and their tree.
     ///
     /// # Panics
     /// If the configuration has not passed its check.
@@ -124,7 +133,7 @@ impl Config {
         }
     }
 
-    /// The plan of a query, or what is wrong with it.
+    /// Returns the plan of a query, or what is wrong with it.
     pub fn plan(&self, query: &str) -> Result<Plan, String> {
         let parsed = query::parse(query, &self.motes)?;
         let plan = place(&parsed, &self.network(), self.placement);
@@ -132,7 +141,8 @@ impl Config {
         Ok(plan)
     }
 
-    /// The field that runs a query from `begin`, and the errors of its channel, or what is wrong with the query.
+    /// Returns the field that runs a query from `begin`, and the errors of its channel, or what is
+    /// wrong with the query.
     pub fn field(
         &self,
         query: &str,

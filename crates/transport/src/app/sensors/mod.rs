@@ -1,9 +1,11 @@
 //! A sensor network whose sink serves the results of a query over TCP.
 //!
-//! The flow's destination is the sink of a field of motes, its source the client. The client connects and sends the text of the query; the
-//! sink begins the query and sends each row of the results as `measure` bytes, until the run ends. Between motes and sink, messages cross an IEEE 802.15.4
-//! channel: contention by unslotted CSMA-CA, collisions, acknowledgments, retransmissions, and errors of the channel. The operators of the
-//! query run on the motes or at the sink ([`bentpipe_sensors`]).
+//! The flow's destination is the sink of a field of motes, its source the client. The client
+//! connects and sends the text of the query; the sink begins the query and sends each row of the
+//! results as `measure` bytes, until the run ends. Between motes and sink, messages cross an IEEE
+//! 802.15.4 channel: contention by unslotted CSMA-CA, collisions, acknowledgments, retransmissions,
+//! and errors of the channel. The operators of the query run on the motes or at the sink
+//! ([`bentpipe_sensors`]).
 //!
 //! ```toml
 //! [[flow]]
@@ -16,12 +18,14 @@
 //! transport = "tcp"
 //! ```
 //!
-//! The motes are no nodes of the scenario: nothing else of it crosses their channel. So the same field runs behind a simulated TCP, behind a kernel's
-//! TCP in an emulation, and behind `bentpipe sensors serve`.
+//! The motes are no nodes of the scenario: nothing else of it crosses their channel. So the same
+//! field runs behind a simulated TCP, behind a kernel's TCP in an emulation, and behind `bentpipe
+//! sensors serve`.
 //!
-//! Source: the platform study of satellites and terrestrial networks (EGGS) for the sampled quantities, the sampling period of 100 ms to 2 s, and
-//! some 25 bytes a measure; IEEE 802.15.4-2006. Deviations: what the motes sense is invented ([`bentpipe_sensors::world`]); the text
-//! of the query reaches the motes without messages.
+//! Source: the platform study of satellites and terrestrial networks (EGGS) for the sampled
+//! quantities, the sampling period of 100 ms to 2 s, and some 25 bytes a measure; IEEE
+//! 802.15.4-2006. Deviations: what the motes sense is invented ([`bentpipe_sensors::world`]); the
+//! text of the query reaches the motes without messages.
 
 mod channel;
 mod config;

@@ -46,7 +46,8 @@ fn the_sink_sends_25_bytes_for_each_measure() {
     assert!((0.001_664..0.1).contains(&most), "{most}");
 }
 
-/// A filter and an average on the motes cost a small part of what shipping costs, in frames, bytes and energy.
+/// A filter and an average on the motes cost a small part of what shipping costs, in frames, bytes
+/// and energy.
 #[test]
 fn a_placed_average_costs_less_than_shipping() {
     let query =
@@ -66,8 +67,9 @@ fn a_placed_average_costs_less_than_shipping() {
     }
 }
 
-/// A mote alone has no collisions. A try arrives with 0.7, and its acknowledgment with 0.7, so that a message takes (1 - 0.51^4) / 0.49 = 1.9027 of up to
-/// four tries on average; none arrives with 0.3^4 = 0.0081.
+/// A mote alone has no collisions. A try arrives with 0.7, and its acknowledgment with 0.7, so that
+/// a message takes (1 - 0.51^4) / 0.49 = 1.9027 of up to four tries on average; none arrives with
+/// 0.3^4 = 0.0081.
 #[test]
 fn a_lossy_channel_costs_retransmissions_and_rows() {
     let text = r#"{"motes": ["m1"], "query": "SELECT * FROM m1", "period": "100 ms", "error": {"packet": {"probability": 0.3}}}"#;

@@ -1,5 +1,5 @@
-//! The configuration of a TCP flow: a [`Profile`], and the values that differ from it. Both ends take the
-//! same values.
+//! The configuration of a TCP flow: a [`Profile`], and the values that differ from it. Both ends
+//! take the same values.
 
 mod check;
 mod profile;
@@ -26,7 +26,8 @@ macro_rules! keys {
         #[serde(from = "Draft")]
         #[schemars(rename = "Tcp")]
         pub struct Config {
-            /// The named set of values that applies to all keys that are not set; `linux` by default.
+            /// The named set of values that applies to all keys that are not set; `linux` by
+            /// default.
             pub profile: Profile,
             $(
                 $(#[doc = $doc])+
@@ -35,8 +36,8 @@ macro_rules! keys {
             )+
         }
 
-        /// TCP with the values of a profile and what differs from it. Keys that are not set have the
-        /// profile's value.
+        /// TCP with the values of a profile and what differs from it. Keys that are not set have
+        /// the profile's value.
         ///
         /// ```toml
         /// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2, beta = 4 }, profile = "classic" }
@@ -45,7 +46,8 @@ macro_rules! keys {
         #[serde(deny_unknown_fields, default)]
         #[schemars(rename = "Tcp")]
         struct Draft {
-            /// The named set of values that applies to all keys that are not set; `linux` by default.
+            /// The named set of values that applies to all keys that are not set; `linux` by
+            /// default.
             profile: Profile,
             $(
                 $(#[doc = $doc])+
@@ -66,200 +68,214 @@ macro_rules! keys {
 }
 
 keys! {
-    /// Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for
-    /// the kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if `bentpipe --allow-code` says
-    /// so (docs/congestion-recipe.md). Default: reno, vegas in profile scps.
+    /// Name of the congestion control, one of bentpipe's C files, or, for real endpoints,
+    /// `linux-NAME` for the kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if
+    /// `bentpipe --allow-code` says so (docs/congestion-recipe.md). Default: reno, vegas in profile
+    /// scps.
     congestion: String,
     /// Parameters of the congestion control, by the names that it declares.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     parameters: BTreeMap<String, i64>,
-    /// Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
-    /// or 52 with timestamps.
+    /// Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP
+    /// headers), or 52 with timestamps.
     segment_size: Count<1, 65_000>,
-    /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux except
-    /// linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
-    /// nineties.
+    /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux
+    /// except linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001)
+    /// in freebsd and nineties.
     initial_window: Count<1, 1_000_000>,
-    /// Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite.
+    /// Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is
+    /// infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_ssthresh: Option<Count<2, 1_000_000_000>>,
-    /// Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
-    /// section 4.2.3.2), instead of every segment at once. On in all profiles.
+    /// Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC
+    /// 1122, section 4.2.3.2), instead of every segment at once. On in all profiles.
     delayed_ack: bool,
-    /// Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
-    /// standard reduces the frequency of acknowledgments and leaves the number open.
+    /// Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile
+    /// scps, whose standard reduces the frequency of acknowledgments and leaves the number open.
     ack_every: Count<2, 1000>,
     /// Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122).
     delayed_ack_timeout: Span,
-    /// Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
-    /// 40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the delay
-    /// is constant.
+    /// Minimum delay of an acknowledgment, from which the delay adapts to the time between
+    /// segments. Default: 40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in
+    /// the other profiles, the delay is constant.
     delayed_ack_min: Span,
-    /// Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
-    /// sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others.
+    /// Number of segments that a receiver acknowledges one by one at the start, after idle time and
+    /// when it sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others.
     quick_acks: Count<0, 65_535>,
-    /// Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end of what an
-    /// application has written and of each burst of several segments, so its acknowledgments follow the sender's bursts. A segment that
-    /// is shorter than the full ones counts as one with PSH. Default: on in the profiles linux and linux-6.12, off in the others.
+    /// True if a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with
+    /// PSH the end of what an application has written and of each burst of several segments, so its
+    /// acknowledgments follow the sender's bursts. A segment that is shorter than the full ones
+    /// counts as one with PSH. Default: on in the profiles linux and linux-6.12, off in the others.
     ack_pushed: bool,
-    /// Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and what it exceeds this part by, and
-    /// grows to the whole by two segments for each segment that arrives, which is then acknowledged at once. Default: 4416 KiB in
-    /// profile linux and 880 KiB in linux-6.12, whose window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part
-    /// of it that holds payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means
-    /// the whole window from the start.
+    /// Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and
+    /// what it exceeds this part by, and grows to the whole by two segments for each segment that
+    /// arrives, which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB
+    /// in linux-6.12, whose window grows by 4352 and 816 KiB from half the memory of emulated hosts
+    /// to the part of it that holds payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the
+    /// whole window grows; 0 B in the others, which means the whole window from the start.
     quick_window: Size,
-    /// Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if SACK
-    /// is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in the profiles of Linux
-    /// except linux-2.6.32, 0 s (never) in the others.
+    /// Maximum time for which acknowledgments of a hole are compressed into one, after the first
+    /// three, if SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms
+    /// in the profiles of Linux except linux-2.6.32, 0 s (never) in the others.
     ack_compression: Span,
-    /// How losses are detected and repaired. Default: rack in the profiles of Linux except linux-2.6.32, snack
-    /// in scps, reno in nineties, sack in the others.
+    /// How losses are detected and repaired. Default: rack in the profiles of Linux except
+    /// linux-2.6.32, snack in scps, reno in nineties, sack in the others.
     recovery: Recovery,
     /// Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them.
     #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<bool>,
-    /// Duplicate selective acknowledgments (RFC 2883). Default: on in the profiles of Linux, off in the others.
+    /// Duplicate selective acknowledgments (RFC 2883). Default: on in the profiles of Linux, off in
+    /// the others.
     dsack: bool,
-    /// Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    /// needs `recovery = "rack"`. Default: on in the profiles of Linux except linux-2.6.32, off in the others.
+    /// True if a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985,
+    /// section 7); needs `recovery = "rack"`. Default: on in the profiles of Linux except
+    /// linux-2.6.32, off in the others.
     tail_loss_probe: bool,
-    /// Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once. Default:
-    /// on in the profiles of Linux except linux-2.6.32, off in the others.
+    /// True if the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at
+    /// once. Default: on in the profiles of Linux except linux-2.6.32, off in the others.
     proportional_reduction: bool,
-    /// Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
-    /// what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
-    /// far below the slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with
-    /// `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others.
+    /// True if the window is reduced by one segment for every second acknowledgment, and to one
+    /// segment above what is in flight, as in Linux before 3.2 (rate halving), instead of at once.
+    /// After heavy losses it ends far below the slow-start threshold. A time-out that `frto` finds
+    /// spurious halves it too. Not with `proportional_reduction`. Default: on in profile
+    /// linux-2.6.32, off in the others.
     rate_halving: bool,
-    /// Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC 3465,
-    /// without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
-    /// acknowledgments slow it down. Default: off in profile linux-2.6.32 (tcp_abc is 0), on in the others.
+    /// True if the window grows by the segments that an acknowledgment covers (appropriate byte
+    /// counting, RFC 3465, without its limit), instead of once per acknowledgment (RFC 5681,
+    /// section 3.1), which makes delayed acknowledgments slow it down. Default: off in profile
+    /// linux-2.6.32 (tcp_abc is 0), on in the others.
     byte_counting: bool,
-    /// Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been
-    /// spurious. Default: on in the profiles of Linux, off in the others.
+    /// True if reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show
+    /// to have been spurious. Default: on in the profiles of Linux, off in the others.
     undo: bool,
-    /// Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
-    /// SACK. Default: on in the profiles of Linux, off in the others.
+    /// True if spurious time-outs are detected before everything is retransmitted (F-RTO, RFC
+    /// 5682); needs SACK. Default: on in the profiles of Linux, off in the others.
     frto: bool,
-    /// Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
-    /// Linux by halving the window for each time-out that has passed. Default: on in the profiles of Linux, off
-    /// in the others.
+    /// True if sending restarts with the initial window after idle time (RFC 5681, section 4.1),
+    /// reached as in Linux by halving the window for each time-out that has passed. Default: on in
+    /// the profiles of Linux, off in the others.
     restart_after_idle: bool,
-    /// Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
-    /// on in the profiles of Linux, off in the others.
+    /// True if a window that the application does not use decays (RFC 7661 as implemented in
+    /// Linux). Default: on in the profiles of Linux, off in the others.
     window_validation: bool,
-    /// Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
-    /// only uses it when asked to.
+    /// Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles,
+    /// as Linux only uses it when asked to.
     ecn: bool,
-    /// Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293,
-    /// section 3.7.4). Default: on in profile nineties, off in the others.
+    /// True if small segments are held back while data is unacknowledged (Nagle's algorithm, RFC
+    /// 9293, section 3.7.4). Default: on in profile nineties, off in the others.
     nagle: bool,
-    /// Whether `nagle` holds back a small segment only while another small one is unacknowledged
-    /// (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it does nothing. Default:
-    /// on in the profiles of Linux, off in the others.
+    /// True if `nagle` holds back a small segment only while another small one is unacknowledged
+    /// (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it
+    /// does nothing. Default: on in the profiles of Linux, off in the others.
     minshall: bool,
-    /// Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
-    /// the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
-    /// linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never limits (1 GiB). A larger value
-    /// raises it.
+    /// Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own
+    /// maximum in the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in
+    /// linux-6.12, 3 MiB in linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never
+    /// limits (1 GiB). A larger value raises it.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
     /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
-    /// right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
-    /// hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
-    /// window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
-    /// so.
+    /// right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with
+    /// 64 KiB on hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at
+    /// once. If unset, the window is `receive_window` from the start, and `quick_window` says how
+    /// many segments are acknowledged so.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it never
-    /// limits. In the profiles of Linux it replaces `send_memory`.
+    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the
+    /// others it never limits. In the profiles of Linux it replaces `send_memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
-    /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst once
-    /// it has been sent. A program that has filled the buffer writes again when a third of it is free. Default:
-    /// 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others
-    /// it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own.
+    /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is
+    /// one burst once it has been sent. A program that has filled the buffer writes again when a
+    /// third of it is free. Default: 4 MiB in the profiles of Linux (the maximum of tcp_wmem),
+    /// unless `send_buffer` is given; in the others it never limits. A larger value raises it.
+    /// Minimum: two segments, each in a packet of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_memory: Option<Size>,
-    /// Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
-    /// the window is at most 65535 bytes.
+    /// Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others;
+    /// without it the window is at most 65535 bytes.
     window_scaling: bool,
-    /// Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in the profiles of
-    /// Linux and in scps, off in the others.
+    /// Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in the
+    /// profiles of Linux and in scps, off in the others.
     timestamps: bool,
-    /// How the variation of the round-trip time is smoothed. Default: linux in the profiles of Linux, rfc6298
-    /// in the others.
+    /// How the variation of the round-trip time is smoothed. Default: linux in the profiles of
+    /// Linux, rfc6298 in the others.
     rto_estimator: RtoEstimator,
-    /// Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298, 2.4) in the
-    /// others.
+    /// Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298,
+    /// 2.4) in the others.
     rto_min: Span,
-    /// Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
-    /// profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others.
+    /// Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122,
+    /// 4.2.3.1) in profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others.
     rto_initial: Span,
-    /// Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
-    /// Linux, in the others; RFC 6298 (2.5) requires at least 60 s.
+    /// Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120
+    /// s, as in Linux, in the others; RFC 6298 (2.5) requires at least 60 s.
     rto_max: Span,
-    /// Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
-    /// 6298 (2.3). 200 ms by default, as in Linux.
+    /// Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G
+    /// of RFC 6298 (2.3). 200 ms by default, as in Linux.
     rto_variance_min: Span,
-    /// Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
-    /// ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock.
+    /// Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s.
+    /// Default: 500 ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the
+    /// others: an exact clock.
     timer_tick: Span,
-    /// Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and delayed
-    /// acknowledgments are counted in jiffies and expire on steps of the timer wheel: up to one jiffy late below 63
-    /// jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of the clock
-    /// `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in profiles
-    /// linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock.
+    /// Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs,
+    /// probes and delayed acknowledgments are counted in jiffies and expire on steps of the timer
+    /// wheel: up to one jiffy late below 63 jiffies, up to eight below 504. They are counted from
+    /// 10 s before the run, as in guests of the clock `kernel`. A `timer_tick` replaces them for
+    /// time-outs. Default: 4 ms, as in Debian's kernels, in profiles linux, linux-6.12 and
+    /// linux-6.1; 0 s in the others: an exact clock.
     jiffy: Span,
     /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
     /// connection fails. Default: 5 in profile linux-2.6.32, 6 in the others.
     syn_retries: Count<0, 255>,
-    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles linux and
-    /// linux-6.12, as in Linux since 6.5; 0 in the others.
+    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles
+    /// linux and linux-6.12, as in Linux since 6.5; 0 in the others.
     syn_linear_timeouts: Count<0, 127>,
-    /// Number of retransmissions of the same data, or of unanswered window probes, after which the connection
-    /// fails. Default: 12 in profile nineties, 15 in the others.
+    /// Number of retransmissions of the same data, or of unanswered window probes, after which the
+    /// connection fails. Default: 12 in profile nineties, 15 in the others.
     retries: Count<0, 255>,
-    /// Whether `retries` stands for a time: data is given up at the first retransmission after the time that so
-    /// many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
-    /// Default: on in the profiles of Linux, off in the others.
+    /// True if `retries` stands for a time: data is given up at the first retransmission after the
+    /// time that so many would take if the time-out had started at `rto_min`, 924.6 s by default
+    /// (Linux' tcp_retries2). Default: on in the profiles of Linux, off in the others.
     retries_as_time: bool,
-    /// Whether segments are always paced, as with Linux' fq queue discipline. Otherwise, the default, they
-    /// are paced only if the congestion control asks for it, as bbr does.
+    /// True if segments are always paced, as with Linux' fq queue discipline. Otherwise, the
+    /// default, they are paced only if the congestion control asks for it, as bbr does.
     pacing: bool,
     /// Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT; 200 by default (Linux'
     /// tcp_pacing_ss_ratio).
     pacing_ss_ratio: Count<1, 1000>,
-    /// Pacing rate otherwise, in percent of cwnd / SRTT; 120 by default (Linux' tcp_pacing_ca_ratio).
+    /// Pacing rate otherwise, in percent of cwnd / SRTT; 120 by default (Linux'
+    /// tcp_pacing_ca_ratio).
     pacing_ca_ratio: Count<1, 1000>,
-    /// Disconnections before which receivers close their window, to open it afterwards (Freeze-TCP): a list
-    /// of `{ at, until }`.
+    /// Disconnections before which receivers close their window, to open it afterwards
+    /// (Freeze-TCP): a list of `{ at, until }`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     freeze: Vec<Freeze>,
-    /// Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
-    /// at, rate, round_trip }`.
+    /// Times at which senders set window and time-out for a new link at once (fast adaptation): a
+    /// list of `{ at, rate, round_trip }`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     adapt: Vec<Adapt>,
-    /// What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
-    /// interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing.
+    /// What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at
+    /// those that interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset,
+    /// nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     on_handover: Vec<OnHandover>,
-    /// Time before such a handover at which the ends are warned of it. If unset, the round-trip time of a
-    /// full segment over the path without queues.
+    /// Time before such a handover at which the ends are warned of it. If unset, the round-trip
+    /// time of a full segment over the path without queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     freeze_warning: Option<Span>,
-    /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
-    /// Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too.
+    /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to
+    /// 1.31072 Gbit/s; no request if unset. Links and networks that support it have the key
+    /// `quick_start` too.
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_start: Option<Rate>,
-    /// Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
-    /// the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly
-    /// waits for the next acknowledgment. Default: on in the profiles of Linux except linux-2.6.32, off in the
-    /// others.
+    /// True if segments leave in bursts, as Linux prepares packets for segmentation offload (TSO,
+    /// GSO): what the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB;
+    /// less than that mostly waits for the next acknowledgment. Default: on in the profiles of
+    /// Linux except linux-2.6.32, off in the others.
     bursts: bool,
-    /// Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet is
-    /// queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
-    /// split before the models see them.
+    /// True if a burst travels as one packet, as with TSO and GSO where no interface splits it.
+    /// Such a packet is queued, lost and acknowledged as one. Implies `bursts`. Off in all
+    /// profiles; packets of real hosts are split before the models see them.
     segmentation_offload: bool,
     /// Initial sequence number of both ends. If unset, it is random.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -305,24 +321,24 @@ impl Said {
 pub enum Recovery {
     /// Fast retransmit, followed by slow start from one segment (Jacobson 1988).
     Tahoe,
-    /// Fast retransmit and fast recovery of a single loss; further losses of the same window wait for the
-    /// time-out or for duplicate acknowledgments of their own (RFC 5681, section 3.2).
+    /// Fast retransmit and fast recovery of a single loss; further losses of the same window wait
+    /// for the time-out or for duplicate acknowledgments of their own (RFC 5681, section 3.2).
     Reno,
     /// Fast recovery of one loss per round trip by partial acknowledgments (RFC 6582).
     Newreno,
     /// Conservative loss recovery based on selective acknowledgments (RFC 6675, RFC 2018).
     Sack,
-    /// Selective negative acknowledgments, which name missing data that is then retransmitted at once
-    /// (SCPS-TP, CCSDS 714.0-B-2); newreno if the other end does not support them.
+    /// Selective negative acknowledgments, which name missing data that is then retransmitted at
+    /// once (SCPS-TP, CCSDS 714.0-B-2); newreno if the other end does not support them.
     Snack,
-    /// Loss detection by transmission times, with selective acknowledgments (RACK, RFC 8985); newreno if the
-    /// other end does not support them.
+    /// Loss detection by transmission times, with selective acknowledgments (RACK, RFC 8985);
+    /// newreno if the other end does not support them.
     #[default]
     Rack,
 }
 
 impl Recovery {
-    /// Whether it needs selective acknowledgments.
+    /// Returns true if it needs selective acknowledgments.
     pub fn needs_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Rack | Recovery::Snack)
     }
@@ -334,8 +350,8 @@ impl Recovery {
 pub enum RtoEstimator {
     /// As in RFC 6298, section 2.
     Rfc6298,
-    /// As in Linux: the greatest deviation of each round trip counts, at once if it rises, and a falling
-    /// round-trip time hardly raises it.
+    /// As in Linux: the greatest deviation of each round trip counts, at once if it rises, and a
+    /// falling round-trip time hardly raises it.
     #[default]
     Linux,
 }
@@ -350,21 +366,21 @@ impl Default for Config {
     }
 }
 
-/// Largest window that can be expressed by a 16-bit field and the largest shift count of RFC 7323 (section
-/// 2.3).
+/// Largest window that can be expressed by a 16-bit field and the largest shift count of RFC 7323
+/// (section 2.3).
 pub(in crate::tcp) const LARGEST_WINDOW: u64 = 65_535 << 14;
 
 /// Largest window without scaling.
 pub(in crate::tcp) const UNSCALED_WINDOW: u64 = 65_535;
 
 impl Config {
-    /// Whether selective acknowledgments are offered to the other end.
+    /// Returns true if selective acknowledgments are offered to the other end.
     pub fn offers_sack(&self) -> bool {
         self.sack.unwrap_or(self.recovery.needs_sack()) && self.recovery != Recovery::Snack
     }
 
-    /// Switches off, or adapts, what only the profile sets and other keys make meaningless, so that a
-    /// resolved scenario shows what happens.
+    /// Switches off, or adapts, what only the profile sets and other keys make meaningless, so that
+    /// a resolved scenario shows what happens.
     fn without_ground(mut self, said: &Said) -> Config {
         let sack = self.offers_sack();
         self.dsack &= said.dsack || sack;
@@ -394,7 +410,8 @@ impl Config {
         self
     }
 
-    /// Whether the receive window is that of the profile, which emulated hosts have without being told.
+    /// Returns true if the receive window is that of the profile, which emulated hosts have without
+    /// being told.
     pub fn has_own_window(&self) -> bool {
         self.profile != Profile::Nineties && self.receive_window == self.profile.config().receive_window
     }
@@ -413,8 +430,8 @@ impl Config {
         self.receive_window.map_or(largest, |window| window.bytes().min(largest))
     }
 
-    /// Smallest shift count with which the window fits into 16 bits; with which the buffer's memory does, where that is
-    /// Linux' own.
+    /// Smallest shift count with which the window fits into 16 bits; with which the buffer's memory
+    /// does, where that is Linux' own.
     pub(super) fn window_scale(&self) -> u8 {
         let space = if self.has_own_window() { 2 * self.window() } else { self.window() };
         (0..14).find(|shift| space >> shift <= UNSCALED_WINDOW).unwrap_or(14)
@@ -434,7 +451,8 @@ mod tests {
         assert_eq!(whole, classic);
     }
 
-    /// ip-sysctl.rst, tcp_retries2: "The default value of 15 yields a hypothetical timeout of 924.6 seconds".
+    /// ip-sysctl.rst, tcp_retries2: "The default value of 15 yields a hypothetical timeout of 924.6
+    /// seconds".
     #[test]
     fn linux_gives_up_after_the_time_that_its_documentation_says() {
         assert_eq!(Config::default().patience(), Some(Span::from_millis(924_600)));

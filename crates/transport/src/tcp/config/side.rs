@@ -1,4 +1,5 @@
-//! TCP on a side of a proxy, whose congestion control is that of the flow unless the scenario gives another.
+//! TCP on a side of a proxy, whose congestion control is that of the flow unless the scenario gives
+//! another.
 
 use super::{Config, Draft, Profile};
 use bentpipe_core::Problems;
@@ -24,7 +25,7 @@ impl From<Draft> for Side {
 }
 
 impl From<Config> for Side {
-    /// A side with the congestion control of `config`.
+    /// Returns a side with the congestion control of `config`.
     fn from(config: Config) -> Side {
         Side { config, inherits: false }
     }
@@ -60,12 +61,13 @@ impl JsonSchema for Side {
 }
 
 impl Side {
-    /// The values of this side. A side that inherits ignores `congestion` and `parameters` here: those of the flow apply.
+    /// Returns the values of this side. A side that inherits ignores `congestion` and `parameters`
+    /// here: those of the flow apply.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The name of the side's own congestion control, if it does not use that of each flow.
+    /// Returns the name of the side's own congestion control, if it does not use that of each flow.
     pub fn own_congestion(&self) -> Option<&str> {
         (!self.inherits).then_some(self.config.congestion.as_str())
     }

@@ -9,18 +9,20 @@ use bentpipe_stage::packet::segment::{SackBlocks, Snack};
 /// Number of acknowledgments of one hole that are sent at once: what fast retransmit needs.
 const ALIKE: u32 = 3;
 
-/// By how much later the timer may end, as it does where nothing else wakes the processor (Linux' tcp_comp_sack_slack_ns).
+/// By how much later the timer may end, as it does where nothing else wakes the processor (Linux'
+/// tcp_comp_sack_slack_ns).
 const SLACK: Span = Span::from_micros(100);
 
 /// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
 const MOST_COMPRESSED: u32 = 44;
 
-/// Blocks that an acknowledgment has room for in any case. Those in further places have been in one of these in an earlier acknowledgment,
-/// so that none is lost (Linux' tcp_sack_new_ofo_skb, since 5.10).
+/// Blocks that an acknowledgment has room for in any case. Those in further places have been in one
+/// of these in an earlier acknowledgment, so that none is lost (Linux' tcp_sack_new_ofo_skb, since
+/// 5.10).
 const SURE_BLOCKS: usize = 2;
 
 impl Receiver {
-    /// The negative acknowledgment to send, if something is missing: the next in turn.
+    /// Returns the negative acknowledgment to send, if something is missing: the next in turn.
     pub fn snack(&mut self, unit: u64) -> Option<Snack> {
         let (snack, on) = snack::say(self.next, &self.held, unit, self.named)?;
         self.named = on;
@@ -76,8 +78,9 @@ impl Receiver {
         self.recent_count = kept + 1;
     }
 
-    /// Has the segments that share the next acknowledgment reported before a segment `[start, end)` moves a block to a place where an
-    /// acknowledgment may have no room for it. The segment itself then makes none due. Returns whether that is so.
+    /// Has the segments that share the next acknowledgment reported before a segment `[start, end)`
+    /// moves a block to a place where an acknowledgment may have no room for it. The segment itself
+    /// then makes none due. Returns whether that is so.
     fn report_before(&mut self, start: u64, end: u64) -> bool {
         if self.due != Due::Compressed {
             return false;
@@ -96,8 +99,8 @@ impl Receiver {
         true
     }
 
-    /// The block of a segment and of those listed ones that it touches. What is held beside it and is no longer listed is not reported
-    /// with it, against RFC 2018, section 4.
+    /// Returns the block of a segment and of those listed ones that it touches. What is held beside
+    /// it and is no longer listed is not reported with it, against RFC 2018, section 4.
     fn join_listed(&self, start: u64, end: u64) -> (u64, u64) {
         let mut block = (start, end);
         loop {

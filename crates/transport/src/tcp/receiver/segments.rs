@@ -1,17 +1,21 @@
 //! How long the other end's full segments are, of which two are acknowledged together.
 //!
-//! RFC 5681, section 4.2, leaves the estimate open. It is the longest payload so far, or with `ack_pushed` what Linux holds for it (seen
-//! in 6.12, with an application that writes 1000 bytes at a time):
+//! RFC 5681, section 4.2, leaves the estimate open. It is the longest payload so far, or with
+//! `ack_pushed` what Linux holds for it (seen in 6.12, with an application that writes 1000 bytes
+//! at a time):
 //!
 //! - A segment that is at least as long as the estimate becomes the estimate.
-//! - Two shorter segments in succession that are equally long do, too, if they have as much payload as the smallest maximum that every
-//!   host must accept (536 bytes with the TCP options), or are longer than the smallest segment and without PSH and FIN.
-//! - Since 6.6 Linux measures by the last segment by which the estimate grew how much payload its memory holds, and a window of
-//!   at least half the memory grows only by segments that are as long, up to what is held in such segments.
-//! - A segment is taken as the end of what an application has written if it has PSH, or is shorter than the estimate, but not when it
-//!   has just made the estimate smaller.
+//! - Two shorter segments in succession that are equally long do, too, if they have as much payload
+//!   as the smallest maximum that every host must accept (536 bytes with the TCP options), or are
+//!   longer than the smallest segment and without PSH and FIN.
+//! - Since 6.6 Linux measures by the last segment by which the estimate grew how much payload its
+//!   memory holds, and a window of at least half the memory grows only by segments that are as
+//!   long, up to what is held in such segments.
+//! - A segment is taken as the end of what an application has written if it has PSH, or is shorter
+//!   than the estimate, but not when it has just made the estimate smaller.
 
-/// Linux' TCP_MSS_DEFAULT, RFC 9293's default of the option (section 3.7.1), and the smallest maximum that Linux accepts.
+/// Linux' TCP_MSS_DEFAULT, RFC 9293's default of the option (section 3.7.1), and the smallest
+/// maximum that Linux accepts.
 const DEFAULT: u64 = 536;
 const SMALLEST: u64 = 88;
 /// TCP options of 12 bytes (timestamps), which count as payload in both.
@@ -35,13 +39,14 @@ impl Segments {
         Segments { size, before: 0, efficient: size, adapts }
     }
 
-    /// Bytes of payload in a full segment.
+    /// Returns the bytes of payload in a full segment.
     #[inline]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Up to where a segment lets a window grow whose memory holds `whole` in segments of `longest` bytes.
+    /// Up to where a segment lets a window grow whose memory holds `whole` in segments of `longest`
+    /// bytes.
     #[inline]
     pub fn widest(&self, payload: u64, whole: u64, longest: u64) -> u64 {
         match self.adapts {
@@ -51,7 +56,8 @@ impl Segments {
         }
     }
 
-    /// Handles a segment in order, and whether it has PSH. Returns whether it is taken as the end of what an application has written.
+    /// Handles a segment in order, and whether it has PSH. Returns whether it is taken as the end
+    /// of what an application has written.
     #[inline]
     pub fn take(&mut self, payload: u64, pushed: bool) -> bool {
         let before = std::mem::take(&mut self.before);

@@ -1,4 +1,5 @@
-//! The receive window: how it grows, what a reader's room leaves of it, and how it is closed around a disconnection.
+//! The receive window: how it grows, what a reader's room leaves of it, and how it is closed around
+//! a disconnection.
 
 use super::{Due, Receiver};
 use crate::tcp::right_sizing::RightSizing;
@@ -14,12 +15,12 @@ const RECONNECTED: u32 = 3;
 impl Receiver {
     /// Lets the window grow by a segment of which something is new. Returns whether it grows.
     ///
-    /// What is held of the stream takes its part of the memory. So growth pauses behind a hole, and ends one segment below the limit, or
-    /// at the limit with a segment that is out of order.
+    /// What is held of the stream takes its part of the memory. So growth pauses behind a hole, and
+    /// ends one segment below the limit, or at the limit with a segment that is out of order.
     #[inline]
     pub(super) fn widen(&mut self, payload: u64, in_order: bool) -> bool {
-        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
-        // 2), so Linux does not let it grow.
+        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681,
+        // section 2), so Linux does not let it grow.
         if (self.closed == 0 && self.sizing.is_none()) || payload < GROWS || !(in_order || self.sack) {
             return false;
         }
@@ -47,7 +48,7 @@ impl Receiver {
         self.echoed = sent.map(|sent| now.since(sent));
     }
 
-    /// Whether the window grows by what arrives.
+    /// Returns true if the window grows by what arrives.
     #[inline]
     pub fn right_sizes(&self) -> bool {
         self.sizing.is_some()
@@ -63,7 +64,8 @@ impl Receiver {
         }
     }
 
-    /// The application reads nothing until [`Receiver::read`], because further segments arrive before it runs.
+    /// The application reads nothing until [`Receiver::read`], because further segments arrive
+    /// before it runs.
     #[cold]
     pub fn hold_reading(&mut self) {
         self.read = self.read.or(Some(self.next));
@@ -88,13 +90,14 @@ impl Receiver {
         self.read.is_some()
     }
 
-    /// Bytes in order that the application has not read.
+    /// Returns the bytes in order that the application has not read.
     #[inline]
     fn unread(&self) -> u64 {
         self.read.map_or(0, |read| self.next - read)
     }
 
-    /// The window that unread data and data behind holes leave of the buffer. Linux reserves one segment, which unread data takes first.
+    /// Returns the window that unread data and data behind holes leave of the buffer. Linux
+    /// reserves one segment, which unread data takes first.
     fn free_window(&self) -> u64 {
         let limit =
             self.sizing.as_ref().map_or(self.whole >> self.shift << self.shift, RightSizing::most_now);
@@ -108,7 +111,8 @@ impl Receiver {
         self.free_window() < self.edge - self.acknowledged
     }
 
-    /// The window of an acknowledgment that leaves before the application reads. Its right edge does not move back.
+    /// Returns the window of an acknowledgment that leaves before the application reads. Its right
+    /// edge does not move back.
     #[cold]
     pub(super) fn shrunk_window(&mut self) -> u32 {
         let offered = self.edge.saturating_sub(self.next).next_multiple_of(1 << self.shift);
@@ -127,7 +131,7 @@ impl Receiver {
         self.acknowledge_now();
     }
 
-    /// The window of an acknowledgment around a disconnection.
+    /// Returns the window of an acknowledgment around a disconnection.
     #[cold]
     pub(super) fn exceptional_window(&mut self) -> u32 {
         if self.frozen {
@@ -138,14 +142,15 @@ impl Receiver {
         self.rounded() as u32
     }
 
-    /// The window as the field says it. One that still grows is rounded up, as Linux does it, since there is room for
-    /// more; any other is a multiple of the field's unit.
+    /// Returns the window as the field says it. One that still grows is rounded up, as Linux does
+    /// it, since there is room for more; any other is a multiple of the field's unit.
     #[inline]
     pub(super) fn rounded(&self) -> u64 {
         self.window.next_multiple_of(1 << self.shift)
     }
 
-    /// The reader has room for so many bytes of the stream in all; never for fewer than it once had.
+    /// The reader has room for so many bytes of the stream in all; never for fewer than it once
+    /// had.
     pub fn allow(&mut self, bytes: u64) {
         let limit = bytes.saturating_add(1);
         debug_assert!(self.limit == u64::MAX || limit >= self.limit, "room that was promised is gone");
@@ -157,17 +162,18 @@ impl Receiver {
         }
     }
 
-    /// The right edge that buffer and reader allow.
+    /// Returns the right edge that buffer and reader allow.
     fn reachable(&self) -> u64 {
         (self.next + self.window).min(self.limit)
     }
 
-    /// Whether the right edge may move by as much as is worth a segment.
+    /// Returns true if the right edge may move by as much as is worth a segment.
     fn opens(&self) -> bool {
         self.reachable().saturating_sub(self.edge) >= self.segments.size().min(self.window / 2).max(1)
     }
 
-    /// The window of a reader whose room has a limit, a multiple of the unit that the field has.
+    /// Returns the window of a reader whose room has a limit, a multiple of the unit that the field
+    /// has.
     #[cold]
     pub(super) fn limited_window(&mut self) -> u32 {
         if self.opens() {

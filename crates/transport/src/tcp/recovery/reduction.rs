@@ -1,4 +1,5 @@
-//! Reductions of the window: their start, how the window follows them, their end, and how they are undone.
+//! Reductions of the window: their start, how the window follows them, their end, and how they are
+//! undone.
 
 use super::{Method, Parts, Prr, RateHalving, Recovery};
 use crate::tcp::config::Config;
@@ -25,8 +26,8 @@ impl Reduction {
 }
 
 impl Recovery {
-    /// In recovery or CWR, lets the window follow an acknowledgment that delivered this many segments (Linux'
-    /// `tcp_cwnd_reduction`). `losses`: it reported new ones.
+    /// In recovery or CWR, lets the window follow an acknowledgment that delivered this many
+    /// segments (Linux' `tcp_cwnd_reduction`). `losses`: it reported new ones.
     #[inline]
     pub fn follow(&mut self, state: &mut State, delivered: u32, advanced: bool, losses: bool) {
         match self.reduction {
@@ -79,8 +80,8 @@ impl Recovery {
     }
 }
 
-/// Limits `sacked_out`: without SACK there is at least one hole among the outstanding segments (Linux'
-/// `tcp_limit_reno_sacked`).
+/// Limits `sacked_out`: without SACK there is at least one hole among the outstanding segments
+/// (Linux' `tcp_limit_reno_sacked`).
 pub(super) fn limit_reno_sacked(state: &mut State) {
     let holes = state.lost_out.max(1).min(state.packets_out);
     state.sacked_out = state.sacked_out.min(state.packets_out - holes);
@@ -96,7 +97,7 @@ pub(super) fn reduce(parts: &mut Parts) {
     parts.state.snd_ssthresh = ssthresh;
 }
 
-/// The threshold that corresponds to the present window (Linux' `tcp_current_ssthresh`).
+/// Returns the threshold that corresponds to the present window (Linux' `tcp_current_ssthresh`).
 pub fn current_ssthresh(state: &State) -> u32 {
     match state.ca_state {
         CA_CWR | CA_RECOVERY => state.snd_ssthresh,

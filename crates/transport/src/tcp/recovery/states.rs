@@ -7,9 +7,9 @@ use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS,
 use bentpipe_core::{Span, Time};
 
 impl Recovery {
-    /// Handles an acknowledgment that is a duplicate, carries new SACK information, or arrives in a state
-    /// other than Open. Returns the number of segments that it reported as delivered and that were not
-    /// counted yet.
+    /// Handles an acknowledgment that is a duplicate, carries new SACK information, or arrives in a
+    /// state other than Open. Returns the number of segments that it reported as delivered and that
+    /// were not counted yet.
     pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
         if self.method != Method::Snack {
             return self.react(parts, facts);
@@ -23,7 +23,8 @@ impl Recovery {
         delivered
     }
 
-    /// Counts segments as arrived of which no SNACK has reported which they are, at most as many as may have.
+    /// Counts segments as arrived of which no SNACK has reported which they are, at most as many as
+    /// may have.
     pub(super) fn count_unreported(&mut self, state: &mut State, count: u32) {
         let outstanding = state.packets_out.saturating_sub(state.sacked_out + state.lost_out);
         self.unreported = count.min(outstanding);
@@ -91,9 +92,9 @@ impl Recovery {
                 delivered += self.add_reno_sack(parts);
             }
         } else if self.undoes && self.undo.answers_original(facts.echo) {
-            // The hole was filled by what had been late: reordering. Wait until no retransmission is
-            // outstanding; meanwhile nothing more is marked lost or retransmitted (Linux' tcp_try_undo_partial), so
-            // that the next acknowledgment can undo.
+            // The hole was filled by what had been late: reordering. Wait until no retransmission
+            // is outstanding; meanwhile nothing more is marked lost or retransmitted (Linux'
+            // tcp_try_undo_partial), so that the next acknowledgment can undo.
             self.rack.saw_reordering(parts.scoreboard.forward().saturating_sub(facts.from), parts.state);
             if parts.state.retrans_out > 0 {
                 self.holds_lost = true;
@@ -126,9 +127,10 @@ impl Recovery {
             return self.leave_loss_unhurt(parts, facts);
         }
         if self.doubtful {
-            // RFC 5682, section 3.1: something that was not retransmitted has arrived (3b); what was sent
-            // after the time-out has passed a hole (3a); only retransmissions so far (2b). With RACK the first
-            // acknowledgment already counts for 3b, as in Linux since 3.10; before, as in the RFC, only what follows new data.
+            // RFC 5682, section 3.1: something that was not retransmitted has arrived (3b); what
+            // was sent after the time-out has passed a hole (3a); only retransmissions so far (2b).
+            // With RACK the first acknowledgment already counts for 3b, as in Linux since 3.10;
+            // before, as in the RFC, only what follows new data.
             let counts = self.method == Method::Rack || parts.nxt > self.high;
             if counts && facts.tally.original_end.is_some_and(|end| end <= self.high) {
                 let delivered = self.leave_loss_unhurt(parts, facts);
@@ -194,8 +196,8 @@ impl Recovery {
         }
     }
 
-    /// Handles the expiry of the retransmission timer (Linux' `tcp_enter_loss`). The caller backs the timer
-    /// off.
+    /// Handles the expiry of the retransmission timer (Linux' `tcp_enter_loss`). The caller backs
+    /// the timer off.
     pub fn enter_loss(&mut self, parts: &mut Parts) {
         self.holds_lost = false;
         let fresh = parts.state.ca_state < CA_RECOVERY;

@@ -15,7 +15,8 @@ pub struct Border {
     pub sent: Time,
     /// Position behind the segment's last byte (RACK.end_seq).
     pub end: u64,
-    /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering window.
+    /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering
+    /// window.
     pub patience: Span,
 }
 
@@ -52,8 +53,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks lost what was sent before the border and not delivered in time (RFC 8985, section 6.2, step 5).
-    /// Returns when the next segment will be lost, if nothing changes.
+    /// Marks lost what was sent before the border and not delivered in time (RFC 8985, section 6.2,
+    /// step 5). Returns when the next segment will be lost, if nothing changes.
     #[inline]
     pub fn mark_overdue(&mut self, now: Time, border: &Border, state: &mut State) -> Option<Time> {
         while let Some((number, again)) = self.oldest() {
@@ -79,8 +80,8 @@ impl Scoreboard {
         None
     }
 
-    /// Returns when the last of the segments that [`Scoreboard::mark_overdue`] would examine will be lost. Visits every
-    /// outstanding segment.
+    /// Returns when the last of the segments that [`Scoreboard::mark_overdue`] would examine will
+    /// be lost. Visits every outstanding segment.
     pub fn last_overdue(&self, border: &Border) -> Option<Time> {
         let examined = |one: &&Sent| one.is_in_network() && !one.is(EXAMINED);
         let before = |one: &&Sent| (one.at, one.end()) < (border.sent, border.end);
@@ -94,15 +95,15 @@ impl Scoreboard {
         self.named.extend(stretches);
     }
 
-    /// Whether the receiver has named something that has not been processed.
+    /// Returns true if the receiver has named something that has not been processed.
     #[inline]
     pub fn has_named(&self) -> bool {
         !self.named.is_empty()
     }
 
-    /// Marks lost what the receiver has named as missing: segments sent once, and those retransmitted at
-    /// least `patience` ago. Of segments that wait for retransmission or may still arrive, only the first in
-    /// each hole are examined; the others follow later.
+    /// Marks lost what the receiver has named as missing: segments sent once, and those
+    /// retransmitted at least `patience` ago. Of segments that wait for retransmission or may still
+    /// arrive, only the first in each hole are examined; the others follow later.
     pub fn mark_named(&mut self, now: Time, patience: Span, state: &mut State) {
         for (from, to) in std::mem::take(&mut self.named) {
             let (mut index, mut looked_at) = (locate(&self.sent, from), 0);
@@ -142,8 +143,8 @@ impl Scoreboard {
         None
     }
 
-    /// Of the segments that may still arrive, the one whose last transmission is the oldest, and whether it
-    /// was a retransmission.
+    /// Of the segments that may still arrive, the one whose last transmission is the oldest, and
+    /// whether it was a retransmission.
     #[inline]
     fn oldest(&mut self) -> Option<(u64, bool)> {
         let Scoreboard { sent, first: base, transmissions, .. } = self;
@@ -165,9 +166,10 @@ impl Scoreboard {
     }
 
     /// After a time-out, marks everything not SACKed as lost and not retransmitted (Linux'
-    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not acknowledge it
-    /// has discarded what it held (RFC 2018, section 8): then nothing counts as SACKed. With `recent`, what
-    /// was sent after that time is not yet lost, except the first segment (RFC 8985, section 6.3).
+    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not
+    /// acknowledge it has discarded what it held (RFC 2018, section 8): then nothing counts as
+    /// SACKed. With `recent`, what was sent after that time is not yet lost, except the first
+    /// segment (RFC 8985, section 6.3).
     pub fn mark_all_lost(&mut self, recent: Option<Time>, state: &mut State) {
         let reneged = self.sent.front().is_some_and(|first| first.is(SACKED));
         if reneged {
@@ -209,10 +211,10 @@ impl Scoreboard {
         self.scanned = end;
     }
 
-    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again what it had found
-    /// lost itself, so that such a genuine loss is found when a retransmission is missing, or by the time-out. What
-    /// the time-out marked it does examine: most of that is on its way, and a hole is to be found by the next SACKs; so does
-    /// `IsLost()`.
+    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again what
+    /// it had found lost itself, so that such a genuine loss is found when a retransmission is
+    /// missing, or by the time-out. What the time-out marked it does examine: most of that is on
+    /// its way, and a hole is to be found by the next SACKs; so does `IsLost()`.
     pub fn unmark_lost(&mut self, state: &mut State) {
         self.waiting.clear();
         state.lost_out = 0;

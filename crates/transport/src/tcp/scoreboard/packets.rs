@@ -1,9 +1,11 @@
-//! The packets that outstanding segments are kept in: the memory of a send buffer is their payload and something for each packet
-//! ([`crate::tcp::writer`]).
+//! The packets that outstanding segments are kept in: the memory of a send buffer is their payload
+//! and something for each packet ([`crate::tcp::writer`]).
 //!
-//! - The segments of a burst are one packet, until a SACK begins or ends within it, or a part of it is resent.
+//! - The segments of a burst are one packet, until a SACK begins or ends within it, or a part of it
+//!   is resent.
 //! - Neighbours that are both SACKed are one packet again, of less than 524280 bytes.
-//! - A packet counts until all of it is acknowledged, though the payload that is acknowledged is free.
+//! - A packet counts until all of it is acknowledged, though the payload that is acknowledged is
+//!   free.
 //!
 //! Source: memory of a socket of Linux 6.12 (docs/notes/linux-tcp.md).
 
@@ -18,14 +20,17 @@ const JOINED: u64 = 8 * 65_535;
 pub struct Packets {
     /// Number of packets that the outstanding segments are kept in.
     pub count: u32,
-    /// Where the payload of the first of them begins: a part of that packet may have been acknowledged.
+    /// Where the payload of the first of them begins: a part of that packet may have been
+    /// acknowledged.
     pub from: u64,
-    /// Where the packet begins and ends that was the last to be joined, which the next SACK mostly makes grow.
+    /// Where the packet begins and ends that was the last to be joined, which the next SACK mostly
+    /// makes grow.
     grown: (u64, u64),
 }
 
 impl Packets {
-    /// Records that a segment from `start` leaves, the `only` one that is outstanding or one that `begins` a burst.
+    /// Records that a segment from `start` leaves, the `only` one that is outstanding or one that
+    /// `begins` a burst.
     #[inline]
     pub(super) fn left(&mut self, start: u64, only: bool, begins: bool) {
         if only {
@@ -35,14 +40,16 @@ impl Packets {
         }
     }
 
-    /// Records that a segment that ended at `end` has been acknowledged, which was the first, and `next` is now.
+    /// Records that a segment that ended at `end` has been acknowledged, which was the first, and
+    /// `next` is now.
     #[inline]
     pub(super) fn acknowledged(&mut self, end: u64, next: Option<&Sent>) {
         self.count -= u32::from(next.is_none_or(|next| next.is(BEGINS)));
         self.from = end;
     }
 
-    /// The segment with this index has been SACKed: it parts from neighbours that are not, and joins those that are.
+    /// The segment with this index has been SACKed: it parts from neighbours that are not, and
+    /// joins those that are.
     pub(super) fn sacked(&mut self, sent: &mut VecDeque<Sent>, index: usize) {
         let joins = |other: usize| sent.get(other).is_some_and(|other| other.is(SACKED));
         let (before, behind) = (joins(index.wrapping_sub(1)), joins(index + 1));
@@ -98,7 +105,7 @@ mod tests {
     use bentpipe_congestion::interface::State;
     use bentpipe_core::Time;
 
-    /// A connection with bursts of these lengths, each segment of ten bytes.
+    /// Returns a connection with bursts of these lengths, each segment of ten bytes.
     fn sent(bursts: &[u64]) -> (Scoreboard, State) {
         let (mut board, mut state) = (Scoreboard::new(false), State::default());
         let mut start = 0;
@@ -152,7 +159,8 @@ mod tests {
         board.burst_again(lost.number, 1);
         assert_eq!(board.packets().count, 3, "it is divided already");
     }
-    /// As in Linux 6.12, by the memory of its socket: SACKed segments of 1460 bytes are joined to packets of 359.
+    /// As in Linux 6.12, by the memory of its socket: SACKed segments of 1460 bytes are joined to
+    /// packets of 359.
     #[test]
     fn sacked_packets_have_less_than_524280_bytes() {
         let (mut board, mut state) = (Scoreboard::new(false), State::default());

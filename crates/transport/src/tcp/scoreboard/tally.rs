@@ -14,18 +14,20 @@ pub struct Tally {
     pub sacked: u32,
     /// Number of cumulatively acknowledged segments that had been SACKed earlier.
     pub sacked_before: u32,
-    /// Whether a cumulatively acknowledged segment had been retransmitted.
+    /// True if a cumulatively acknowledged segment had been retransmitted.
     pub resent: bool,
-    /// Transmission times of the first and the last of the segments cumulatively acknowledged for the first
-    /// time.
+    /// Transmission times of the first and the last of the segments cumulatively acknowledged for
+    /// the first time.
     pub acked_sent: Option<(Time, Time)>,
     /// The same for newly SACKed segments that were never retransmitted.
     pub sacked_sent: Option<(Time, Time)>,
     /// Of all newly delivered segments, the one that was sent last.
     pub newest: Option<Newest>,
-    /// Lowest start of the segments that were sent once and are delivered after one above them, by an earlier acknowledgment.
+    /// Lowest start of the segments that were sent once and are delivered after one above them, by
+    /// an earlier acknowledgment.
     pub reordered: Option<u64>,
-    /// End of the highest segment delivered by earlier acknowledgments, once something has been delivered.
+    /// End of the highest segment delivered by earlier acknowledgments, once something has been
+    /// delivered.
     pub(super) forward: Option<u64>,
     /// Lowest end of the newly delivered segments that were sent once; `None` without any.
     pub original_end: Option<u64>,
@@ -40,8 +42,9 @@ pub struct Tally {
 /// The times of newly delivered segments (RFC 8985, section 6.2, steps 1 and 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timed {
-    /// Of the segment that gives RACK.rtt: whether it was acknowledged cumulatively, its number, and its last transmission
-    /// time. It is the one that is examined last, which in Linux are those acknowledged cumulatively, and the highest of them.
+    /// Of the segment that gives RACK.rtt: whether it was acknowledged cumulatively, its number,
+    /// and its last transmission time. It is the one that is examined last, which in Linux are
+    /// those acknowledged cumulatively, and the highest of them.
     pub last: (bool, u64, Time),
     /// Last transmission time and end of the segment that was sent last.
     pub newest: (Time, u64),
@@ -54,7 +57,7 @@ pub struct Newest {
     pub number: u64,
     /// Time of its last transmission.
     pub sent: Time,
-    /// Whether it had been sent before.
+    /// True if it had been sent before.
     pub resent: bool,
     /// Position of its end.
     pub end: u64,
@@ -69,7 +72,8 @@ impl Tally {
         Tally { believed, echo, ..Tally::default() }
     }
 
-    /// Whether the last transmission of a retransmitted segment may be what was delivered, `cumulatively` or by SACK.
+    /// Returns true if the last transmission of a retransmitted segment may be what was delivered,
+    /// `cumulatively` or by SACK.
     #[inline]
     fn believes(&self, segment: &Sent, cumulatively: bool) -> bool {
         let answers = |echo| header::floor_to_tick(segment.at) <= echo;
@@ -113,7 +117,8 @@ pub(super) fn widen(span: &mut Option<(Time, Time)>, at: Time) {
 mod tests {
     use super::*;
 
-    /// RFC 8985, section 6.2, step 2: a retransmission gives no time if the acknowledgment echoes a timestamp from before it, or is too early.
+    /// RFC 8985, section 6.2, step 2: a retransmission gives no time if the acknowledgment echoes a
+    /// timestamp from before it, or is too early.
     #[test]
     fn a_retransmission_counts_only_if_it_may_be_what_is_acknowledged() {
         let at = |millis: u64| Time::from_nanos(1_000_000 * millis);

@@ -115,8 +115,8 @@ impl Sender {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     let counted = self.counted(delivered);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, counted);
-                    // So that a window decays for lack of use only if nothing is acknowledged either (Linux
-                    // 6.1, seen in virtual time).
+                    // So that a window decays for lack of use only if nothing is acknowledged
+                    // either (Linux 6.1, seen in virtual time).
                     self.usage.touch(now);
                 }
                 self.pacing.follow_window(&mut self.state);
@@ -195,8 +195,8 @@ impl Sender {
         self.last_rtt = Some(rtt);
     }
 
-    /// Counts the latest sample, if that has not been done. It is done after sending: what was sent is read
-    /// next, and that waits for the write.
+    /// Counts the latest sample, if that has not been done. It is done after sending: what was sent
+    /// is read next, and that waits for the write.
     #[inline(always)]
     pub fn count_sample(&mut self) {
         if !std::mem::take(&mut self.uncounted) {
@@ -211,9 +211,10 @@ impl Sender {
         }
     }
 
-    /// Number of segments by which an acknowledgment that delivered so many lets the window grow. CUBIC and BIC of the time
-    /// in which acknowledgments were counted estimated how many segments they cover, for congestion avoidance (commit
-    /// "tcp_cubic: limit delayed_ack ratio to prevent divide error", 2011).
+    /// Returns the number of segments by which an acknowledgment that delivered so many lets the
+    /// window grow. CUBIC and BIC of the time in which acknowledgments were counted estimated how
+    /// many segments they cover, for congestion avoidance (commit "tcp_cubic: limit delayed_ack
+    /// ratio to prevent divide error", 2011).
     #[inline]
     fn counted(&self, delivered: u32) -> u32 {
         let estimates = self.estimates_delayed_acks && self.state.snd_cwnd >= self.state.snd_ssthresh;
@@ -241,8 +242,8 @@ impl Sender {
         sample.rtt_us = i64::from(newest_rtt);
         sample.losses = self.state.lost.wrapping_sub(before.lost) as i32;
         sample.prior_in_flight = before.in_flight;
-        // A segment that is not followed by others may have waited for the delayed acknowledgment's timer (as
-        // in Linux' tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
+        // A segment that is not followed by others may have waited for the delayed acknowledgment's
+        // timer (as in Linux' tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
         sample.is_ack_delayed = u32::from(
             tally.acked == 1
                 && self.una - before.una < u64::from(self.segment_size)
@@ -252,7 +253,8 @@ impl Sender {
     }
 }
 
-/// Finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
+/// 2014).
 fn mix(value: u64) -> u32 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -6,7 +6,8 @@ use crate::tcp::header;
 use bentpipe_core::Time;
 
 impl Sender {
-    /// Handles the window of an acknowledgment: whether it is closed although something is outstanding.
+    /// Handles the window of an acknowledgment: whether it is closed although something is
+    /// outstanding.
     #[cold]
     pub(super) fn follow_freeze(&mut self, now: Time, ack: &Ack) {
         let frozen = self.window == 0 && !self.scoreboard.is_empty();
@@ -22,7 +23,8 @@ impl Sender {
         }
     }
 
-    /// Handles the expiry of the persist timer while the window is closed with something outstanding.
+    /// Handles the expiry of the persist timer while the window is closed with something
+    /// outstanding.
     pub(super) fn probe_frozen(&mut self, now: Time) {
         self.estimator.back_off();
         self.probe_due = true;

@@ -1,14 +1,16 @@
 //! Quick-Start (RFC 4782, section 4): the path has granted a rate, at which the sender starts.
 //!
-//! - The window is what the rate carries in a round-trip time, headers included: R T / (MSS + H) segments
-//!   (section 4.4), if that is more than the initial window; segments are paced at the rate.
-//! - The first acknowledgment of data ends this: the window becomes what is in flight, if that is less, but
-//!   not less than the initial window, and slow start continues.
-//! - If data sent at the granted rate is found lost, the grant was wrong: after the recovery the window is
-//!   the initial one, and slow start continues up to the threshold set by the recovery (section 4.6).
+//! - The window is what the rate carries in a round-trip time, headers included: R T / (MSS + H)
+//!   segments (section 4.4), if that is more than the initial window; segments are paced at the
+//!   rate.
+//! - The first acknowledgment of data ends this: the window becomes what is in flight, if that is
+//!   less, but not less than the initial window, and slow start continues.
+//! - If data sent at the granted rate is found lost, the grant was wrong: after the recovery the
+//!   window is the initial one, and slow start continues up to the threshold set by the recovery
+//!   (section 4.6).
 //!
-//! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police it), and a
-//! grant does not expire before data is sent.
+//! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police
+//! it), and a grant does not expire before data is sent.
 
 use crate::tcp::pacing::Pacing;
 use bentpipe_congestion::interface::{State, CA_OPEN, CA_RECOVERY, PACING_NEEDED, PACING_NONE};
@@ -22,7 +24,8 @@ pub(super) enum QuickStart {
     Off,
     /// Sending at the granted rate; `paced` if it was paced before.
     Begins { paced: bool },
-    /// Data sent at the granted rate ends at this position and has not been acknowledged completely.
+    /// Data sent at the granted rate ends at this position and has not been acknowledged
+    /// completely.
     Watches { end: u64 },
     /// Some of it was lost; the recovery is in progress.
     Failed,
@@ -58,8 +61,8 @@ impl QuickStart {
         self == QuickStart::Off
     }
 
-    /// Handles the acknowledgment of data up to `una`; `in_flight` segments were out before, data up to `nxt`
-    /// has been sent, and the window was `initial` without the grant.
+    /// Handles the acknowledgment of data up to `una`; `in_flight` segments were out before, data
+    /// up to `nxt` has been sent, and the window was `initial` without the grant.
     pub fn acknowledged(&mut self, una: u64, nxt: u64, in_flight: u32, initial: u32, state: &mut State) {
         if let QuickStart::Begins { paced } = *self {
             state.snd_cwnd = state.snd_cwnd.min(in_flight.max(initial));

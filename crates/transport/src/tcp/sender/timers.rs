@@ -91,8 +91,8 @@ impl Sender {
         Ok(true)
     }
 
-    /// After an acknowledgment, sets the single timer as Linux does: for a segment whose reordering time is
-    /// running, or restarted for acknowledged data.
+    /// After an acknowledgment, sets the single timer as Linux does: for a segment whose reordering
+    /// time is running, or restarted for acknowledged data.
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Time, advanced: bool, tally: &Tally) {
         if self.scoreboard.is_empty() {
@@ -108,8 +108,8 @@ impl Sender {
             self.purpose = Purpose::Reorder;
             return;
         }
-        // Also for what was sent before the first retransmission, but not later: otherwise a time-out would
-        // be postponed for as long as SACKs arrive.
+        // Also for what was sent before the first retransmission, but not later: otherwise a
+        // time-out would be postponed for as long as SACKs arrive.
         let first = self.scoreboard.first_sent_at().unwrap_or(now);
         let earlier = tally.sacked_sent.is_some_and(|(sent, _)| sent < first);
         if !advanced && !earlier && self.purpose != Purpose::Reorder {
@@ -123,14 +123,16 @@ impl Sender {
         }
     }
 
-    /// Returns for how long the reordering timer runs from `now` on, for a segment that is lost at `overdue`.
+    /// Returns for how long the reordering timer runs from `now` on, for a segment that is lost at
+    /// `overdue`.
     #[inline]
     fn reordering(&self, now: Time, overdue: Time) -> Span {
         (overdue + GRACE).since(now).min(self.estimator.rto())
     }
 
-    /// Returns when the reordering timer expires for the last segment, if that is later than `now`, when it has expired
-    /// for the first. The search for the last segment waits until then, because most acknowledgments restart the timer.
+    /// Returns when the reordering timer expires for the last segment, if that is later than `now`,
+    /// when it has expired for the first. The search for the last segment waits until then, because
+    /// most acknowledgments restart the timer.
     fn last_reordering(&self, now: Time) -> Option<Time> {
         let overdue = self.recovery.last_overdue(&self.scoreboard)?;
         let since = self.reordering_since;
