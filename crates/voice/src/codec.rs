@@ -53,22 +53,22 @@ pub struct Noise {
 }
 
 impl Codec {
-    /// Bytes of an RTP payload of so many frames.
+    /// Returns the bytes of an RTP payload of so many frames.
     pub const fn payload(&self, frames: u32) -> u32 {
         self.rtp.header + frames * self.frame_bytes
     }
 
-    /// The least number of frames that hold 20 ms of speech.
+    /// Returns the least number of frames that hold 20 ms of speech.
     pub fn usual_frames(&self) -> u32 {
         (20.0 / self.frame_ms).ceil() as u32
     }
 
-    /// The number of frames in a packet: the chosen one, or the usual one.
+    /// Returns the number of frames in a packet: the chosen one, or the usual one.
     pub fn frames(&self, chosen: Option<Frames>) -> u32 {
         chosen.map_or(self.usual_frames(), |frames| frames.value() as u32)
     }
 
-    /// The largest number of frames that a packet may hold: 240 ms of speech.
+    /// Returns the largest number of frames that a packet may hold: 240 ms of speech.
     pub fn most_frames(&self) -> u32 {
         (240.0 / self.frame_ms) as u32
     }
@@ -118,7 +118,7 @@ const fn format(payload_type: u8, noise: Noise) -> Format {
     Format { payload_type, clock: 8000, header: 0, lookahead_ms: 0.0, noise }
 }
 
-/// The codec's own description of silence, under the payload type of its speech.
+/// Returns the codec's own description of silence, under the payload type of its speech.
 const fn own(payload_type: u8, bytes: u32, every_ms: f64) -> Format {
     format(payload_type, Noise { payload_type, bytes, every_ms })
 }
@@ -128,14 +128,15 @@ const fn plain(payload_type: u8) -> Format {
     format(payload_type, LEVEL)
 }
 
-/// One codec mode request before the frames (RFC 4867); the description of silence has 5 bytes and is repeated every eighth frame
-/// (3GPP TS 26.093).
+/// One codec mode request before the frames (RFC 4867); the description of silence has 5 bytes and
+/// is repeated every eighth frame (3GPP TS 26.093).
 const AMR: Format = Format { header: 1, lookahead_ms: 5.0, ..own(98, 7, 160.0) };
 /// Annex B: 15 bits of silence, when it changes.
 const G729: Format = Format { lookahead_ms: 5.0, ..own(18, 2, 0.0) };
 /// Annex A: 4 bytes of silence, when it changes.
 const G723: Format = Format { lookahead_ms: 7.5, ..own(4, 4, 0.0) };
-/// RFC 6716: a look-ahead of 6.5 ms in all, and in silence a frame of one byte every 400 ms. RFC 7587: a clock of 48 kHz.
+/// RFC 6716: a look-ahead of 6.5 ms in all, and in silence a frame of one byte every 400 ms. RFC
+/// 7587: a clock of 48 kHz.
 const OPUS: Format = Format { clock: 48_000, lookahead_ms: 6.5, ..own(111, 1, 400.0) };
 
 codecs! {
@@ -154,7 +155,7 @@ codecs! {
     "G.723.1" 30.0 ms 24 B, Ie 15.0 Bpl 16.1, None, "G.113 Appendix I, 6.3 kbit/s with voice activity detection", G723;
 }
 
-/// The codec with this name.
+/// Returns the codec with this name.
 pub fn find(name: &str) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.name.eq_ignore_ascii_case(name))
 }

@@ -1,8 +1,9 @@
-//! The E-model (ITU-T G.107, 06/2015): the transmission rating R of a telephone call over a narrow-band connection, and the
-//! mean opinion score (MOS) that it stands for. Symbols and numbers of equations are the recommendation's.
+//! The E-model (ITU-T G.107, 06/2015): the transmission rating R of a telephone call over a
+//! narrow-band connection, and the mean opinion score (MOS) that it stands for. Symbols and numbers
+//! of equations are the recommendation's.
 //!
-//! Everything here is a pure function of [`Parameters`]. The wide-band and full-band E-models (G.107.1 and G.107.2) have
-//! scales of their own and are not these.
+//! Everything here is a pure function of [`Parameters`]. The wide-band and full-band E-models
+//! (G.107.1 and G.107.2) have scales of their own and are not these.
 
 /// One parameter of the E-model (G.107, table 2).
 pub struct Symbol {
@@ -12,7 +13,8 @@ pub struct Symbol {
     pub unit: &'static str,
     /// The value that the recommendation assumes if nothing else is known.
     pub default: f64,
-    /// The range for which the recommendation permits it. The equations are defined beyond it, see [`Symbol::defined`].
+    /// The range for which the recommendation permits it. The equations are defined beyond it, see
+    /// [`Symbol::defined`].
     pub permitted: (f64, f64),
     /// The range in which the equations are defined.
     pub defined: (f64, f64),
@@ -101,7 +103,8 @@ pub struct Rating {
 }
 
 impl Rating {
-    /// The parts with the symbols of the recommendation (Ieeff is its Ie-eff), in the order of its equations.
+    /// Returns the parts with the symbols of the recommendation (Ieeff is its Ie-eff), in the order
+    /// of its equations.
     pub fn parts(&self) -> [(&'static str, f64); 9] {
         [
             ("Ro", self.ro),
@@ -127,7 +130,8 @@ pub enum Refused {
 }
 
 impl Parameters {
-    /// A call with one-way delay `delay` in milliseconds: T = Ta and Tr = 2 T (G.107, clause 7.4).
+    /// Creates a call with one-way delay `delay` in milliseconds: T = Ta and Tr = 2 T (G.107,
+    /// clause 7.4).
     pub fn with_delay(delay: f64) -> Parameters {
         Parameters { t: delay, ta: delay, tr: 2.0 * delay, ..Parameters::default() }
     }
@@ -143,13 +147,14 @@ impl Parameters {
         Ok(())
     }
 
-    /// The parameters whose values lie outside the range that the recommendation permits, with their values.
+    /// Returns the parameters whose values lie outside the range that the recommendation permits,
+    /// with their values.
     pub fn beyond(mut self) -> Vec<(&'static Symbol, f64)> {
         let values = SYMBOLS.iter().map(|symbol| (symbol, *(symbol.place)(&mut self)));
         values.filter(|(symbol, value)| !(symbol.permitted.0..=symbol.permitted.1).contains(value)).collect()
     }
 
-    /// The rating of the call.
+    /// Returns the rating of the call.
     pub fn rate(&self) -> Rating {
         let no = self.noise();
         let ro = 15.0 - 1.5 * (self.slr + no);
@@ -246,8 +251,8 @@ pub fn effective(ie: f64, bpl: f64, ppl: f64, burst_r: f64) -> f64 {
     ie + (95.0 - ie) * ppl / (ppl / burst_r + bpl)
 }
 
-/// Mean opinion score that a rating stands for (G.107, annex B, equation B-4). As the equation has it, the score lies a
-/// little below 1, the worst opinion, where R lies between 0 and 6.5.
+/// Mean opinion score that a rating stands for (G.107, annex B, equation B-4). As the equation has
+/// it, the score lies a little below 1, the worst opinion, where R lies between 0 and 6.5.
 pub fn mos(r: f64) -> f64 {
     match r {
         r if r <= 0.0 => 1.0,
@@ -271,8 +276,9 @@ pub fn category(r: f64) -> &'static str {
     CATEGORIES.iter().find(|(from, _)| r >= *from).map_or("not recommended", |(_, name)| name)
 }
 
-/// Burst ratio of losses that a chain with two states makes: the mean burst 1 / q over that of random losses with the same
-/// rate (G.107, clause 7.5). `p` is the probability of a loss after a packet that arrived, `q` that of an arrival after a loss.
+/// Burst ratio of losses that a chain with two states makes: the mean burst 1 / q over that of
+/// random losses with the same rate (G.107, clause 7.5). `p` is the probability of a loss after a
+/// packet that arrived, `q` that of an arrival after a loss.
 pub fn burst_ratio(p: f64, q: f64) -> f64 {
     1.0 / (p + q)
 }

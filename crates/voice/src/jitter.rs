@@ -1,10 +1,13 @@
-//! Interarrival jitter (RFC 3550, section 6.4.1): the mean deviation of the differences in transit time.
+//! Interarrival jitter (RFC 3550, section 6.4.1): the mean deviation of the differences in transit
+//! time.
 //!
-//! J_i = J_{i-1} + (|D(i-1,i)| - J_{i-1}) / 16, D(i,j) = (R_j - S_j) - (R_i - S_i), in units of the RTP time stamp, in the order
-//! of arrival. [`Jitter::integer`] is the form of appendix A.8, which RTCP reports.
+//! J_i = J_{i-1} + (|D(i-1,i)| - J_{i-1}) / 16, D(i,j) = (R_j - S_j) - (R_i - S_i), in units of the
+//! RTP time stamp, in the order of arrival. [`Jitter::integer`] is the form of appendix A.8, which
+//! RTCP reports.
 //!
-//! A time of arrival is not rounded to whole units, except in that form: a unit of telephony is 125 us, and whether small
-//! variations of the delay appear as none or as whole units would depend on where in a unit the packets arrive.
+//! A time of arrival is not rounded to whole units, except in that form: a unit of telephony is 125
+//! us, and whether small variations of the delay appear as none or as whole units would depend on
+//! where in a unit the packets arrive.
 
 /// The interarrival jitter of a stream (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,7 +20,8 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// Adds a packet with time stamp `timestamp` that arrived at `arrival`, both in units of the time stamp.
+    /// Adds a packet with time stamp `timestamp` that arrived at `arrival`, both in units of the
+    /// time stamp.
     #[inline]
     pub fn add(&mut self, timestamp: u32, arrival: f64) {
         if let Some((sent, received)) = self.last.replace((timestamp, arrival)) {
@@ -31,13 +35,13 @@ impl Jitter {
         }
     }
 
-    /// The jitter in units of the time stamp.
+    /// Returns the jitter in units of the time stamp.
     #[inline]
     pub fn real(&self) -> f64 {
         self.real
     }
 
-    /// The jitter in whole units, as RTCP reports it (appendix A.8).
+    /// Returns the jitter in whole units, as RTCP reports it (appendix A.8).
     #[inline]
     pub fn integer(&self) -> u32 {
         self.scaled >> 4

@@ -1,5 +1,5 @@
-//! Voice: who speaks when ([`talker`]), what is sent ([`codec`], [`rtp`], [`stream`]), when it is played ([`playout`]), and what a call
-//! sounds like ([`emodel`]).
+//! Voice: who speaks when ([`talker`]), what is sent ([`codec`], [`rtp`], [`stream`]), when it is
+//! played ([`playout`]), and what a call sounds like ([`emodel`]).
 
 pub mod bursts;
 pub mod bytes;

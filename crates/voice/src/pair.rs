@@ -18,7 +18,8 @@ pub(super) trait Peer {
     fn next_wake(&self) -> Time;
     fn wake(&mut self, now: Time, out: &mut Self::Out);
     fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Self::Out);
-    /// Splits what an operation has returned into datagrams, events and the number of retransmissions.
+    /// Splits what an operation has returned into datagrams, events and the number of
+    /// retransmissions.
     fn split(out: Self::Out) -> (Datagrams, Vec<Self::Event>, u64);
 }
 
@@ -59,16 +60,17 @@ pub(super) struct Pair<P: Peer> {
     stream: Stream,
 }
 
-/// What the callee does when an event occurs. If it returns a span, it is reminded of the event after that time.
+/// What the callee does when an event occurs. If it returns a span, it is reminded of the event
+/// after that time.
 pub(super) type Reaction<'a, P> =
     &'a mut dyn FnMut(&mut P, Time, &<P as Peer>::Event, &mut <P as Peer>::Out) -> Option<Span>;
 
-/// The time `millis` milliseconds after the beginning of a test.
+/// Returns the time `millis` milliseconds after the beginning of a test.
 pub(super) fn at(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
 }
 
-/// The address of an end.
+/// Returns the address of an end.
 pub(super) fn address<P: Peer>(end: usize) -> SocketAddr {
     SocketAddr::from(([198, 18, 0, end as u8 + 1], P::PORT))
 }

@@ -1,13 +1,17 @@
-//! RTP streams of any program, recognised by the datagrams that pass: their loss, jitter and quality.
+//! RTP streams of any program, recognised by the datagrams that pass: their loss, jitter and
+//! quality.
 //!
-//! A datagram may be RTP if it has a header of version 2 with a payload type of RFC 3551 that is in use or dynamic (0 to 34, 96 to
-//! 127). Datagrams between the same sockets with the same source (SSRC) are a stream if there are at least [`LEAST`], of which
-//! nine in ten follow the one before by sequence number, by 1 to [`STEP`] modulo 2^16.
+//! A datagram may be RTP if it has a header of version 2 with a payload type of RFC 3551 that is in
+//! use or dynamic (0 to 34, 96 to 127). Datagrams between the same sockets with the same source
+//! (SSRC) are a stream if there are at least [`LEAST`], of which nine in ten follow the one before
+//! by sequence number, by 1 to [`STEP`] modulo 2^16.
 //!
-//! Loss is what the sequence numbers miss (RFC 3550, appendix A.3), jitter is that of section 6.4.1. The quality is the E-model's
-//! for the codec that a static payload type names, with the mean delay through the network and the duration of a packet. What a
-//! receiver adds, a de-jitter buffer and packets that come too late for it, is not seen from outside and not rated. Dynamic payload
-//! types have no codec that could be known, and no rating; clocks are 8 kHz unless the payload type has another.
+//! Loss is what the sequence numbers miss (RFC 3550, appendix A.3), jitter is that of section
+//! 6.4.1. The quality is the E-model's for the codec that a static payload type names, with the
+//! mean delay through the network and the duration of a packet. What a receiver adds, a de-jitter
+//! buffer and packets that come too late for it, is not seen from outside and not rated. Dynamic
+//! payload types have no codec that could be known, and no rating; clocks are 8 kHz unless the
+//! payload type has another.
 
 use super::bursts::Bursts;
 use super::codec::{Codec, CODECS};
@@ -79,7 +83,8 @@ struct Stream {
     jitter_max: f64,
     delays: f64,
     bursts: Bursts,
-    /// Smallest difference between the time stamps of consecutive packets: the duration of a packet.
+    /// Smallest difference between the time stamps of consecutive packets: the duration of a
+    /// packet.
     units: u32,
     timestamp: u32,
 }
@@ -90,18 +95,18 @@ pub struct Recogniser {
     streams: BTreeMap<Key, Stream>,
 }
 
-/// Whether the first two bytes of a datagram may be those of an RTP header.
+/// Returns true if the first two bytes of a datagram may be those of an RTP header.
 #[inline]
 pub fn may_be(datagram: &[u8]) -> bool {
     matches!(datagram, [first, second, ..] if first >> 6 == 2 && matches!(second & 0x7f, 0..=34 | 96..=127))
 }
 
-/// The codec of a static payload type, if it is known.
+/// Returns the codec of a static payload type, if it is known.
 fn codec(payload_type: u8) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.rtp.payload_type == payload_type && payload_type < 96)
 }
 
-/// The clock rate of a payload type in Hz (RFC 3551, tables 4 and 5).
+/// Returns the clock rate of a payload type in Hz (RFC 3551, tables 4 and 5).
 fn clock(payload_type: u8) -> u32 {
     match payload_type {
         6 => 16_000,

@@ -1,7 +1,9 @@
-//! Reports about streams: RTCP (RFC 3550, section 6) with the block of metrics for voice (RTCP XR, RFC 3611, section 4.7).
+//! Reports about streams: RTCP (RFC 3550, section 6) with the block of metrics for voice (RTCP XR,
+//! RFC 3611, section 4.7).
 //!
-//! A compound packet begins with a sender or receiver report, and contains the canonical name of its source (CNAME), further the
-//! extended report and a farewell (BYE), if any. Reading keeps what of this is there and skips everything else.
+//! A compound packet begins with a sender or receiver report, and contains the canonical name of
+//! its source (CNAME), further the extended report and a farewell (BYE), if any. Reading keeps what
+//! of this is there and skips everything else.
 
 use super::bursts::{Clusters, GMIN};
 use super::rtp::VERSION;
@@ -36,7 +38,7 @@ pub struct Compound {
     pub cname: String,
     /// Voice metrics of what it receives.
     pub voip: Option<VoipMetrics>,
-    /// Whether it leaves the session (BYE).
+    /// True if it leaves the session (BYE).
     pub bye: bool,
 }
 
@@ -72,7 +74,8 @@ pub struct Block {
     pub since: u32,
 }
 
-/// Metrics for voice (RFC 3611, section 4.7). Rates and densities are in 256ths, durations in milliseconds.
+/// Metrics for voice (RFC 3611, section 4.7). Rates and densities are in 256ths, durations in
+/// milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VoipMetrics {
     /// The SSRC of the source that the block is about.
@@ -113,13 +116,14 @@ pub fn moment(ntp: u64) -> Time {
     Time::from_nanos(((u128::from(ntp) * 1_000_000_000 + (1 << 31)) >> 32) as u64)
 }
 
-/// The middle 32 bits of an NTP time, in units of 2^-16 s.
+/// Returns the middle 32 bits of an NTP time, in units of 2^-16 s.
 pub fn middle(ntp: u64) -> u32 {
     (ntp >> 16) as u32
 }
 
 impl VoipMetrics {
-    /// The metrics of what a receiver has heard; times in seconds, `packet` the duration of one.
+    /// Returns the metrics of what a receiver has heard; times in seconds, `packet` the duration of
+    /// one.
     pub fn of(
         ssrc: u32,
         totals: &Totals,
@@ -150,7 +154,7 @@ impl VoipMetrics {
 }
 
 impl Compound {
-    /// The bytes of the packet.
+    /// Returns the bytes of the packet.
     pub fn write(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(160);
         let kind = if self.sender.is_some() { SENDER_REPORT } else { RECEIVER_REPORT };
@@ -208,7 +212,8 @@ impl Compound {
         out
     }
 
-    /// Reads a compound packet; `None` if it does not begin with a report or a part is longer than what is there.
+    /// Reads a compound packet; `None` if it does not begin with a report or a part is longer than
+    /// what is there.
     pub fn read(mut bytes: &[u8]) -> Option<Compound> {
         let mut compound = Compound::default();
         let mut first = true;
@@ -290,7 +295,7 @@ impl Compound {
     }
 }
 
-/// Whether a datagram that shares a port with RTP is RTCP (RFC 5761, section 4).
+/// Returns true if a datagram that shares a port with RTP is RTCP (RFC 5761, section 4).
 pub fn is_control(datagram: &[u8]) -> bool {
     matches!(datagram, [first, kind, ..] if first >> 6 == VERSION && (192..224).contains(kind))
 }
@@ -343,7 +348,8 @@ mod tests {
     fn what_is_written_is_read_and_has_the_sizes_of_the_standards() {
         let all = compound();
         let bytes = all.write();
-        // Sender report 28 and a block of 24, description 4 + 4 + 2 + 17 and a zero, extended report 8 and a block of 36, farewell 8.
+        // Sender report 28 and a block of 24, description 4 + 4 + 2 + 17 and a zero, extended
+        // report 8 and a block of 36, farewell 8.
         assert_eq!(bytes.len(), 28 + 24 + 28 + 44 + 8);
         assert_eq!(Compound::read(&bytes), Some(all.clone()));
         assert!(is_control(&bytes));

@@ -6,7 +6,7 @@ use bentpipe_voice::emodel::{
 };
 use std::collections::BTreeMap;
 
-/// The rows of a file, each by the names in its first line.
+/// Returns the rows of a file, each by the names in its first line.
 fn rows(text: &'static str) -> Vec<BTreeMap<&'static str, f64>> {
     let mut lines = text.lines().map(|line| line.split(','));
     let names: Vec<&str> = lines.next().expect("a first line").collect();

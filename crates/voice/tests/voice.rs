@@ -1,4 +1,5 @@
-//! Streams of speech from mouth to ear: what a receiver makes of packets that are lost, late, out of order, or from another source.
+//! Streams of speech from mouth to ear: what a receiver makes of packets that are lost, late, out
+//! of order, or from another source.
 
 #[path = "voice/mutated.rs"]
 mod mutated;
@@ -173,7 +174,8 @@ fn every_codec_is_sent_and_heard_in_a_conversation() {
             }
             let totals = receiver.totals();
             assert_eq!((totals.lost, totals.late), (0, 0), "{}", codec.name);
-            // A side speaks 38.7 % of the time, and packets at the ends of talk spurts are filled up.
+            // A side speaks 38.7 % of the time, and packets at the ends of talk spurts are filled
+            // up.
             assert!((0.3..0.5).contains(&(speech / 600.0)), "{}: {speech} s", codec.name);
             assert!(bytes > 0);
         }
@@ -199,7 +201,8 @@ fn an_origin_that_becomes_known_later_places_the_packets_that_follow() {
     assert!((receiver.totals().delay() - (0.350 + 0.060) / 2.0).abs() < 1e-9);
 }
 
-/// A first packet that was overtaken is not more than all: 3 of 4 arrive, and the one that is missing lies between them.
+/// A first packet that was overtaken is not more than all: 3 of 4 arrive, and the one that is
+/// missing lies between them.
 #[test]
 fn packets_before_the_first_that_arrived_are_expected_too() {
     let (mut sender, numbers) = sender(0.0);
@@ -214,8 +217,9 @@ fn packets_before_the_first_that_arrived_are_expected_too() {
     assert_eq!(totals.bursts.packets(), 4);
 }
 
-/// Only a packet that was given up as lost can stop being lost: one from before the beginning of the stream was never counted (found
-/// by fuzzing: `lost` became -1), and a second copy changes nothing.
+/// Only a packet that was given up as lost can stop being lost: one from before the beginning of
+/// the stream was never counted (found by fuzzing: `lost` became -1), and a second copy changes
+/// nothing.
 #[test]
 fn a_packet_that_is_late_by_more_than_a_second_is_lost_no_longer_only_if_it_was_counted() {
     let (mut sender, numbers) = sender(0.0);

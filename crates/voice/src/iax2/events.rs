@@ -4,7 +4,8 @@ use super::frame::Codec;
 use bentpipe_core::Span;
 use std::net::SocketAddr;
 
-/// A call, identified by the number that this exchange gave it (the source call number of RFC 5456, section 8.1.1).
+/// A call, identified by the number that this exchange gave it (the source call number of RFC 5456,
+/// section 8.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Call(pub u16);
 
@@ -28,7 +29,8 @@ pub mod cause {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A call arrives. The user answers it with [`Exchange::ring`](super::Exchange::ring),
-    /// [`Exchange::answer`](super::Exchange::answer) or [`Exchange::refuse`](super::Exchange::refuse).
+    /// [`Exchange::answer`](super::Exchange::answer) or
+    /// [`Exchange::refuse`](super::Exchange::refuse).
     Incoming {
         /// The number that this exchange has given to the call.
         call: Call,
@@ -45,7 +47,7 @@ pub enum Event {
     Progress {
         /// The call that was placed.
         call: Call,
-        /// Whether the called telephone rings; if false, the call was only accepted.
+        /// True if the called telephone rings; if false, the call was only accepted.
         ringing: bool,
     },
     /// The called telephone was answered: both parties can talk.
@@ -64,14 +66,15 @@ pub enum Event {
     Ended {
         /// The call, which no longer exists.
         call: Call,
-        /// Whether the other end hung up.
+        /// True if the other end hung up.
         by_other: bool,
     },
     /// A frame of speech has arrived.
     Voice {
         /// The call to which the speech belongs.
         call: Call,
-        /// Time at which the speech was sent, in ms since the call began, by the clock of its sender.
+        /// Time at which the speech was sent, in ms since the call began, by the clock of its
+        /// sender.
         timestamp: u32,
         /// Offset of the encoded speech in the datagram, in bytes.
         at: usize,
@@ -133,14 +136,16 @@ impl Sending {
     }
 }
 
-/// Settings of trunk frames, which carry the speech of all calls to one address together (RFC 5456, section 8.1.3.1).
+/// Settings of trunk frames, which carry the speech of all calls to one address together (RFC 5456,
+/// section 8.1.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trunk {
     /// Time between two trunk frames to the same address.
     pub period: Span,
-    /// Whether each entry has a time stamp of its own, which takes 2 bytes.
+    /// True if each entry has a time stamp of its own, which takes 2 bytes.
     pub timestamps: bool,
-    /// Size in bytes, header included, that no trunk frame exceeds: what does not fit leaves in further trunk frames at the same time.
-    /// Speech that does not even fit alone leaves in a trunk frame of its own.
+    /// Size in bytes, header included, that no trunk frame exceeds: what does not fit leaves in
+    /// further trunk frames at the same time. Speech that does not even fit alone leaves in a trunk
+    /// frame of its own.
     pub largest: u32,
 }

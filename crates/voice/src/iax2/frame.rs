@@ -1,8 +1,8 @@
-//! Frames of IAX2 (RFC 5456, section 8): full frames of 12 bytes and more, mini frames of 4 bytes and a payload, and trunk frames
-//! that carry the voice of several calls.
+//! Frames of IAX2 (RFC 5456, section 8): full frames of 12 bytes and more, mini frames of 4 bytes
+//! and a payload, and trunk frames that carry the voice of several calls.
 //!
-//! A trunk frame begins with 8 bytes. An entry without a time stamp is call number, length, payload; one with a time stamp is
-//! length, call number, time stamp, payload (section 8.1.3.2).
+//! A trunk frame begins with 8 bytes. An entry without a time stamp is call number, length,
+//! payload; one with a time stamp is length, call number, time stamp, payload (section 8.1.3.2).
 
 /// Bytes of the header of a full frame.
 pub const FULL: usize = 12;
@@ -18,7 +18,8 @@ pub enum Malformed {
     Short,
     /// It is a meta frame other than a trunk frame.
     Meta,
-    /// It is a frame of speech whose subclass is a power of 2 beyond the 32 bits of media formats (RFC 5456, section 8.7).
+    /// It is a frame of speech whose subclass is a power of 2 beyond the 32 bits of media formats
+    /// (RFC 5456, section 8.7).
     Format,
 }
 
@@ -38,7 +39,8 @@ pub enum Frame<'a> {
 pub struct Voice<'a> {
     /// The sender's number of the call, 1 to 32767.
     pub call: u16,
-    /// The low 16 bits of its time stamp in ms; an entry of a trunk without time stamps has that of the trunk.
+    /// The low 16 bits of its time stamp in ms; an entry of a trunk without time stamps has that of
+    /// the trunk.
     pub timestamp: u16,
     /// The encoded speech of the frame.
     pub payload: &'a [u8],
@@ -51,7 +53,7 @@ pub struct Full {
     pub source: u16,
     /// The receiver's number of the call; 0 while it is not known.
     pub destination: u16,
-    /// Whether the frame is a retransmission.
+    /// True if the frame is a retransmission.
     pub retransmitted: bool,
     /// Milliseconds since the call began at the sender.
     pub timestamp: u32,
@@ -63,7 +65,8 @@ pub struct Full {
     pub kind: Kind,
 }
 
-/// Frame type and subclass of a full frame (RFC 5456, sections 8.2 to 8.4), as far as they are used here.
+/// Frame type and subclass of a full frame (RFC 5456, sections 8.2 to 8.4), as far as they are used
+/// here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Speech in a codec (section 8.7).
@@ -77,7 +80,7 @@ pub enum Kind {
 }
 
 impl Default for Kind {
-    /// A null frame (section 8.2.5).
+    /// Returns a null frame (section 8.2.5).
     fn default() -> Kind {
         Kind::Other(5, 0)
     }
@@ -88,12 +91,12 @@ impl Default for Kind {
 pub struct Codec(pub u32);
 
 impl Codec {
-    /// The codec with this name in RTP.
+    /// Returns the codec with this name in RTP.
     pub fn of(encoding: &str) -> Option<Codec> {
         FORMATS.iter().find(|(_, name)| name.eq_ignore_ascii_case(encoding)).map(|(bit, _)| Codec(*bit))
     }
 
-    /// The name of the codec in RTP, if it is a single one that is known.
+    /// Returns the name of the codec in RTP, if it is a single one that is known.
     pub fn encoding(self) -> Option<&'static str> {
         FORMATS.iter().find(|(bit, _)| *bit == self.0).map(|(_, name)| *name)
     }
@@ -180,7 +183,7 @@ pub mod element {
 }
 
 impl Kind {
-    /// The bytes of type and subclass.
+    /// Returns the bytes of type and subclass.
     fn bytes(self) -> [u8; 2] {
         match self {
             Kind::Voice(Codec(bit)) => [2, compressed(bit)],
@@ -200,8 +203,8 @@ impl Kind {
     }
 }
 
-/// The byte of the subclass of a frame of speech. A value above 127 is a power of 2 and is written as its exponent, with the highest bit
-/// set (section 8.1.1).
+/// Returns the byte of the subclass of a frame of speech. A value above 127 is a power of 2 and is
+/// written as its exponent, with the highest bit set (section 8.1.1).
 fn compressed(value: u32) -> u8 {
     if value < 128 {
         value as u8
@@ -210,7 +213,8 @@ fn compressed(value: u32) -> u8 {
     }
 }
 
-/// The value of the byte of a subclass; `None` if it does not fit into 32 bits. Powers of 2 up to 64 have two forms.
+/// Returns the value of the byte of a subclass; `None` if it does not fit into 32 bits. Powers of 2
+/// up to 64 have two forms.
 fn expanded(byte: u8) -> Option<u32> {
     if byte < 128 {
         Some(u32::from(byte))
@@ -220,7 +224,7 @@ fn expanded(byte: u8) -> Option<u32> {
 }
 
 impl Full {
-    /// The bytes of the frame, with `data` behind its header.
+    /// Returns the bytes of the frame, with `data` behind its header.
     pub fn bytes(&self, data: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FULL + data.len());
         bytes.extend((0x8000 | self.source).to_be_bytes());
@@ -282,7 +286,7 @@ fn trunk(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
     Ok(Frame::Trunk(entries))
 }
 
-/// The bytes of a mini frame.
+/// Returns the bytes of a mini frame.
 pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MINI + payload.len());
     bytes.extend((call & 0x7fff).to_be_bytes());
@@ -291,7 +295,8 @@ pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of the header of an entry in a trunk frame. If `stamped`, entries have time stamps of their own.
+/// Returns the bytes of the header of an entry in a trunk frame. If `stamped`, entries have time
+/// stamps of their own.
 pub fn entry(stamped: bool) -> usize {
     if stamped {
         6
@@ -300,7 +305,8 @@ pub fn entry(stamped: bool) -> usize {
     }
 }
 
-/// The bytes of a trunk frame sent at `timestamp` with the speech of these calls. If `stamped`, entries have time stamps of their own.
+/// Returns the bytes of a trunk frame sent at `timestamp` with the speech of these calls. If
+/// `stamped`, entries have time stamps of their own.
 pub fn trunk_of<'a>(timestamp: u32, stamped: bool, entries: impl Iterator<Item = Voice<'a>>) -> Vec<u8> {
     let mut bytes = vec![0, 0, 1, u8::from(stamped)];
     bytes.extend(timestamp.to_be_bytes());
@@ -326,7 +332,7 @@ pub fn push(data: &mut Vec<u8>, kind: u8, value: &[u8]) {
     data.extend_from_slice(value);
 }
 
-/// The value of the first information element of a kind.
+/// Returns the value of the first information element of a kind.
 pub fn find(mut data: &[u8], kind: u8) -> Option<&[u8]> {
     while let [known, length, rest @ ..] = data {
         let (value, behind) = rest.split_at_checked(usize::from(*length))?;
@@ -338,7 +344,7 @@ pub fn find(mut data: &[u8], kind: u8) -> Option<&[u8]> {
     None
 }
 
-/// The number in an information element of 1, 2 or 4 bytes.
+/// Returns the number in an information element of 1, 2 or 4 bytes.
 pub fn number(data: &[u8], kind: u8) -> Option<u32> {
     let value = find(data, kind).filter(|value| matches!(value.len(), 1 | 2 | 4))?;
     Some(value.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
@@ -374,7 +380,8 @@ mod tests {
         }
     }
 
-    /// Sizes with IPv4 and UDP of mini frames and trunks, for every codec and number of calls of the reference.
+    /// Sizes with IPv4 and UDP of mini frames and trunks, for every codec and number of calls of
+    /// the reference.
     #[test]
     fn sizes_are_those_of_the_reference() {
         let mut rows = 0;
@@ -402,8 +409,9 @@ mod tests {
         assert_eq!(rows, 20);
     }
 
-    /// Section 8.1.1: with the highest bit set, the subclass is the exponent of a power of 2. 0xa0, an exponent of 32, is beyond the 32 bits of the
-    /// formats, and a codec below 128 is written in the shorter form, whichever of the two was read.
+    /// Section 8.1.1: with the highest bit set, the subclass is the exponent of a power of 2. 0xa0,
+    /// an exponent of 32, is beyond the 32 bits of the formats, and a codec below 128 is written in
+    /// the shorter form, whichever of the two was read.
     #[test]
     fn the_subclass_of_speech_is_read_in_both_forms() {
         let frame = |subclass: u8| [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, subclass];
@@ -422,7 +430,8 @@ mod tests {
         assert_eq!(full.bytes(data), frame(4));
     }
 
-    /// Datagrams of which many are frames: any bytes, and any bytes behind the beginning of a full frame of speech or of a trunk frame.
+    /// Datagrams of which many are frames: any bytes, and any bytes behind the beginning of a full
+    /// frame of speech or of a trunk frame.
     fn datagrams() -> impl Strategy<Value = Vec<u8>> {
         let bytes = || prop::collection::vec(any::<u8>(), 0..80);
         let speech = (any::<[u8; 10]>(), any::<u8>(), bytes()).prop_map(|(head, subclass, data)| {

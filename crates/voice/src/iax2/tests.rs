@@ -114,7 +114,8 @@ fn a_call_that_nobody_answers_is_given_up_after_four_retransmissions() {
     }
 }
 
-/// However frames are lost, both sides agree in the end, and a call that was answered was answered at both ends.
+/// However frames are lost, both sides agree in the end, and a call that was answered was answered
+/// at both ends.
 #[test]
 fn calls_under_loss_end_at_both_ends() {
     let (mut pair, mut answer) = (pair(Some(TRUNK), 0.6), answers());

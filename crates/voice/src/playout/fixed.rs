@@ -1,5 +1,5 @@
-//! A buffer of a fixed length: the first packet of a talk spurt is held for this time, those that follow are played at the intervals at
-//! which they were generated.
+//! A buffer of a fixed length: the first packet of a talk spurt is held for this time, those that
+//! follow are played at the intervals at which they were generated.
 
 use super::{Buffer, Playout};
 use bentpipe_core::{Sample, Span};

@@ -1,5 +1,5 @@
-//! Algorithm 1 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): linear recursive filters with one weight, as TCP estimates its
-//! round-trip time.
+//! Algorithm 1 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): linear recursive filters with one
+//! weight, as TCP estimates its round-trip time.
 //!
 //! d_i = a d_{i-1} + (1 - a) n_i, v_i = a v_{i-1} + (1 - a) |d_i - n_i|, a = 0.998002.
 

@@ -61,7 +61,7 @@ impl Registrar {
         response
     }
 
-    /// The telephone of a user, if one is registered.
+    /// Returns the telephone of a user, if one is registered.
     pub fn find(&self, now: Time, user: &str) -> Option<&Binding> {
         self.bindings.get(user).filter(|binding| binding.until > now)
     }

@@ -24,11 +24,12 @@ pub struct Format {
     pub clock: u32,
 }
 
-/// Payload types that have a meaning without an `rtpmap` (RFC 3551, table 4), of those that there are codecs for.
+/// Payload types that have a meaning without an `rtpmap` (RFC 3551, table 4), of those that there
+/// are codecs for.
 const STATIC: [(u8, &str); 5] = [(0, "PCMU"), (3, "GSM"), (4, "G723"), (8, "PCMA"), (18, "G729")];
 
 impl Format {
-    /// A format at 8000 Hz. An encoding without a payload type of its own has number 97.
+    /// Creates a format at 8000 Hz. An encoding without a payload type of its own has number 97.
     pub fn of(encoding: &str) -> Format {
         let known = STATIC.iter().find(|(_, name)| name.eq_ignore_ascii_case(encoding));
         Format { number: known.map_or(97, |(number, _)| *number), encoding: encoding.to_owned(), clock: 8000 }
@@ -36,7 +37,7 @@ impl Format {
 }
 
 impl Session {
-    /// The description as text; `id` names the session.
+    /// Returns the description as text; `id` names the session.
     pub fn text(&self, id: u64) -> String {
         let family = if self.address.is_ipv4() { "IP4" } else { "IP6" };
         let Session { address, port, formats } = self;
@@ -83,7 +84,7 @@ impl Session {
         (!formats.is_empty()).then_some(Session { address, port, formats })
     }
 
-    /// The first format of this offer that is among `known`.
+    /// Returns the first format of this offer that is among `known`.
     pub fn choose(&self, known: &[&str]) -> Option<&Format> {
         self.formats.iter().find(|format| {
             format.clock == 8000 && known.iter().any(|name| name.eq_ignore_ascii_case(&format.encoding))

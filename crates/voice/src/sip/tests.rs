@@ -141,7 +141,8 @@ fn a_call_ends_with_the_reason() {
     }
 }
 
-/// RFC 3261, section 15: a callee sends no BYE before the ACK for its 2xx has arrived, or until it stops waiting for it.
+/// RFC 3261, section 15: a callee sends no BYE before the ACK for its 2xx has arrived, or until it
+/// stops waiting for it.
 #[test]
 fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
     let at_once = &mut |agent: &mut Agent, now, call, out: &mut Out| {
@@ -172,7 +173,8 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
     assert_eq!(pair.events[1].len(), 2);
 }
 
-/// When the transport fails, every request that waits for its answer ends with 503 (section 8.1.3.1).
+/// When the transport fails, every request that waits for its answer ends with 503 (section
+/// 8.1.3.1).
 #[test]
 fn a_transport_that_fails_ends_what_waits() {
     let mut pair = pair(true, 1.0);
@@ -203,7 +205,8 @@ fn calls_under_loss_end_at_both_ends() {
         assert_eq!(over.count(), 1, "{events:?}");
         assert_eq!(pair.ends[0].calls(), 0, "call {number}");
     }
-    // A callee whose ACKs and BYE are all lost keeps nothing either: 64 T1 after its 2xx it hangs up.
+    // A callee whose ACKs and BYE are all lost keeps nothing either: 64 T1 after its 2xx it hangs
+    // up.
     assert!(pair.ends[1].calls() <= 2, "{}", pair.ends[1].calls());
     assert!(answered > 150 && failed < 50, "{answered} {failed}");
 }
@@ -219,14 +222,15 @@ fn a_registration_is_kept_by_the_registrar() {
     assert_eq!(registrar.find(at(1_000), "user0").unwrap().contact, "sip:user0@198.18.0.1:5060");
 }
 
-/// The send times of a row of the reference, in seconds.
+/// Returns the send times of a row of the reference, in seconds.
 fn times_of(kind: &str) -> Vec<f64> {
     let rows = include_str!("../../../../tests/authorities/voip/sip_retransmits.csv").lines();
     let row = rows.skip(1).find(|row| row.contains(&format!("\"{kind}"))).unwrap();
     row.rsplit(',').next().unwrap().split(' ').map(|time| time.parse().unwrap()).collect()
 }
 
-/// Whether a request is answered, over a path that loses each message with probability `loss`, one way taking `DELAY`.
+/// Returns true if a request is answered, over a path that loses each message with probability
+/// `loss`, one way taking `DELAY`.
 fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> bool {
     let request = Message::request(method, "sip:b@example.org")
         .with("Via", "SIP/2.0/UDP a.example.org;branch=z9hG4bK1")
@@ -269,8 +273,9 @@ fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> 
     }
 }
 
-/// With n transmissions, of which each is answered with probability q = (1 - loss)^2, a transaction succeeds with probability
-/// 1 - (1 - q)^n: the answer to the last comes in time, since the round trip takes no longer than T1.
+/// With n transmissions, of which each is answered with probability q = (1 - loss)^2, a transaction
+/// succeeds with probability 1 - (1 - q)^n: the answer to the last comes in time, since the round
+/// trip takes no longer than T1.
 #[test]
 fn the_success_of_a_transaction_under_loss_is_that_of_the_closed_form() {
     let mut stream = Streams::new(5, 0).stream("loss");

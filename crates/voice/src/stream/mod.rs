@@ -1,5 +1,6 @@
-//! A stream of speech: packets of a codec on their way from a talker's mouth to a listener's ear. Sans-I/O and told the time, so that
-//! an application, a telephone exchange and a program on real sockets all use it.
+//! A stream of speech: packets of a codec on their way from a talker's mouth to a listener's ear.
+//! Sans-I/O and told the time, so that an application, a telephone exchange and a program on real
+//! sockets all use it.
 //!
 //! ```
 //! use bentpipe_core::{Span, Streams, Time};
@@ -31,12 +32,14 @@
 //! assert!(quality.mos > 2.5 && quality.mos < 3.5);
 //! ```
 //!
-//! - A [`Sender`] is given the talk spurts of its side ([`talker`](super::talker)) and says when its next packet is due. Who produces
-//!   packets otherwise, such as a bridge that mixes, uses a [`Packetizer`] and tells it what each packet holds.
-//! - A [`Receiver`] is given the RTP header of each packet that arrives and says when it is played, or that it is late. It asks for no
-//!   wakes: playout times are known at the arrival. Its [`Totals`] and those of a window of time are rated by [`Totals::quality`].
-//! - Time stamps: a stream's first sample has `Numbers::timestamp`. A receiver that is told its [`Origin`] knows the delay from mouth
-//!   to ear; otherwise that of the first packet counts as 0.
+//! - A [`Sender`] is given the talk spurts of its side ([`talker`](super::talker)) and says when
+//!   its next packet is due. Who produces packets otherwise, such as a bridge that mixes, uses a
+//!   [`Packetizer`] and tells it what each packet holds.
+//! - A [`Receiver`] is given the RTP header of each packet that arrives and says when it is played,
+//!   or that it is late. It asks for no wakes: playout times are known at the arrival. Its
+//!   [`Totals`] and those of a window of time are rated by [`Totals::quality`].
+//! - Time stamps: a stream's first sample has `Numbers::timestamp`. A receiver that is told its
+//!   [`Origin`] knows the delay from mouth to ear; otherwise that of the first packet counts as 0.
 
 mod receiver;
 mod sender;

@@ -1,12 +1,15 @@
-//! The receiver of a stream: what was lost, what came too late, how long speech took from mouth to ear, and what that is worth.
+//! The receiver of a stream: what was lost, what came too late, how long speech took from mouth to
+//! ear, and what that is worth.
 //!
-//! Packets are lost if their sequence numbers are missing, and late if they arrive after the time at which the de-jitter buffer
-//! would have played them. The interarrival jitter is that of RFC 3550. A new source (SSRC) is a new stream: the buffer, the sequence
-//! numbers and the jitter begin again, and the counts go on.
+//! Packets are lost if their sequence numbers are missing, and late if they arrive after the time
+//! at which the de-jitter buffer would have played them. The interarrival jitter is that of RFC
+//! 3550. A new source (SSRC) is a new stream: the buffer, the sequence numbers and the jitter begin
+//! again, and the counts go on.
 //!
-//! The quality is the E-model's (G.107): Ppl are lost and late packets together, since both are missing behind the de-jitter buffer;
-//! BurstR is theirs; T = Ta is the mean time from mouth to ear of the packets that were played, which contains the frames of a
-//! packet, the codec's look-ahead, the network and the buffer; Tr = 2 T. Everything else has its default.
+//! The quality is the E-model's (G.107): Ppl are lost and late packets together, since both are
+//! missing behind the de-jitter buffer; BurstR is theirs; T = Ta is the mean time from mouth to ear
+//! of the packets that were played, which contains the frames of a packet, the codec's look-ahead,
+//! the network and the buffer; Tr = 2 T. Everything else has its default.
 
 use crate::bursts::{Bursts, Clusters};
 use crate::codec::Codec;
@@ -26,7 +29,8 @@ pub struct Clocks {
     pub peer: f64,
 }
 
-/// The meaning of a stream's time stamps: the sample with time stamp `timestamp` was spoken at `at`.
+/// The meaning of a stream's time stamps: the sample with time stamp `timestamp` was spoken at
+/// `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// Time stamp of a sample.
@@ -56,7 +60,8 @@ pub enum Heard {
 pub struct Totals {
     /// Number of packets that were sent, by their sequence numbers.
     pub expected: u64,
-    /// Packets that did not arrive. Of a window it may be negative: a packet that was lost in an earlier one has arrived.
+    /// Packets that did not arrive. Of a window it may be negative: a packet that was lost in an
+    /// earlier one has arrived.
     pub lost: i64,
     /// Number of packets that arrived after their playout time.
     pub late: u64,
@@ -123,7 +128,8 @@ impl Totals {
         self.jitters / self.arrived as f64
     }
 
-    /// The quality with this codec and advantage factor A. NaN if nothing was sent; the worst if nothing was heard.
+    /// Returns the quality with this codec and advantage factor A. NaN if nothing was sent; the
+    /// worst if nothing was heard.
     pub fn quality(&self, codec: &Codec, advantage: f64) -> Quality {
         if self.expected == 0 {
             return Quality {
@@ -168,7 +174,8 @@ impl Totals {
 
 /// Number of packets after which a missing packet is given up as lost.
 const AWAITED: i64 = 64;
-/// A jump of sequence numbers beyond which a stream begins again (RFC 3550, appendix A.1: MAX_DROPOUT and MAX_MISORDER).
+/// A jump of sequence numbers beyond which a stream begins again (RFC 3550, appendix A.1:
+/// MAX_DROPOUT and MAX_MISORDER).
 const DROPOUT: i64 = 3000;
 
 /// A source of packets, from its first to its last.
@@ -176,13 +183,16 @@ struct Source {
     ssrc: u32,
     /// The highest sequence number that has arrived, unwrapped.
     highest: i64,
-    /// Whether each of the last [`AWAITED`] packets was played; the lowest bit is the highest packet.
+    /// Whether each of the last [`AWAITED`] packets was played; the lowest bit is the highest
+    /// packet.
     played: u64,
     /// Whether each of them arrived.
     arrived: u64,
-    /// Number of packets of this source so far: those before the last [`AWAITED`] were told to `bursts`.
+    /// Number of packets of this source so far: those before the last [`AWAITED`] were told to
+    /// `bursts`.
     known: i64,
-    /// Sequence numbers, in order, of the packets before the last [`AWAITED`] that have not arrived; those beyond [`DROPOUT`] are forgotten.
+    /// Sequence numbers, in order, of the packets before the last [`AWAITED`] that have not
+    /// arrived; those beyond [`DROPOUT`] are forgotten.
     given_up: VecDeque<i64>,
     /// Time stamp of the last packet, unwrapped.
     timestamp: i64,
@@ -254,7 +264,8 @@ impl Receiver {
         let sequence = unwrapped_sequence(source.highest, rtp.sequence);
         let age = source.highest - sequence;
         if age >= AWAITED {
-            // It has been counted as lost, or has arrived before; or it was sent before the first packet of the source and never counted.
+            // It has been counted as lost, or has arrived before; or it was sent before the first
+            // packet of the source and never counted.
             if let Ok(place) = source.given_up.binary_search(&sequence) {
                 source.given_up.remove(place);
                 window.late += 1;
@@ -271,7 +282,8 @@ impl Receiver {
         }
         let age = age.max(0);
         if age >= source.known {
-            // The first packet that arrived had overtaken it: it is expected too, and so are those between them.
+            // The first packet that arrived had overtaken it: it is expected too, and so are those
+            // between them.
             let earlier = age + 1 - source.known;
             window.expected += earlier as u64;
             window.lost += earlier;
@@ -292,7 +304,8 @@ impl Receiver {
         let since = source.timestamp - source.zero;
         let generated = nanos(since, codec);
         let transit = local - source.spoken - generated;
-        // What continues a talk spurt is as far from it in time stamps as in sequence numbers (comfort noise is not).
+        // What continues a talk spurt is as far from it in time stamps as in sequence numbers
+        // (comfort noise is not).
         let continues = source.spurt.1 + (sequence - source.spurt.0) * *units;
         let noise = rtp.payload_type != codec.rtp.payload_type;
         let first = rtp.marker || source.known == 1 || (source.timestamp != continues && !noise);
@@ -340,14 +353,14 @@ impl Receiver {
         }
     }
 
-    /// The counts of the present window, as [`Receiver::window`] would return them.
+    /// Returns the counts of the present window, as [`Receiver::window`] would return them.
     pub fn window_so_far(&self) -> Option<Totals> {
         let totals = Totals { bursts: self.pending(self.bursts), ..self.window };
         (totals.expected > 0 || totals.duplicates > 0).then_some(totals)
     }
 
-    /// What happened since the last call of this, for results over time; `None` if nothing was expected or arrived. How losses
-    /// cluster is that of the call so far.
+    /// What happened since the last call of this, for results over time; `None` if nothing was
+    /// expected or arrived. How losses cluster is that of the call so far.
     pub fn window(&mut self) -> Option<Totals> {
         let totals = self.window_so_far();
         self.before.add(&self.window);
@@ -355,7 +368,7 @@ impl Receiver {
         totals
     }
 
-    /// The counts of the whole stream so far.
+    /// Returns the counts of the whole stream so far.
     pub fn totals(&self) -> Totals {
         let mut totals = self.before;
         totals.add(&self.window);
@@ -367,21 +380,22 @@ impl Receiver {
         self.pending(self.bursts).clusters()
     }
 
-    /// The jitter as RTCP reports it, and the highest sequence number with its cycles, of the present source.
+    /// Returns the jitter as RTCP reports it, and the highest sequence number with its cycles, of
+    /// the present source.
     pub fn status(&self) -> Option<(u32, u32, u32)> {
         let source = self.source.as_ref()?;
         Some((source.ssrc, source.jitter.integer(), source.highest as u32))
     }
 
-    /// When the first sample of a packet that has arrived was spoken, in seconds, by the speaker's clock; `None` if the meaning of the
-    /// stream's time stamps is not known.
+    /// When the first sample of a packet that has arrived was spoken, in seconds, by the speaker's
+    /// clock; `None` if the meaning of the stream's time stamps is not known.
     pub fn spoken(&self, rtp: &Rtp) -> Option<f64> {
         let (source, origin) = (self.source.as_ref()?, self.origin?);
         let since = unwrapped_timestamp(source.timestamp, rtp.timestamp) - source.zero;
         Some(origin.at.as_secs_f64() + since as f64 / f64::from(self.codec.rtp.clock))
     }
 
-    /// The bursts with the losses among the most recent packets.
+    /// Returns the bursts with the losses among the most recent packets.
     fn pending(&self, mut bursts: Bursts) -> Bursts {
         if let Some(source) = &self.source {
             for age in (0..source.known.min(AWAITED)).rev() {
@@ -431,7 +445,8 @@ impl Receiver {
     }
 }
 
-/// The highest sequence number grows by `steps`: those that leave the last ones are told to `bursts`.
+/// The highest sequence number grows by `steps`: those that leave the last ones are told to
+/// `bursts`.
 fn advance(source: &mut Source, steps: i64, window: &mut Totals, bursts: &mut Bursts) {
     window.expected += steps as u64;
     window.lost += steps;
@@ -457,7 +472,7 @@ fn nanos(units: i64, codec: &Codec) -> i64 {
     (i128::from(units) * 1_000_000_000 / i128::from(codec.rtp.clock)) as i64
 }
 
-/// The true time in seconds at which a clock with this skew shows `local` nanoseconds.
+/// Returns the true time in seconds at which a clock with this skew shows `local` nanoseconds.
 fn truth(local: i64, skew: f64) -> f64 {
     local as f64 / 1e9 / (1.0 + skew)
 }

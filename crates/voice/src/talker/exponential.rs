@@ -1,13 +1,15 @@
-//! Talk spurts and pauses with exponentially distributed lengths, each side for itself: the usual model of packet voice (K. Sriram
-//! and W. Whitt, "Characterizing Superposition Arrival Processes in Packet Multiplexers for Voice and Data", 1986), whose means
-//! are the defaults. A side begins in the middle of a pause, so with a pause.
+//! Talk spurts and pauses with exponentially distributed lengths, each side for itself: the usual
+//! model of packet voice (K. Sriram and W. Whitt, "Characterizing Superposition Arrival Processes
+//! in Packet Multiplexers for Voice and Data", 1986), whose means are the defaults. A side begins
+//! in the middle of a pause, so with a pause.
 
 use super::{Side, Spurt, Spurts, Talker};
 use bentpipe_core::{Problems, Sample, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Talk spurts and pauses with exponentially distributed lengths; the two sides of a call are independent of each other.
+/// Talk spurts and pauses with exponentially distributed lengths; the two sides of a call are
+/// independent of each other.
 ///
 /// ```toml
 /// talker = { kind = "exponential", speech = "1.004 s", pause = "1.587 s" }

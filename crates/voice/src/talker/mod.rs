@@ -1,8 +1,9 @@
 //! Talkers: who speaks when. One file per kind.
 //!
-//! A talker is one side of a conversation and gives its talk spurts in order ([`Spurt`]). Both sides of a conversation that are
-//! built from the same configuration and equal random streams belong together: where one side's speech depends on the other's
-//! (`p59`), each computes the whole conversation and keeps its own part.
+//! A talker is one side of a conversation and gives its talk spurts in order ([`Spurt`]). Both
+//! sides of a conversation that are built from the same configuration and equal random streams
+//! belong together: where one side's speech depends on the other's (`p59`), each computes the whole
+//! conversation and keeps its own part.
 
 pub mod always;
 pub mod exponential;
@@ -12,7 +13,8 @@ pub mod recorded;
 use bentpipe_core::{kinds, Problems, Span, Stream};
 
 kinds! {
-    /// The talker at each side of a call, who decides when there is speech to send and when there is silence.
+    /// The talker at each side of a call, who decides when there is speech to send and when there
+    /// is silence.
     #[schemars(rename = "Talker")]
     pub enum Config: Talker {
         "p59" => P59(p59::Config),
@@ -61,10 +63,11 @@ pub type Spurts = Box<dyn Iterator<Item = Spurt> + Send>;
 
 /// The factory of a talker, implemented by its `Config`.
 pub trait Talker {
-    /// The talk spurts of one side of a conversation. Both sides get equal streams as `plan`.
+    /// Returns the talk spurts of one side of a conversation. Both sides get equal streams as
+    /// `plan`.
     fn spurts(&self, side: Side, plan: Stream) -> Spurts;
 
-    /// The fraction of time in which a side speaks in the long run, if it is known.
+    /// Returns the fraction of time in which a side speaks in the long run, if it is known.
     fn activity(&self) -> Option<f64>;
 
     /// Adds the problems of this configuration.

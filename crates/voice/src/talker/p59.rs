@@ -1,4 +1,5 @@
-//! Artificial conversational speech (ITU-T P.59, 03/93): the two sides of a conversation, coupled in four states.
+//! Artificial conversational speech (ITU-T P.59, 03/93): the two sides of a conversation, coupled
+//! in four states.
 //!
 //! | state | length in seconds | next |
 //! | --- | --- | --- |
@@ -6,13 +7,15 @@
 //! | double talk | exponential, mean 0.226 | single talk of either side, 0.5 each |
 //! | mutual silence | exponential, mean 0.456, at least 0.2 | single talk of either side, 0.5 each |
 //!
-//! Silences shorter than 0.2 s are drawn again; adding up draws until the sum is long enough, as other programs do, gives the same
-//! distribution, since the exponential has no memory: 0.2 s and an exponential. So mutual silence has a mean of 0.656 s.
+//! Silences shorter than 0.2 s are drawn again; adding up draws until the sum is long enough, as
+//! other programs do, gives the same distribution, since the exponential has no memory: 0.2 s and
+//! an exponential. So mutual silence has a mean of 0.656 s.
 //!
-//! In the long run a cycle (single talk and what follows) takes 0.854 + 0.4 x 0.226 + 0.6 x 0.656 = 1.338 s, and a side speaks
-//! (0.854 / 2 + 0.4 x 0.226) / 1.338 = 38.7 % of the time, which table 1 of the recommendation gives as 38.53 %; its talk spurts
-//! have a mean of 1.035 s (1.004 s there) and its pauses of 1.641 s (1.587 s). The probabilities of the first row are often quoted
-//! the other way round, with which a side would speak 45 % of the time: see docs/decisions/calls.md.
+//! In the long run a cycle (single talk and what follows) takes 0.854 + 0.4 x 0.226 + 0.6 x 0.656 =
+//! 1.338 s, and a side speaks (0.854 / 2 + 0.4 x 0.226) / 1.338 = 38.7 % of the time, which table 1
+//! of the recommendation gives as 38.53 %; its talk spurts have a mean of 1.035 s (1.004 s there)
+//! and its pauses of 1.641 s (1.587 s). The probabilities of the first row are often quoted the
+//! other way round, with which a side would speak 45 % of the time: see docs/decisions/calls.md.
 //!
 //! The conversation begins with mutual silence.
 
@@ -21,7 +24,8 @@ use bentpipe_core::{Fraction, Sample, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Artificial conversational speech of ITU-T P.59: the two sides of a call take turns, interrupt each other and fall silent.
+/// Artificial conversational speech of ITU-T P.59: the two sides of a call take turns, interrupt
+/// each other and fall silent.
 ///
 /// ```toml
 /// talker = "p59"
@@ -29,7 +33,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Probability that one side's speech ends by an interruption, in which both speak, and not in silence: 0.4 by default (P.59).
+    /// Probability that one side's speech ends by an interruption, in which both speak, and not in
+    /// silence: 0.4 by default (P.59).
     pub interruption: Fraction,
 }
 

@@ -1,5 +1,6 @@
-//! What SIP, IAX2, RTP and RTCP do with input that is nearly right: messages of real calls with pieces removed, repeated and overwritten. The bodies are
-//! those of the fuzz targets `sip`, `iax2` and `rtp`. `PROPTEST_CASES` sets the number of inputs of each, 256 by default.
+//! What SIP, IAX2, RTP and RTCP do with input that is nearly right: messages of real calls with
+//! pieces removed, repeated and overwritten. The bodies are those of the fuzz targets `sip`, `iax2`
+//! and `rtp`. `PROPTEST_CASES` sets the number of inputs of each, 256 by default.
 
 use bentpipe_core::{Span, Streams, Time};
 use bentpipe_voice::codec::find;
@@ -53,7 +54,7 @@ fn answer(agent: &mut Agent, now: Time, out: &mut sip::Out) {
     }
 }
 
-/// The messages of a registration and of a call that is set up and ended.
+/// Returns the messages of a registration and of a call that is set up and ended.
 fn messages() -> Vec<Vec<u8>> {
     let (mut ends, mut seeds) = ([agent(1), agent(2)], Vec::new());
     let mut out = sip::Out::default();
@@ -78,7 +79,8 @@ fn messages() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The datagrams of a call by IAX2 with speech in a full frame, mini frames and trunk frames.
+/// Returns the datagrams of a call by IAX2 with speech in a full frame, mini frames and trunk
+/// frames.
 fn frames() -> Vec<Vec<u8>> {
     let trunk = Trunk { period: Span::from_millis(20), timestamps: true, largest: 1472 };
     let mut ends = [Exchange::new(Some(trunk)), Exchange::new(None)];
@@ -123,7 +125,7 @@ fn pick_up(exchange: &mut Exchange, now: Time, out: &mut iax2::Out) {
     }
 }
 
-/// Packets of RTP and RTCP.
+/// Returns the packets of RTP and RTCP.
 fn datagrams() -> Vec<Vec<u8>> {
     let packet = |number: u16| {
         let rtp = Rtp {

@@ -47,25 +47,27 @@ pub(super) struct Dialog {
     pub body: String,
     /// The last ACK (caller) or 2xx (callee), which answers repetitions of what it answered.
     pub last: Vec<u8>,
-    /// Retransmission of the 2xx until the ACK arrives, and the time at which the callee gives up (section 13.3.1.4).
+    /// Retransmission of the 2xx until the ACK arrives, and the time at which the callee gives up
+    /// (section 13.3.1.4).
     pub unacknowledged: Option<(Repeat, Time)>,
 }
 
 impl Dialog {
-    /// Address to which requests inside the dialog are sent: the first proxy, else the remote target, else the address from which the
-    /// other end was heard.
+    /// Address to which requests inside the dialog are sent: the first proxy, else the remote
+    /// target, else the address from which the other end was heard.
     pub fn next_hop(&self) -> SocketAddr {
         let host = |uri: &str| Address::read(uri).and_then(|uri| address(uri.host()));
         let route = self.routes.first().and_then(|route| host(route));
         route.or_else(|| host(&self.target)).unwrap_or(self.peer)
     }
 
-    /// Whether a message, with this end's tag and the other's, belongs to the dialog (section 12.2.2).
+    /// Returns true if a message, with this end's tag and the other's, belongs to the dialog
+    /// (section 12.2.2).
     pub fn owns(&self, call_id: &str, local: &str, remote: &str) -> bool {
         self.call_id == call_id && self.local_tag == local && self.remote_tag == remote
     }
 
-    /// Whether an INVITE is the one that began the call.
+    /// Returns true if an INVITE is the one that began the call.
     pub fn began_with(&self, invite: &Message) -> bool {
         self.call_id == invite.field("Call-ID").unwrap_or_default()
             && self.remote_tag == invite.tag("From").unwrap_or_default()

@@ -9,8 +9,8 @@ pub struct Call(pub u32);
 /// An event that an agent reports to its user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A call arrives. The user answers it with [`Agent::ring`](super::Agent::ring), [`Agent::answer`](super::Agent::answer) or
-    /// [`Agent::refuse`](super::Agent::refuse).
+    /// A call arrives. The user answers it with [`Agent::ring`](super::Agent::ring),
+    /// [`Agent::answer`](super::Agent::answer) or [`Agent::refuse`](super::Agent::refuse).
     Incoming {
         /// The number that this agent has given to the call.
         call: Call,
@@ -44,14 +44,15 @@ pub enum Event {
     Failed {
         /// The call, which no longer exists.
         call: Call,
-        /// Status of the final response; 408 if none arrived, 487 if the caller gave up, 503 if the transport failed.
+        /// Status of the final response; 408 if none arrived, 487 if the caller gave up, 503 if the
+        /// transport failed.
         status: u16,
     },
     /// A call that had been answered has ended.
     Ended {
         /// The call, which no longer exists.
         call: Call,
-        /// Whether the other party hung up.
+        /// True if the other party hung up.
         by_other: bool,
     },
     /// The registrar has answered a registration, or has not answered in time.

@@ -158,7 +158,7 @@ impl Agent {
     }
 }
 
-/// Whether a CANCEL is for a request: it has the same branch (section 9.1).
+/// Returns true if a CANCEL is for a request: it has the same branch (section 9.1).
 fn same_branch(request: &Names, cancel: &Names) -> bool {
     request.as_ref().map(|(branch, _)| branch) == cancel.as_ref().map(|(branch, _)| branch)
 }
