@@ -30,7 +30,8 @@ pub fn ipv4(
     *header.to_bytes().first_chunk().expect("it is 20 bytes without options")
 }
 
-/// Completes the header of TCP or UDP in front of a payload of zeros, `length` bytes together: ports, length and checksum.
+/// Completes the header of TCP or UDP in front of a payload of zeros, `length` bytes together:
+/// ports, length and checksum.
 pub fn transport(
     ends: (Ipv4Addr, Ipv4Addr),
     protocol: u8,
@@ -49,7 +50,8 @@ pub fn transport(
     header[at..at + 2].copy_from_slice(&checksum::sent(sum, protocol).to_be_bytes());
 }
 
-/// The segment that resets a connection which the other end tries to open (RFC 9293, section 3.10.7.1): RST and ACK.
+/// Returns the segment that resets a connection which the other end tries to open (RFC 9293,
+/// section 3.10.7.1): RST and ACK.
 ///
 /// # Panics
 /// If the addresses are of different IP versions.
@@ -61,8 +63,8 @@ pub fn reset(source: SocketAddr, destination: SocketAddr, acknowledgment: u32) -
     packet
 }
 
-/// An ICMP error (RFC 792, RFC 4443) about a packet that begins with `quoted`. `kind` and `code` are those of the addresses' IP
-/// version.
+/// An ICMP error (RFC 792, RFC 4443) about a packet that begins with `quoted`. `kind` and `code`
+/// are those of the addresses' IP version.
 ///
 /// # Panics
 /// If the addresses are of different IP versions, or the packet becomes longer than 65 535 bytes.

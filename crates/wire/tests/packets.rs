@@ -11,7 +11,8 @@ const AUTHENTICATION: u8 = 51;
 const NO_NEXT_HEADER: u8 = 59;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// IPv4 (RFC 791, section 3.1) from 10.0.0.1 to 10.0.0.2. `fragment` is the word of flags and fragment offset.
+/// IPv4 (RFC 791, section 3.1) from 10.0.0.1 to 10.0.0.2. `fragment` is the word of flags and
+/// fragment offset.
 fn ipv4(options: &[u8], fragment: u16, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let header = 20 + options.len();
     let mut packet = vec![0x40 | (header / 4) as u8, 0xb9];
@@ -40,7 +41,8 @@ fn options(next: u8, more: u8) -> Vec<u8> {
     header
 }
 
-/// Fragment header (RFC 8200, section 4.5): offset in units of eight bytes, and whether more fragments follow.
+/// Fragment header (RFC 8200, section 4.5): offset in units of eight bytes, and whether more
+/// fragments follow.
 fn fragment(next: u8, offset: u16, more: bool) -> Vec<u8> {
     let mut header = vec![next, 0];
     header.extend((offset << 3 | u16::from(more)).to_be_bytes());
@@ -48,7 +50,8 @@ fn fragment(next: u8, offset: u16, more: bool) -> Vec<u8> {
     header
 }
 
-/// TCP (RFC 9293, section 3.1) from port 4000 to 80 with a header of `words` 32-bit words, as its data offset says.
+/// TCP (RFC 9293, section 3.1) from port 4000 to 80 with a header of `words` 32-bit words, as its
+/// data offset says.
 fn tcp(words: u8, bytes: usize) -> Vec<u8> {
     let mut segment =
         vec![0x0f, 0xa0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, words << 4, 0x10, 0xff, 0xff, 0, 0, 0, 0];
@@ -182,7 +185,8 @@ fn transport_headers_that_do_not_fit_have_no_payload() {
         ("seven bytes of UDP", ipv4(&[], 0, UDP, &udp(8, 8)[..7]), ports(good(UDP, 20..27, 0))),
         ("UDP length below eight", ipv4(&[], 0, UDP, &udp(7, 18)), without_payload(good(UDP, 20..38, 0))),
         ("UDP length behind the end", ipv4(&[], 0, UDP, &udp(19, 18)), without_payload(good(UDP, 20..38, 0))),
-        // RFC 9868: what the datagram does not fill is for options, and its checksum covers the datagram.
+        // RFC 9868: what the datagram does not fill is for options, and its checksum covers the
+        // datagram.
         ("UDP options", ipv4(&[], 0, UDP, &udp(10, 18)), {
             good(UDP, 20..38, 8).map(|is| Is { payload: Some(28..30), ..is })
         }),

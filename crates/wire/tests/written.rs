@@ -1,4 +1,5 @@
-//! Packets of our own are read as what they are, their checksums hold, and nothing that is read fails.
+//! Packets of our own are read as what they are, their checksums hold, and nothing that is read
+//! fails.
 
 use bentpipe_wire::{
     checksum, read, read_quoted, set_traffic_class, write, Echo, Headers, ICMP, ICMPV6, TCP, UDP,
