@@ -1,4 +1,4 @@
-//! Differentiated services code points, by number or by the name that their RFC gives them.
+//! Differentiated services code points, by number or by the name in their RFC.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A code point, 0 to 63, written in a scenario as `46` or `"ef"`.
+/// A differentiated services code point, 0 to 63, written in a scenario as `46` or `"ef"`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Dscp(u8);
 
@@ -41,12 +41,12 @@ const NAMES: [(&str, u8); 24] = [
 ];
 
 impl Dscp {
-    /// The code point of best effort.
+    /// The code point of best effort, 0.
     pub const BEST_EFFORT: Dscp = Dscp(0);
-    /// The code point of expedited forwarding.
+    /// The code point of expedited forwarding, 46.
     pub const EF: Dscp = Dscp(46);
 
-    /// Returns the code point with this number; `None` above 63.
+    /// Creates the code point with this number; `None` above 63.
     pub const fn new(number: u8) -> Option<Dscp> {
         if number < 64 {
             Some(Dscp(number))
@@ -61,7 +61,7 @@ impl Dscp {
         Dscp(8 * class + 2 * precedence)
     }
 
-    /// Returns the number of the code point.
+    /// Returns the number of the code point, 0 to 63.
     pub const fn value(self) -> u8 {
         self.0
     }
@@ -71,8 +71,8 @@ impl Dscp {
         NAMES.iter().find(|(_, number)| *number == self.0).map(|(name, _)| *name)
     }
 
-    /// Drop precedence of an assured forwarding code point, from 0 for the lowest to 2; 0 for all
-    /// others.
+    /// Returns the drop precedence of an assured forwarding code point, from 0 for the lowest to 2;
+    /// 0 for all others.
     pub const fn precedence(self) -> usize {
         match (self.0 >> 3, self.0 & 7) {
             (1..=4, 4) => 1,
@@ -130,7 +130,7 @@ impl<'de> Deserialize<'de> for Dscp {
     }
 }
 
-/// Serializes as the number, like headers and results.
+/// Serializes as the number, as in headers and results.
 impl Serialize for Dscp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u8(self.0)

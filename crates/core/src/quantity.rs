@@ -1,9 +1,9 @@
 //! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`,
 //! `"35786 km"`.
 //!
-//! Each parses strictly and reports what is allowed, prints in its shortest exact form, and
-//! describes itself to the JSON Schema. Values without a unit are [`Fraction`](crate::Fraction),
-//! [`Count`](crate::Count) and [`Real`](crate::Real).
+//! Each quantity parses strictly, names the allowed values in its errors, prints in its shortest
+//! exact form, and describes itself to the JSON Schema. Values without a unit are
+//! [`Fraction`](crate::Fraction), [`Count`](crate::Count) and [`Real`](crate::Real).
 
 use crate::Span;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
@@ -30,7 +30,7 @@ pub trait Quantity: Sized {
     /// Parses a number and a unit.
     ///
     /// # Errors
-    /// What is wrong with the text, the text itself, and what is allowed.
+    /// Returns an error that names the fault, the text and the allowed values.
     fn parse(text: &str) -> Result<Self, QuantityError> {
         let problem = |fault: String| QuantityError {
             message: format!(
@@ -68,20 +68,19 @@ pub trait Quantity: Sized {
         Ok(value.in_unit(unit))
     }
 
-    /// Returns the same value, which was written in this unit.
+    /// Returns the same value, marked as written in this unit.
     fn in_unit(self, _unit: &str) -> Self {
         self
     }
 
-    /// Returns the shortest exact text: in the largest unit in which the value has at most three
-    /// decimals.
+    /// Returns the shortest exact text: in the largest unit that needs at most three decimals.
     fn text(&self) -> String {
         shortest(self.to_base(), Self::UNITS)
     }
 }
 
-/// Returns the text in the largest of `units`, the base unit first, in which the value has at most
-/// three decimals.
+/// Returns the text in the largest of `units` that needs at most three decimals. The base unit
+/// comes first in `units`.
 fn shortest(base: f64, units: &[(&str, f64)]) -> String {
     let mut largest_first: Vec<_> = units.iter().collect();
     largest_first.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -95,8 +94,8 @@ fn shortest(base: f64, units: &[(&str, f64)]) -> String {
     format!("{base} {}", units[0].0)
 }
 
-/// Units as people write them: the spelling in lower case, the factor to the unit that was meant,
-/// and that unit.
+/// Common misspellings of units: the spelling in lower case, the factor to the intended unit, and
+/// that unit.
 const SPELLINGS: &[(&str, f64, &str)] = &[
     ("bps", 1.0, "bit/s"),
     ("kbps", 1.0, "kbit/s"),
@@ -143,8 +142,8 @@ const SPELLINGS: &[(&str, f64, &str)] = &[
     ("mbaud", 1.0, "MBd"),
 ];
 
-/// Returns the known unit that is closest to `unit`, with the factor to it: the same letters in
-/// another case, or a known misspelling. Returns none if there is no such unit.
+/// Returns the intended unit of a misspelt `unit`, and the factor to it: the same letters in
+/// another case, or a known misspelling. Returns `None` if there is no such unit.
 fn meant(unit: &str, units: &[(&'static str, f64)]) -> Option<(f64, &'static str)> {
     // A large B is a byte.
     let bits = unit.contains('b') && unit.ends_with("/s");
@@ -157,7 +156,7 @@ fn meant(unit: &str, units: &[(&'static str, f64)]) -> Option<(f64, &'static str
     })
 }
 
-/// The error of a text that is not a quantity of the expected kind.
+/// The error for a text that is not a valid quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantityError {
     message: String,
@@ -304,7 +303,7 @@ pub struct ChannelRate {
 const BAUD: [(&str, f64); 4] = [("Bd", 1.0), ("kBd", 1e3), ("MBd", 1e6), ("GBd", 1e9)];
 
 impl ChannelRate {
-    /// True if it was given in baud.
+    /// Returns true if the rate was given in baud.
     pub const fn is_symbol_rate(self) -> bool {
         self.symbols
     }
@@ -357,8 +356,8 @@ impl Quantity for ChannelRate {
 }
 quantity!(ChannelRate);
 
-/// A data rate in bit/s that may be zero: a guaranteed or offered rate, as opposed to that of a
-/// transmitter.
+/// A data rate in bit/s that may be zero, such as a guaranteed or offered rate. A transmitter's
+/// rate is a [`Rate`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct RateOrZero(u64);
 
@@ -402,7 +401,7 @@ impl Quantity for Span {
         self.as_nanos() as f64
     }
     fn text(&self) -> String {
-        // Everyday spans are most readable in seconds: "400 s", not "6.667 min".
+        // Spans of everyday length are most readable in seconds: "400 s", not "6.667 min".
         let nanos = self.as_nanos();
         let (size, unit) = match nanos {
             0 => return "0 s".to_owned(),
@@ -453,8 +452,8 @@ impl Quantity for Size {
     fn to_base(&self) -> f64 {
         self.0 as f64
     }
-    /// Returns the shortest exact text with at most three decimals: "75 kB", not "73.242 KiB", but
-    /// "64 KiB".
+    /// Returns the shortest exact text with at most three decimals: "75 kB" rather than "73.242
+    /// KiB", but "64 KiB".
     fn text(&self) -> String {
         let base = self.to_base();
         let texts = Self::UNITS.iter().filter_map(|(name, size)| {
@@ -462,7 +461,7 @@ impl Quantity for Size {
             let exact = rounded >= 1.0 && (rounded * size).round() == base;
             exact.then(|| format!("{rounded} {name}"))
         });
-        // Of equally short ones, the one with the larger unit.
+        // Of equally short texts, the one with the larger unit wins.
         texts
             .reduce(|best, next| if next.len() <= best.len() { next } else { best })
             .unwrap_or_else(|| format!("{base} B"))
@@ -583,7 +582,7 @@ quantity!(Angle);
 pub struct Frequency(f64);
 
 impl Frequency {
-    /// Returns the frequency in Hz, the symbol rate in baud.
+    /// Returns the frequency in Hz, or the symbol rate in baud.
     pub const fn hertz(self) -> f64 {
         self.0
     }
