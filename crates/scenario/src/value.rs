@@ -1,20 +1,20 @@
-//! The tree of a scenario, in which every node knows where it was written.
+//! The tree of a scenario. Every node knows where it was written.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A text from which values come, with its name for messages.
+/// A source text of values, with its name for messages.
 #[derive(PartialEq, Eq)]
 pub struct Text {
     /// Name of the file, or `preset NAME`, or `--set KEY.PATH`.
     pub name: String,
-    /// The text as a whole, for the lines that messages quote.
+    /// The whole text, from which messages quote lines.
     pub content: String,
-    /// True if line and column are meaningful to the reader: not for an override on the command
+    /// True if line and column are meaningful to the reader; false for an override on the command
     /// line.
     pub has_lines: bool,
-    /// True if all of it is one value: a file that a scenario names.
+    /// True if the whole text is one value, from a file that a scenario names.
     pub is_value: bool,
 }
 
@@ -28,13 +28,14 @@ impl fmt::Debug for Text {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     text: Arc<Text>,
-    // 32 bits are enough for the size limit and keep the tree of a long list small.
+    // 32 bits suffice for the size limit and keep the tree of a long list small.
     start: u32,
     end: u32,
 }
 
 impl Origin {
-    /// Creates an origin from the bytes from `start` to `end` of `text`, truncated at its end.
+    /// Creates an origin from the bytes `start` to `end` of `text`, truncated at the end of the
+    /// text.
     pub(crate) fn new(text: &Arc<Text>, span: std::ops::Range<usize>) -> Origin {
         let length = text.content.len();
         let start = span.start.min(length);
@@ -47,7 +48,7 @@ impl Origin {
         &self.text.name
     }
 
-    /// Line and column in characters, both from 1; `None` for an override.
+    /// Returns line and column in characters, both from 1; `None` for an override.
     pub fn position(&self) -> Option<(usize, usize)> {
         if !self.text.has_lines {
             return None;
@@ -56,7 +57,7 @@ impl Origin {
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         let in_line = String::from_utf8_lossy(&before[line_start..]);
-        // A byte order mark is not a character that an editor counts.
+        // Editors do not count a byte order mark as a character.
         Some((line, 1 + in_line.trim_start_matches('\u{feff}').chars().count()))
     }
 
@@ -67,7 +68,7 @@ impl Origin {
         let bytes = &content[self.start as usize..self.end as usize];
         // Characters of UTF-8 have at most four bytes.
         let cut = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST + 4)]).into_owned();
-        // Spaces within a single line are part of what was written.
+        // Spaces within a single line are part of the written value.
         let line =
             if cut.contains('\n') { cut.split_whitespace().collect::<Vec<_>>().join(" ") } else { cut };
         let mut written = String::new();
@@ -84,17 +85,17 @@ impl Origin {
         written
     }
 
-    /// Returns true if it is a file of its own, whose problems have lines within it.
+    /// Returns true if the origin is a separate file, whose problems have lines within it.
     pub(crate) fn is_file(&self) -> bool {
         self.text.is_value
     }
 
-    /// Returns true if it comes from the command line.
+    /// Returns true if the origin is on the command line.
     pub(crate) fn is_override(&self) -> bool {
         !self.text.has_lines
     }
 
-    /// Position within the text, for sorting.
+    /// Returns the position within the text, for sorting.
     pub(crate) fn start(&self) -> u32 {
         self.start
     }
@@ -103,7 +104,7 @@ impl Origin {
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// Where the node was written; for a table, its header.
+    /// The place where the node was written; for a table, its header.
     pub origin: Origin,
     /// Content of the node.
     pub node: Node,
@@ -122,30 +123,30 @@ pub enum Node {
     Boolean(bool),
     /// A list of values, which may differ in type.
     Array(Vec<Value>),
-    /// Keys and their values.
+    /// A table: keys and their values.
     Table(Table),
 }
 
 /// The keys of a table and their values.
 pub type Table = BTreeMap<String, Entry>;
 
-/// A key's place and its value.
+/// An entry of a table: the key's place and the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Where the key was written.
+    /// The place where the key was written.
     pub key: Origin,
-    /// The value of the key.
+    /// The value of the entry.
     pub value: Value,
-    /// Written for a `kind` other than the one that a layer above chose: not an error if it is
-    /// unknown.
+    /// True for a key that was written for a `kind` which an upper layer replaced. Such a key is no
+    /// error if it is unknown.
     pub superseded: bool,
 }
 
-/// The value that unsets a key which a lower layer has set.
+/// The value that unsets a key of a lower layer.
 pub(crate) const UNSET: &str = "unset";
 
 impl Value {
-    /// Returns the table, if it is one.
+    /// Returns the table, if the value is one.
     pub fn table(&self) -> Option<&Table> {
         match &self.node {
             Node::Table(table) => Some(table),
@@ -153,7 +154,7 @@ impl Value {
         }
     }
 
-    /// Returns the text, if it is one.
+    /// Returns the text, if the value is one.
     pub fn text(&self) -> Option<&str> {
         match &self.node {
             Node::String(text) => Some(text),
@@ -161,12 +162,12 @@ impl Value {
         }
     }
 
-    /// Returns the text under the key `name` of a table, by which elements of a list are addressed.
+    /// Returns the text under the key `name` of a table. Elements of a list are addressed by it.
     pub fn name(&self) -> Option<&str> {
         self.table()?.get("name")?.value.text()
     }
 
-    /// True for the text that unsets a key: the key then counts as one that no layer has written.
+    /// Returns true for the text that unsets a key, which then counts as not written.
     pub(crate) fn is_unset(&self) -> bool {
         self.text() == Some(UNSET)
     }
@@ -183,19 +184,19 @@ impl Value {
         }
     }
 
-    /// Returns the value as written, if that is helpful: not for a table, whose origin is its
+    /// Returns the value as written, if that helps the reader: not for a table, whose origin is its
     /// header.
     pub(crate) fn written(&self) -> Option<String> {
         match &self.node {
             Node::Table(_) => None,
             Node::Array(elements) if elements.iter().any(|element| element.table().is_some()) => None,
-            // Its beginning says nothing about a line further down.
+            // The beginning of a value is no help for a problem on a later line.
             _ if self.origin.is_file() => None,
             _ => Some(self.origin.written()),
         }
     }
 
-    /// Follows a key path as far as it leads. Returns the number of keys found, and the deepest
+    /// Follows a key path as far as possible. Returns the number of keys found and the deepest
     /// node. Elements of a list are found by name, otherwise by position from 0. A dotted key may
     /// have been written as nested tables.
     pub(crate) fn follow(&self, path: &[String]) -> (usize, &Value) {
@@ -233,7 +234,7 @@ pub(crate) fn address(elements: &[Value], index: usize) -> String {
     name.filter(unique).map_or_else(|| index.to_string(), str::to_owned)
 }
 
-/// Returns the addresses of all elements of a list, in time that grows with their number.
+/// Returns the addresses of all elements of a list, in time proportional to their number.
 pub(crate) fn addresses(elements: &[Value]) -> Vec<String> {
     let mut counts = BTreeMap::new();
     for name in elements.iter().filter_map(Value::name) {
@@ -246,7 +247,7 @@ pub(crate) fn addresses(elements: &[Value]) -> Vec<String> {
     elements.iter().enumerate().map(address).collect()
 }
 
-/// Returns a key path in writing; keys that are not bare words are quoted.
+/// Returns a key path as text, with quotes around keys that are not bare words.
 pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     let quoted = path.iter().map(|key| {
         let key = key.as_ref();

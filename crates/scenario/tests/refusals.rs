@@ -1,8 +1,7 @@
-//! What is wrong with a scenario is said in full: every input in `refusals.txt` with the exact
-//! message it gets.
+//! Complete error messages: `refusals.txt` contains inputs with the exact message for each.
 //!
-//! After an intended change of a message, `BLESS=1 cargo test -p bentpipe-scenario` writes the file
-//! anew; review the difference.
+//! After an intended change of a message, `BLESS=1 cargo test -p bentpipe-scenario` rewrites the
+//! file; review the difference.
 
 mod model;
 
