@@ -4,7 +4,8 @@
 //! t, with n = sqrt(GM/a^3): the secular rates of the argument of latitude and of the ascending
 //! node to first order in J2 (Vallado, Fundamentals of Astrodynamics and Applications, section 9.6,
 //! with e = 0). Short-periodic terms (some kilometres, the same for all satellites of a shell
-//! except for their phase) and drag are left out: designed constellations are kept in place.
+//! except for their phase) and drag are not modelled: satellites of designed constellations are
+//! kept in place.
 
 use super::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS, GM, J2, ROTATION};
 use super::vector::Vector;
@@ -54,14 +55,14 @@ impl Circular {
         }
     }
 
-    /// Position `t` seconds after the start.
+    /// Returns the position `t` seconds after the start.
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
         let (sin, cos) = (self.argument + self.rate * t).sin_cos();
         self.placed([self.radius * cos, self.radius * sin], t)
     }
 
-    /// Velocity in m/s, including the node's slow motion.
+    /// Returns the velocity in m/s, including the slow drift of the node.
     pub fn velocity(&self, t: f64) -> Vector {
         let (sin, cos) = (self.argument + self.rate * t).sin_cos();
         let speed = self.radius * self.rate;
@@ -70,7 +71,7 @@ impl Circular {
         [along[0] - self.node_rate * position[1], along[1] + self.node_rate * position[0], along[2]]
     }
 
-    /// Converts from the orbit's plane, with the first axis at the ascending node, to space.
+    /// Converts from the plane of the orbit, with the first axis at the ascending node, to space.
     #[inline]
     fn placed(&self, [x, y]: [f64; 2], t: f64) -> Vector {
         let (sin, cos) = (self.node + self.node_rate * t).sin_cos();

@@ -23,8 +23,8 @@ pub const ROTATION: f64 = 7.292_115_855_306_589e-5;
 /// m^3/s^2 and omega = 7.292115e-5 rad/s, the constants of WGS84.
 pub const GEOSTATIONARY_RADIUS: f64 = 42_164_173.0;
 
-/// Greenwich mean sidereal time in radians, 0 to 2 pi, at the moment `ut1` (Aoki et al. 1982,
-/// equation 13).
+/// Returns the Greenwich mean sidereal time in radians, 0 to 2 pi, at the moment `ut1` (Aoki et al.
+/// 1982, equation 13).
 pub fn sidereal_time(ut1: Epoch) -> f64 {
     let centuries = ut1.days_since_j2000() / 36_525.0;
     let seconds = 67_310.548_41

@@ -27,13 +27,13 @@ pub fn length(a: &Vector) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// `a` rotated about the z axis by the angle with this `sin` and `cos`.
+/// Returns `a` rotated about the z axis by the angle with this `sin` and `cos`.
 #[inline]
 pub fn turned(a: &Vector, (sin, cos): (f64, f64)) -> Vector {
     [cos * a[0] - sin * a[1], sin * a[0] + cos * a[1], a[2]]
 }
 
-/// Returns the minimum distance from the origin of the straight line from `a` to `b`.
+/// Returns the minimum distance from the origin to the straight line from `a` to `b`.
 pub fn clearance(a: &Vector, b: &Vector) -> f64 {
     let chord = minus(b, a);
     let along = (-dot(a, &chord) / dot(&chord, &chord)).clamp(0.0, 1.0);

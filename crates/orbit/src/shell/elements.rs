@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The element sets, or the file that holds them, as a path relative to the folder of the
+    /// The element sets, or the file that contains them, with a path relative to the folder of the
     /// scenario.
     pub elements: ElementSets,
 }
@@ -34,12 +34,12 @@ const OLD: f64 = 30.0;
 /// (section VI).
 const DRIFT: (f64, f64) = (1.0, 3.0);
 
-/// Semi-major axis in metres.
+/// Returns the semi-major axis in metres.
 fn semi_major_axis(set: &Elements) -> f64 {
     (GM / (set.mean_motion * std::f64::consts::TAU / 86_400.0).powi(2)).cbrt()
 }
 
-/// What is wrong with a set for a run that starts at `start`, if anything.
+/// Returns the fault of an element set for a run that starts at `start`, if any.
 fn fault(set: &Elements, start: Epoch) -> Option<String> {
     let motion = match Sgp4::new(set, start) {
         Ok(motion) => motion,
@@ -73,8 +73,8 @@ impl Shell for Config {
     fn satellites(&self, start: Epoch, _turning: Turning) -> Vec<Satellite> {
         let build = |set: &Elements| {
             let motion = Sgp4::new(set, start).expect("the configuration has been checked");
-            // The fastest is at perigee; with the turning Earth at apogee, and a margin for what
-            // SGP4 adds.
+            // The speed is highest at perigee; the rotation of the Earth counts most at apogee. The
+            // margin covers the terms that SGP4 adds.
             let semi_major = semi_major_axis(set);
             let (near, far) = (semi_major * (1.0 - set.eccentricity), semi_major * (1.0 + set.eccentricity));
             let fastest = (GM * (2.0 / near - 1.0 / semi_major)).sqrt();
