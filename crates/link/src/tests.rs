@@ -1,4 +1,5 @@
-//! The link held to its specification, to the nanosecond, and to a reckoning bit by bit.
+//! Tests of the link against its specification, to the nanosecond, and against a bit-by-bit
+//! computation.
 
 use super::*;
 use crate::queue::drop_tail;
@@ -48,7 +49,7 @@ fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
     for number in 0..5 {
         link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
     }
-    // One in transmission and two waiting; 1500 bytes take 1 ms.
+    // One packet in transmission and two waiting; 1500 bytes take 1 ms.
     assert_eq!(out.totals().dropped.values().map(|held| held.packets).sum::<u64>(), 2);
     let mut deliveries = Vec::new();
     while let Some(wake) = link.next_wake() {
@@ -75,13 +76,13 @@ fn what_waits_is_not_reported_as_transmitted() {
     assert_eq!(reported(6), [3.0, 4500.0, 0.5]);
 }
 
-/// Moves the link to `after` at `now`.
+/// Changes the link's configuration to `after` at `now`.
 fn change(link: &mut Link, now: Time, before: &mut Config, after: Config) {
     link.change(now, Change::new(before, &after), &mut Outbox::default());
     *before = after;
 }
 
-/// Number and moment of each delivery until nothing is left, in nanoseconds.
+/// Returns number and time of each delivery until nothing is left, in nanoseconds.
 fn deliveries(link: &mut Link) -> Vec<(u32, u64)> {
     let (mut out, mut found) = (Outbox::default(), Vec::new());
     while let Some(wake) = link.next_wake() {
@@ -114,11 +115,11 @@ fn a_rate_cut_in_the_middle_of_a_packet() {
     let after = Config { rate: Rate::from_bits_per_second(7_000_000).into(), ..before.clone() };
     change(&mut link, at(1_400), &mut before, after);
     link.receive(at(1_500), Port(0), packet(4, 750), &mut Outbox::default());
-    // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then
+    // Packet 0 has left. Of packet 1, 0.6 ms x 12 Mbit/s = 7200 bits remain: 1 028 571 ns. Then
     // come 1500, 1500 and 750 bytes (857 142 ns).
     let sent: [u64; 5] = [1_000_000, 2_428_571, 4_142_856, 5_857_141, 6_714_283];
     assert_eq!(deliveries(&mut link), [0, 1, 2, 3, 4].map(|n| (n, sent[n as usize] + 250_000_000)));
-    // At 1 Mbit/s from 3 ms on, 1 142 856 ns x 7 Mbit/s of packet 2 are left: 7 999 992 ns.
+    // At 1 Mbit/s from 3 ms on, 1 142 856 ns x 7 Mbit/s of packet 2 remain: 7 999 992 ns.
     let (mut before, mut link) = long_queue(7_000_000, Span::ZERO);
     for number in 0..2 {
         link.receive(at(0), Port(0), packet(number, 1500), &mut Outbox::default());
@@ -157,7 +158,7 @@ fn a_shorter_delay_lets_nothing_overtake() {
     for number in 0..3 {
         link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut Outbox::default());
     }
-    // Packet 0 is under way and arrives at 251 ms, packet 1 is half sent.
+    // Packet 0 is in flight and arrives at 251 ms, packet 1 is half sent.
     let after = Config { delay: Span::from_millis(10), ..before.clone() };
     change(&mut link, at(1_500), &mut before, after);
     link.receive(at(100_000), Port(0), packet(3, 1500), &mut Outbox::default());
@@ -216,8 +217,8 @@ fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
     assert_eq!(link.next_wake(), Some(millis(221)));
     link.wake(millis(221), &mut out);
     assert_eq!(link.next_wake(), Some(millis(222)));
-    // Less, then more than there is: never before it was asked, and never before the packet has
-    // been sent.
+    // Less, then more than there is: never before the request, and never before the packet has been
+    // sent.
     link.hasten(millis(222), Span::from_millis(20));
     assert_eq!(link.next_wake(), Some(millis(232)));
     assert_eq!(link.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
@@ -237,7 +238,7 @@ fn a_delay_that_grows_over_what_passes_elsewhere_hands_nothing_on_in_the_past() 
     link.hasten(Time::ZERO, Span::from_millis(300));
     assert_eq!(link.next_wake(), Some(at(1_000)));
     link.hasten(at(500), Span::from_millis(5));
-    // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as
+    // Packet 0 is in flight and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as
     // before.
     let after = Config { delay: Span::from_millis(250), ..before.clone() };
     change(&mut link, at(1_500), &mut before, after);
@@ -248,7 +249,7 @@ fn a_delay_that_grows_over_what_passes_elsewhere_hands_nothing_on_in_the_past() 
     change(&mut link, at(1_700), &mut before, after);
     assert_eq!(link.next_wake(), Some(at(1_700)), "nor before the change");
     link.wake(at(1_700), &mut Outbox::default());
-    // Packet 1 is sent at 2 ms and under way for 400 ms, 300 of them elsewhere.
+    // Packet 1 is sent at 2 ms and in flight for 400 ms, 300 of them elsewhere.
     assert_eq!(link.next_wake(), Some(at(102_000)));
 }
 
@@ -268,10 +269,10 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((prop_oneof![Just(0), 0u64..20_000], step), 1..120)
 }
 
-/// Between which moments each packet is delivered, from bits that flow at a rate that changes: for
-/// each packet the time is followed over the rates until all bits are through. In seconds and
-/// without rounding; `tolerance` is by how much rounding may move a moment, and may make another
-/// delay hold.
+/// Returns the interval in which each packet is delivered, computed from bits that flow at a
+/// changing rate: for each packet, time is integrated over the rates until all its bits are
+/// through. In seconds and without rounding. Rounding may shift a time by `tolerance`, which may
+/// make another delay apply.
 fn by_the_bit(steps: &[(u64, Step)], rate: u64, delay: u64, tolerance: f64) -> Vec<(f64, f64)> {
     let mut rates = vec![(0.0, rate as f64)];
     let (mut delays, mut arrivals) = (vec![(0.0, delay as f64 / 1e6)], Vec::new());
@@ -315,8 +316,8 @@ proptest! {
     ) {
         let (mut config, mut link) = long_queue(rate, Span::from_micros(delay));
         let (mut out, mut found, mut now, mut number) = (Outbox::default(), Vec::new(), Time::ZERO, 0);
-        // When each packet can be delivered at the earliest by what the link said when it came, or
-        // when the delay changed last.
+        // The earliest delivery of each packet by the link's bound at its arrival, or at the last
+        // change of the delay.
         let mut earliest: Vec<Time> = Vec::new();
         let run = |link: &mut Link, until: Time, out: &mut Outbox, found: &mut Vec<(u32, Time)>| {
             while let Some(wake) = link.next_wake().filter(|wake| *wake < until) {
@@ -355,8 +356,8 @@ proptest! {
         run(&mut link, Time::MAX, &mut out, &mut found);
         prop_assert!(found.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
         prop_assert!(found.iter().all(|(number, time)| *time >= earliest[*number as usize]));
-        // A nanosecond is lost for each packet and each change, and stretched by what rates differ:
-        // up to 1000.
+        // Each packet and each change loses up to a nanosecond, stretched by the ratio of rates: up
+        // to 1000.
         let tolerance = 1e-6 * (steps.len() + 2) as f64;
         let expected = by_the_bit(&steps, rate, delay, tolerance);
         prop_assert_eq!(found.len(), expected.len());
@@ -367,8 +368,8 @@ proptest! {
     }
 }
 
-/// When each of the packets, handed in at these microseconds, is delivered, in microseconds after
-/// the delay.
+/// Returns the delivery time of each packet, in microseconds after the delay. Packets are offered
+/// at the given microseconds.
 fn framed(framing: &str, packets: &[(u64, u32)]) -> Vec<u64> {
     let mut config = config();
     config.queue = queue::Config::default();
@@ -393,22 +394,23 @@ fn a_framed_packet_is_through_with_its_last_unit() {
     // 12 Mbit/s: a cell takes 35.3 us, an MPEG packet 125.3 us. 40 bytes with LLC/SNAP are two
     // cells.
     assert_eq!(framed(r#"{"atm": {}}"#, &[(0, 40), (0, 1500)]), [70, 34 * 53 * 8 / 12]);
-    // Both in the first transport stream packet; the third comes when that is being sent, and gets
-    // one of its own.
+    // Both are in the first transport stream packet. The third arrives while that is being sent,
+    // and gets one of its own.
     let ule = r#"{"ule": {}}"#;
     assert_eq!(framed(ule, &[(0, 40), (0, 40)]), [125, 125]);
     assert_eq!(framed(ule, &[(0, 40), (1, 40)]), [125, 250]);
-    // The second waits, so that the third finds it open.
+    // The second waits, so the third finds its unit open.
     assert_eq!(framed(ule, &[(0, 40), (1, 40), (100, 40)]), [125, 250, 250]);
     assert_eq!(framed(r#"{"gse": {"frame": 1504}}"#, &[(0, 1500), (0, 20), (10, 1472)]), [1002, 2005, 2005]);
 }
 
-/// TM frames of 1496 bytes and a sync marker take 1 ms; 1488 bytes are for packets, each behind 4.
+/// TM frames of 1496 bytes, which take 1 ms with their sync marker; 1488 bytes are for packets,
+/// each with a header of 4.
 const TM: &str = r#"{"space": {"length": 1496, "idle_frames": true}}"#;
 
 #[test]
 fn a_packet_waits_for_the_end_of_an_idle_frame() {
-    // The third shares the frame of the second, which begins at 3 ms; 1280 bytes of it are left for
+    // The third shares the frame of the second, which begins at 3 ms. 1280 bytes of it remain for
     // the fourth.
     let packets = [(0, 100), (2300, 100), (2400, 100), (2600, 2000)];
     assert_eq!(framed(TM, &packets), [1000, 4000, 4000, 5000]);
@@ -429,7 +431,7 @@ fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
     let (mut link, mut out) = (Link::new("l", &config, stream(), None).open_in(openings), Outbox::default());
     run_contacts(&mut link, &mut out, 12);
     link.receive(at(12_200), Port(0), packet(0, 100), &mut out);
-    // The frame would begin at 13 ms: it begins with the next contact.
+    // The frame would begin at 13 ms, after the contact, so it begins with the next contact.
     assert_eq!(run_contacts(&mut link, &mut out, 500), [(0, 271_000)]);
     assert_eq!(out.totals().dropped.len(), 0);
     let mut link = Link::new("l", &config, stream(), None);
@@ -442,15 +444,14 @@ fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
 
 #[test]
 fn errors_act_on_the_units_that_are_sent() {
-    // 1500 bytes by AAL5 are 32 cells, each lost with 1 %; a packet survives with 0.99^32, less
-    // what the last cell of the one before takes with it: a packet is intact when its 32 cells and
-    // that one are, 0.99^33 = 0.7177.
+    // 1500 bytes by AAL5 are 32 cells, each lost with 1 %. A packet is intact if its 32 cells and
+    // the last cell of the previous packet arrive: 0.99^33 = 0.7177.
     let config: Config = serde_json::from_str(
         r#"{"rate": "100 Mbit/s", "delay": "1 ms", "framing": {"atm": {}}, "error": {"packet": {"probability": 0.01}},
             "queue": {"unlimited": {}}}"#,
     )
     .unwrap();
-    // What facts expect is what the simulation below shows.
+    // The expectation of the facts equals the simulation below.
     let framed = config.framing.framed(None, 1500);
     assert!((framed.loss(&config.error, 1500, 20_000) - (1.0 - 0.7177)).abs() < 1e-4);
     let mut link = Link::new("l", &config, Streams::new(1, 0).stream("l"), None);
@@ -481,8 +482,8 @@ fn what_the_framing_cannot_carry_is_dropped_by_name() {
     assert_eq!(link.held().packets, 1);
 }
 
-/// Packets delivered and the numbers of those that were dropped, with their reasons, until a time
-/// in milliseconds.
+/// Returns the delivered packets, and the numbers of the dropped packets with their reasons, until
+/// a time in milliseconds.
 fn run_contacts(link: &mut Link, out: &mut Outbox, until: u64) -> Vec<(u32, u64)> {
     let mut found = Vec::new();
     while let Some(wake) = link.next_wake().filter(|wake| wake.as_nanos() <= until * 1_000_000) {
@@ -508,8 +509,8 @@ fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
     for number in 0..6 {
         link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
     }
-    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits
-    // into the second, exactly.
+    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off. One fits
+    // exactly into the second.
     let delivered = run_contacts(&mut link, &mut out, 500);
     assert_eq!(delivered, [(0, 261_000), (1, 262_000), (3, 271_000), (4, 361_000), (5, 362_000)]);
     let dropped: Vec<_> =
@@ -538,15 +539,15 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
     for number in 0..4 {
         link.receive(Time::ZERO, Port(0), packet(number, 1500), &mut out);
     }
-    // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001
-    // to 5.003 s, the third is cut off.
+    // The first packet leaves when the outage begins. At 6 Mbit/s packets take 2 ms: the second
+    // fills 5.001 to 5.003 s, the third is cut off.
     let delivered = run_contacts(&mut link, &mut out, 20_000);
     assert_eq!(delivered, [(0, 2_001_000), (1, 8_003_000), (3, 8_007_000)]);
     assert!(contacts.known("x", "b", Time::MAX).unwrap().is_empty());
 }
 
-/// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which five are on
-/// their way.
+/// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which at most five
+/// are in the link.
 #[test]
 fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way() {
     let mut config = config();
@@ -560,15 +561,15 @@ fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way()
         link.receive(now, Port(0), packet(number, 1500), &mut out);
     }
     delivered.extend(run_contacts(&mut link, &mut out, 1000).into_iter().map(|(number, _)| number));
-    // The first leaves at 251 ms, in time for the one of 260 ms.
+    // The first leaves at 251 ms, in time for the packet of 260 ms.
     assert_eq!(delivered, [0, 1, 2, 3, 4, 26, 27, 28, 29]);
     let dropped: Vec<_> = out.totals().dropped.keys().map(|(_, reason)| *reason).collect();
     assert_eq!(dropped, [HOLDS_TOO_MANY]);
 }
 
 proptest! {
-    /// Where only the size of a packet matters, it decides as the packet itself does, and nothing
-    /// else differs afterwards.
+    /// Where only the size of a packet matters, `offer_size` decides like `offer`, and leaves the
+    /// same state.
     #[test]
     fn a_size_is_queued_as_a_packet_is(
         packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
@@ -594,7 +595,7 @@ proptest! {
             prop_assert_eq!(by_size.offer_size(now, size), sent);
             prop_assert_eq!(by_size.unsent(now), by_packet.unsent(now));
             if sent.is_none() {
-                // It counts as dropped where the packet itself was offered.
+                // The packet counts as dropped where the packet itself was offered.
                 prop_assert!(by_size.offer(now, &mut arriving, &mut out).is_err());
             }
         }

@@ -1,9 +1,9 @@
 //! Errors in bursts: a two-state Markov chain that takes a step with each packet and corrupts every
 //! packet in its bad state.
 //!
-//! With p the probability of going from good to bad and r that of going back, bursts have 1 / r
-//! packets on average, and a fraction p / (p + r) of all packets is corrupted. Hence, from the
-//! fraction `probability` and the length `burst`:
+//! With p the probability of a transition from good to bad and r that of the transition back,
+//! bursts have 1 / r packets on average, and a fraction p / (p + r) of all packets is corrupted.
+//! Hence, from the fraction `probability` and the length `burst`:
 //!
 //! ```text
 //! r = 1 / burst        p = r probability / (1 - probability)
@@ -28,20 +28,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Fraction of all packets that is corrupted, 0 to 1 but less than 1.
+    /// Fraction of corrupted packets, from 0 to less than 1.
     pub probability: Fraction,
     /// Mean number of consecutive corrupted packets; at least 1 and at least `probability` / (1 -
     /// `probability`).
     pub burst: Real<1000, 1_000_000_000>,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"`
-    /// delivers it with a wrong bit, for which the receiver drops it, and `"valid-checksum"`
-    /// delivers it with a wrong bit in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
 
 impl Config {
-    /// Returns the probabilities of going from good to bad, and back.
+    /// Returns the probabilities of the transitions from good to bad, and back.
     fn steps(&self) -> (f64, f64) {
         let (part, back) = (self.probability.value(), 1.0 / self.burst.value());
         (back * part / (1.0 - part), back)
@@ -51,9 +51,9 @@ impl Config {
 struct Bistable {
     /// Fraction of packets in the bad state.
     part: f64,
-    /// Probabilities of going from good to bad, and back.
+    /// Probabilities of the transitions from good to bad, and back.
     steps: (f64, f64),
-    /// The present state; `None` before the first packet.
+    /// The present state, true for bad; `None` before the first packet.
     bad: Option<bool>,
 }
 
@@ -76,7 +76,7 @@ impl Channel for Config {
 
     fn check(&self, problems: &mut Problems) {
         let (leaves, _) = self.steps();
-        // With a probability of 1 the division is by zero.
+        // A probability of 1 would divide by zero.
         if leaves.is_nan() || leaves > 1.0 {
             let least = self.probability.value() / (1.0 - self.probability.value());
             problems.add(

@@ -62,7 +62,7 @@ impl Framer for Fragments {
             let fragment = if last {
                 left
             } else {
-                // The last fragment has at least one byte.
+                // The last fragment contains at least one byte.
                 self.room.saturating_sub(header).min(most).min(left - 1)
             };
             if fragment == 0 {

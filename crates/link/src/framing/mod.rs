@@ -1,15 +1,14 @@
-//! Framings: how packets are placed into the units that a link transmits, byte for byte. One file
+//! Framings: the placement of packets into the units that a link transmits, byte for byte. One file
 //! per framing.
 //!
 //! A framing turns a stream of packets into a stream of units of one size: ATM cells, MPEG
-//! transport stream packets, or whatever carries data on the link (a baseband frame, a burst). A
-//! packet costs the units that it starts. A framing that packs first fills the unit that the
-//! previous packet left open, unless that unit is already being sent. Whatever stays empty in a
-//! unit is padding.
+//! transport stream packets, or other carriers (a baseband frame, a burst). A packet costs the
+//! units that it starts. A framing that packs first fills the unit that the previous packet left
+//! open, unless that unit is already being sent. The rest of a unit is padding.
 //!
-//! Errors act on units. A lost unit loses every packet that has bytes in it ([`Verdicts`]).
+//! Errors affect units. A lost unit loses every packet that has bytes in it ([`Verdicts`]).
 //!
-//! A [link](crate::Link) sends units one after the other; a DAMA terminal puts them into its slots.
+//! A [link](crate::Link) sends units one after the other. A DAMA terminal puts them into its slots.
 
 pub mod atm;
 pub mod fragments;
@@ -25,12 +24,12 @@ use crate::channel::{self, Errors, Fate};
 use bentpipe_core::{kinds, Problems, Stream, Time};
 use bentpipe_stage::{DropReason, Packet};
 
-/// The packet is longer than the framing's length field can express.
+/// Drop reason: the packet is longer than the framing's length field can express.
 pub const TOO_LONG: DropReason = DropReason::new("longer than the framing can carry");
 
 kinds! {
-    /// The framing: how packets are placed into the units that a link transmits, which determines
-    /// the overhead and what an error destroys.
+    /// The framing: the placement of packets into the units that a link transmits. It determines
+    /// the overhead, and the packets lost by an error.
     #[schemars(rename = "Framing")]
     pub enum Config: Framing {
         "none" => None(none::Config),
@@ -51,8 +50,8 @@ impl Default for Config {
 
 /// The factory of a framing, implemented by its `Config`.
 pub trait Framing {
-    /// Builds the framing of one stream of packets, or returns `None` if packets are sent as they
-    /// are. `carrier` is the size of a burst in bytes, for framings that fill bursts.
+    /// Builds the framing of one stream of packets; `None` if packets are sent without framing.
+    /// `carrier` is the size of a burst in bytes, for framings that fill bursts.
     fn build(&self, carrier: Option<u32>) -> Option<Box<dyn Framer>>;
 
     /// Returns the size in bytes of the longest packet that the framing can carry.
@@ -65,18 +64,18 @@ pub trait Framing {
 /// The cost of a packet: the bytes that the framing adds, and the units in which it travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Added {
-    /// Number of units that the packet starts.
+    /// Number of units that start with the packet.
     pub units: u32,
-    /// True if its first bytes lie in the unit that the previous packet left open.
+    /// True if the packet's first bytes lie in the unit that the previous packet left open.
     pub shares: bool,
 }
 
-/// Frames one stream of packets.
+/// A framer of one stream of packets.
 pub trait Framer: Send {
     /// Returns the size of a unit in bytes, as transmitted.
     fn unit(&self) -> u32;
 
-    /// Adds a packet of `size` bytes. If `open`, the last unit can still be filled.
+    /// Adds a packet of `size` bytes. With `open`, the last unit can still be filled.
     fn add(&mut self, size: u32, open: bool) -> Added;
 
     /// Returns true if the loss of a packet's last unit also loses the next packet.
@@ -84,8 +83,8 @@ pub trait Framer: Send {
         false
     }
 
-    /// Returns true if units without packets are sent while there is nothing to send, so that a
-    /// packet waits for the end of one.
+    /// Returns true if empty units are sent while there is nothing to send, so that a packet waits
+    /// for the end of one.
     fn idles(&self) -> bool {
         false
     }
@@ -107,19 +106,19 @@ impl Unit {
     }
 }
 
-/// What a framing makes of packets of one size that follow each other without a pause.
+/// The framing of packets of one size that follow each other without a pause.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Framed {
-    /// Bytes of packets for each byte that is sent.
+    /// Bytes of packets per byte sent.
     pub efficiency: f64,
-    /// Bytes of a unit, if packets are put into units.
+    /// Size of a unit in bytes, if packets are put into units.
     pub unit: Option<u32>,
-    /// Units of which none may be lost for a packet to arrive, in the mean.
+    /// Mean number of units that must all arrive for a packet to arrive.
     pub units: f64,
 }
 
 impl Framed {
-    /// Fraction of the packets of `bytes` that `error` is expected to corrupt when `packets` of
+    /// Returns the expected fraction of packets of `bytes` that `error` corrupts, if `packets` of
     /// them are sent.
     pub fn loss(self, error: &channel::Config, bytes: u32, packets: u64) -> f64 {
         let units = (packets as f64 * self.units).round() as u64;
@@ -129,12 +128,12 @@ impl Framed {
 }
 
 impl Config {
-    /// Returns true if its units are sent also while there is nothing to send.
+    /// Returns true if empty units are sent while there is nothing to send.
     pub fn idles(&self) -> bool {
         matches!(self, Config::Space(space) if space.idle_frames)
     }
 
-    /// Returns true if its units are baseband frames, whose size depends on the MODCOD.
+    /// Returns true if the units are baseband frames, whose size depends on the MODCOD.
     pub fn has_frames(&self) -> bool {
         matches!(self, Config::Gse(_))
     }
@@ -160,15 +159,15 @@ impl Config {
     }
 }
 
-/// The units of a stream that were lost, as far as they affect packets to come.
+/// The lost units of a stream that still affect future packets.
 #[derive(Default)]
 pub struct Verdicts {
     last: bool,
 }
 
 impl Verdicts {
-    /// Decides about the next packet of the stream, which cost `added` units and whose last bit
-    /// arrives at `now`.
+    /// Decides the fate of the next packet of the stream, which costs `added` units and whose last
+    /// bit arrives at `now`.
     pub fn meet(
         &mut self,
         unit: Unit,
@@ -246,7 +245,7 @@ pub(crate) mod tests {
                     let added = framer.add(*size, open);
                     prop_assert!(added.units > 0 || added.shares, "{config:?} loses a packet");
                     prop_assert!(open || !added.shares);
-                    // Alone, no less than its bytes take.
+                    // Alone, a packet takes at least the time of its bytes.
                     prop_assert!(added.shares || added.units * framer.unit() >= *size);
                     total += u64::from(*size);
                     units += u64::from(added.units);

@@ -1,7 +1,7 @@
-//! Multi-protocol encapsulation (EN 301 192, section 7): a packet in a datagram section, sections
-//! in MPEG transport stream packets. The section has 12 bytes of header, MAC address included, and
-//! 4 of CRC; LLC/SNAP adds 8. With section packing the next section begins where the last one ends;
-//! without, the rest of the transport stream packet is stuffed.
+//! Multi-protocol encapsulation (EN 301 192, section 7): each packet in a datagram section,
+//! sections in MPEG transport stream packets. The section has 12 bytes of header, MAC address
+//! included, and 4 of CRC; LLC/SNAP adds 8. With section packing, the next section begins where the
+//! last one ends; otherwise the rest of the transport stream packet is stuffed.
 //!
 //! ```toml
 //! framing = { kind = "mpe", packing = true }
@@ -18,10 +18,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// True if a section may start in the transport stream packet in which the previous one ends;
-    /// on by default. Otherwise the rest of that packet is stuffed.
+    /// otherwise the rest of that packet is stuffed. Default true.
     pub packing: bool,
-    /// True if an LLC/SNAP header of 8 bytes identifies the protocol of each packet; off by
-    /// default.
+    /// True if an LLC/SNAP header of 8 bytes identifies the protocol of each packet. Default false.
     pub llc_snap: bool,
 }
 

@@ -1,15 +1,15 @@
-//! Extra delay that is exponentially distributed.
+//! Jitter with an exponentially distributed extra delay.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Extra delay that is exponentially distributed.
+/// Exponentially distributed extra delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean of the extra delay of a packet.
+    /// Mean extra delay of a packet.
     pub mean: Span,
 }
 

@@ -1,4 +1,4 @@
-//! Gentle RED (Floyd 2000): beyond `max` the drop probability rises linearly from max_p to 1 at
+//! Gentle RED (Floyd 2000): above `max` the drop probability rises linearly from max_p to 1 at
 //! twice `max`, instead of jumping to 1.
 //!
 //! Everything else, including the keys, is as in [`super::red`]. Packets are marked instead of

@@ -1,4 +1,4 @@
-//! Disciplines held to their papers and RFCs, packet by packet.
+//! Tests of the disciplines against their papers and RFCs, packet by packet.
 
 use super::buffer::{Buffer, Effects};
 use super::*;
@@ -12,9 +12,9 @@ struct Rig {
     rate: Rate,
     stream: Stream,
     out: Outbox,
-    /// Flow, code point, size, waited, left at: of what left.
+    /// Departed packets: flow, code point, size, waiting time, time of departure, ECN.
     left: Vec<(u32, u8, u32, Span, Time, Ecn)>,
-    /// Times at which packets were dropped.
+    /// Times of the drops.
     drops: Vec<Time>,
     free: Time,
 }
@@ -45,7 +45,7 @@ impl Rig {
         self.serve(now);
     }
 
-    /// Sends what can be sent up to `now`.
+    /// Sends all packets that can be sent up to `now`.
     fn serve(&mut self, now: Time) {
         while let Some(head) = self.buffer.head(Time::ZERO) {
             let at = head.at.max(self.free);
@@ -62,14 +62,14 @@ impl Rig {
         }
     }
 
-    /// Returns the bytes that left by flow.
+    /// Returns the bytes that left, by flow.
     fn bytes(&self) -> BTreeMap<u32, u64> {
         let mut bytes = BTreeMap::new();
         self.left.iter().for_each(|(flow, _, size, ..)| *bytes.entry(*flow).or_default() += u64::from(*size));
         bytes
     }
 
-    /// Longest wait of a flow.
+    /// Returns the longest wait of a flow.
     fn longest(&self, flow: u32) -> Span {
         self.left.iter().filter(|left| left.0 == flow).map(|left| left.3).max().unwrap()
     }
@@ -79,8 +79,8 @@ fn packet(flow: u32, size: u32, dscp: Dscp) -> Packet {
     Packet { flow: FlowId(flow), size, dscp: dscp.value(), ..Packet::default() }
 }
 
-/// Streams of packets at constant rates: flow, bytes of a packet, bit/s, code point; for a time in
-/// milliseconds. Returns how many they were.
+/// Offers streams of packets at constant rates (flow, bytes of a packet, bit/s, code point) for a
+/// time in milliseconds. Returns the number of packets.
 fn load(rig: &mut Rig, streams: &[(u32, u32, u64, Dscp)], millis: u64) -> usize {
     let mut arrivals = Vec::new();
     for &(flow, size, rate, dscp) in streams {
@@ -101,14 +101,14 @@ const BE: Dscp = Dscp::BEST_EFFORT;
 
 #[test]
 fn codel_drops_at_the_moments_of_its_control_law() {
-    // 1000 B at 8 Mbit/s take 1 ms; twice as many come.
+    // 1000 B at 8 Mbit/s take 1 ms; twice as many packets arrive.
     let mut rig = Rig::new(r#"{"codel": {"packets": 10000}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 16_000_000, BE)], 3000);
-    // Packet n comes at n/2 ms and leaves at n ms, having waited n/2 ms: above the target from
-    // packet 10 on, which leaves at 10 ms; 100 ms later, the first drop (section 5.6).
+    // Packet n arrives at n/2 ms and leaves at n ms, after a wait of n/2 ms: above the target from
+    // packet 10 on, which leaves at 10 ms. The first drop comes 100 ms later (section 5.6).
     assert_eq!(rig.drops[0], Time::ZERO + Span::from_millis(110));
-    // Each further one is due at interval / sqrt(count) after the one before, and falls at the next
-    // departure.
+    // Each further drop is due at interval / sqrt(count) after the previous one, and happens at the
+    // next departure.
     let mut due = 110.0;
     for (index, at) in rig.drops.iter().enumerate().skip(1).take(60) {
         due += 100.0 / (index as f64).sqrt();
@@ -123,8 +123,8 @@ fn codel_spares_short_queues_and_remembers_a_rate_of_drops() {
     let mut rig = Rig::new(r#"{"codel": {}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 8_000_000, BE)], 3000);
     assert!(rig.drops.is_empty());
-    // Overload, a pause in which the queue empties, and overload again: drops go on with the count
-    // that they had reached.
+    // Overload, a pause in which the queue empties, and overload again: drops continue with the
+    // count reached before.
     let mut rig = Rig::new(r#"{"codel": {}}"#, 8_000_000);
     for burst in 0..2u64 {
         for n in 0..800 {
@@ -152,15 +152,15 @@ fn ecn_capable_packets_are_marked_by_codel_red_and_pie() {
         }
         let marked = rig.left.iter().filter(|left| left.5 == Ecn::Ce).count();
         assert!(marked > 0, "{json}");
-        // PIE drops where the probability is above a tenth, which a load that does not answer to
-        // marks drives it to.
+        // PIE drops while the probability is above a tenth, which a load that ignores marks causes.
         assert!(rig.drops.is_empty() || json.contains("pie"), "{json}: {} dropped", rig.drops.len());
     }
 }
 
 #[test]
 fn pie_holds_its_target_and_allows_a_burst() {
-    // A quarter more than the link: a fifth must go, and the delay is held near 15 ms.
+    // The load is a quarter above the link's rate: a fifth must be dropped, and the delay is held
+    // near 15 ms.
     let mut rig = Rig::new(r#"{"pie": {}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 10_000_000, BE)], 60_000);
     let first = rig.drops[0].as_secs_f64();
@@ -184,8 +184,8 @@ fn fq_codel_isolates_flows_and_serves_new_ones_first() {
     let share = bytes[&0] as f64 / bytes[&1] as f64;
     assert!((share - 1.0).abs() < 0.05, "{bytes:?}");
     assert_eq!(rig.left.iter().filter(|left| left.0 == 2).count(), 80);
-    // At most the packet in transmission and a turn that has begun: two packets, as 14 B of the
-    // credit are left after the first.
+    // At most the packet in transmission and a turn that has begun: two packets, because 14 B of
+    // the credit remain after the first.
     assert!(rig.longest(2) < Span::from_micros(4810), "{:?}", rig.longest(2));
     let mut short = Rig::new(r#"{"fq-codel": {"packets": 100}}"#, 8_000_000);
     load(&mut short, &[(0, 1000, 80_000_000, BE), (1, 100, 100_000, BE)], 1000);
@@ -248,8 +248,8 @@ fn schedulers_divide_the_link_by_their_rules() {
 
 #[test]
 fn a_class_within_its_share_of_fair_queueing_waits_for_little() {
-    // Half of its half: a packet waits for the one in transmission and for one more of the other
-    // class at most.
+    // Half of its half: a packet waits for the packet in transmission and for at most one more of
+    // the other class.
     for (kind, most) in [("wfq", 3100), ("priority", 1510)] {
         let json = format!(
             r#"{{"{kind}": {{"classes": [{{"name": "a", "dscp": ["ef"]}}, {{"name": "b", "queue": {{"drop-tail": {{"packets": 100}}}}}}]}}}}"#
@@ -274,7 +274,8 @@ fn a_shaper_conforms_and_a_hierarchy_lends_what_is_left() {
     }
     let whole = rig.left.last().unwrap().4.as_secs_f64();
     assert!((rig.left.len() as f64 * 700.0 - 3000.0 - 125_000.0 * whole).abs() < 1400.0);
-    // EF is held to 2 of 8 Mbit/s; of the rest AF and BE get 3 : 1, and AF what BE leaves.
+    // EF is limited to 2 of 8 Mbit/s. AF and BE share the rest 3 : 1, and AF also gets the part
+    // that BE does not use.
     let json = r#"{"priority": {"classes": [
         {"name": "ef", "dscp": ["ef"], "queue": {"shaper": {"rate": "2 Mbit/s", "queue": {"drop-tail": {"packets": 20}}}}},
         {"name": "rest", "queue": {"wfq": {"classes": [
@@ -311,7 +312,7 @@ fn the_usual_behaviours_are_one_queue() {
         10_000,
     );
     let bytes = rig.bytes();
-    // EF gets all that it sends; AF4, AF1 and BE share 7 Mbit/s by 8 : 2 : 2.
+    // EF gets its whole load; AF4, AF1 and BE share 7 Mbit/s by 8 : 2 : 2.
     for (flow, megabits) in [(0, 1.0), (1, 7.0 * 8.0 / 12.0), (2, 7.0 / 6.0), (3, 7.0 / 6.0)] {
         assert!((bytes[&flow] as f64 * 8e-7 - megabits).abs() < 0.05, "{bytes:?}");
     }

@@ -4,9 +4,9 @@
 //!
 //! A packet's tag is max(tag of the packet before it in its class, virtual time at its arrival) +
 //! size / weight. The virtual time is the tag of the packet in service, and the packet with the
-//! smallest tag is served first. No rate has to be known, so the discipline may be nested.
+//! smallest tag is served first. The rate need not be known, so the discipline may be nested.
 //! Deviation: with the virtual time of the fluid system itself (Demers, Keshav and Shenker 1989;
-//! Parekh and Gallager 1993) a packet may leave earlier, by at most one packet of each other class.
+//! Parekh and Gallager 1993), a packet may leave earlier by at most one packet of each other class.
 //!
 //! ```toml
 //! queue = { kind = "wfq", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
@@ -73,7 +73,7 @@ impl Policy for Wfq {
         self.starts[class] += f64::from(size) / self.weights[class];
         self.virtual_time = self.virtual_time.max(self.starts[class]);
         if (0..lanes.count()).all(|class| lanes.is_empty(class)) {
-            // A new busy period starts at zero.
+            // A new busy period starts at virtual time zero.
             self.virtual_time = 0.0;
             self.starts.fill(0.0);
         }

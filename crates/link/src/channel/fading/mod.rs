@@ -1,5 +1,5 @@
-//! Fading of a radio signal: how its power varies around the mean by reflections that add up
-//! ([`rayleigh`], [`rice`]) and by what stands in the way ([`shadowing`]).
+//! Fading of a radio signal: variations of its power around the mean, caused by reflections that
+//! add up ([`rayleigh`], [`rice`]) and by obstacles ([`shadowing`]).
 
 pub mod none;
 pub mod rayleigh;
@@ -10,7 +10,7 @@ mod waves;
 use bentpipe_core::{kinds, Stream};
 
 kinds! {
-    /// Fast fading: how the power of a radio signal varies around its mean over distances of a
+    /// Fast fading: the variation of a radio signal's power around its mean over distances of a
     /// wavelength.
     #[schemars(rename = "Fading")]
     pub enum Config: Fading {
@@ -36,7 +36,7 @@ pub trait Fading {
     fn mean(&self, of: &dyn Fn(f64) -> f64) -> f64;
 }
 
-/// A power gain in the course of time.
+/// A power gain as a function of time.
 pub trait Gain: Send {
     /// Returns the gain at a time in seconds; its mean over all processes is 1.
     fn at(&self, time: f64) -> f64;
