@@ -568,7 +568,7 @@ fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way()
 }
 
 proptest! {
-    /// Where only the size of a packet matters, `offer_size` decides like `offer`, and leaves the
+    /// If only the size of a packet matters, `offer_size` decides like `offer`, and leaves the
     /// same state.
     #[test]
     fn a_size_is_queued_as_a_packet_is(

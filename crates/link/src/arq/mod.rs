@@ -67,8 +67,8 @@ use std::collections::VecDeque;
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Arq")]
 pub struct Config {
-    /// Window: maximum number of unacknowledged frames in flight (FOP_Sliding_Window_Width), 1 to
-    /// 127. Default 127.
+    /// Window: maximum number of unacknowledged frames (FOP_Sliding_Window_Width), 1 to 127.
+    /// Default 127.
     pub window: Count<1, 127>,
     /// Timer: time from the end of an unacknowledged frame to its retransmission (T1_Initial). If
     /// unset, the delays of both directions plus the time of the longest frame so far and of a

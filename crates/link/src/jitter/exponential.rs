@@ -5,7 +5,7 @@ use bentpipe_core::{Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Exponentially distributed extra delay.
+/// Extra delay that is exponentially distributed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The jitters to add.
+    /// Jitters of the sum, whose extra delays are added.
     pub parts: Vec<super::Config>,
 }
 
