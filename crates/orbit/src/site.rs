@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Site {
     /// Geodetic latitude, north positive, from -90 deg to 90 deg.
     pub latitude: Angle,
-    /// Longitude, east positive. Required.
+    /// Longitude of the site, east positive.
     pub longitude: Angle,
     /// Height above the ellipsoid, from -12 km to 100 km. Default 0 m.
     #[serde(default = "sea_level")]
