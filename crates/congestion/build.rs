@@ -1,5 +1,5 @@
 //! Compiles every `*.c` file of the folder `variants`, one congestion control per file, and lists
-//! them for Rust: to add a variant, add a file.
+//! them for Rust. To add a variant, add a file.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

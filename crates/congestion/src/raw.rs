@@ -1,5 +1,5 @@
 //! The C side: the tables that the variants' files define, and calls through them. All unsafe code
-//! is here.
+//! of the crate is here.
 
 use std::ffi::{c_char, CStr};
 use std::path::Path;
@@ -39,7 +39,8 @@ pub struct RawVariant {
     pub undo_cwnd: Option<unsafe extern "C" fn(*mut State) -> u32>,
 }
 
-// SAFETY: a variant's table is a C constant; nothing writes to it or to what it points to.
+// SAFETY: a variant's table is a C constant; nothing writes to it or to the data behind its
+// pointers.
 unsafe impl Sync for RawVariant {}
 
 // SAFETY: as above; a reference to a constant may go to any thread.
@@ -67,7 +68,7 @@ pub fn head(text: &str) -> String {
 }
 
 impl RawVariant {
-    /// Name, description and source.
+    /// Returns name, description and source.
     pub fn description(&'static self) -> (&'static str, &'static str, &'static str) {
         // SAFETY: the three are string literals of the C file.
         unsafe { (text(self.name), text(self.about), text(self.source)) }
@@ -106,7 +107,7 @@ impl Loaded {
         let path = CString::new(object.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
         let symbol = CString::new(format!("bp_variant_{name}")).map_err(|error| error.to_string())?;
         // SAFETY: both are strings that end with a zero byte. Loading runs the object's
-        // constructors, which whoever allowed the source has taken on.
+        // constructors, which the caller who allowed the source has accepted.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(format!("its object cannot be loaded: {}", said()));
@@ -129,7 +130,7 @@ impl Loaded {
         Ok(Loaded(variant))
     }
 
-    /// Nothing can be loaded here.
+    /// Returns an error, because nothing can be loaded here.
     #[cfg(not(unix))]
     pub fn open(_object: &Path, _name: &str) -> Result<Loaded, String> {
         Err("this system loads no shared objects".to_owned())
@@ -141,7 +142,7 @@ impl Loaded {
     }
 }
 
-/// What the loader last said.
+/// Returns the last message of the loader.
 #[cfg(unix)]
 fn said() -> String {
     // SAFETY: the text, if there is one, ends with a zero byte and lives until the next call of the
@@ -159,7 +160,7 @@ fn said() -> String {
 ///
 /// # Safety
 ///
-/// `literal` points to a constant string that ends with a zero byte.
+/// `literal` must point to a constant string that ends with a zero byte.
 unsafe fn text(literal: *const c_char) -> &'static str {
     // SAFETY: the caller's promise.
     unsafe { CStr::from_ptr(literal) }.to_str().expect("the C files are UTF-8")
@@ -182,9 +183,9 @@ impl Control {
     }
 }
 
-// In each call below the pointers come from references that live through it, to structures whose
-// layout C shares (the test of layout.c), and the C files write nowhere but to the connection
-// (BPF's verifier holds them to that).
+// In each call below, the pointers come from references that outlive it, to structures whose layout
+// C shares (tested with layout.c). The C files write only to the connection, which BPF's verifier
+// enforces.
 impl Congestion for Control {
     fn name(&self) -> &str {
         self.name

@@ -1,4 +1,4 @@
-//! Vegas, from Brakmo and Peterson's paper and what Linux makes of it.
+//! Tests of Vegas against Brakmo and Peterson's paper and the deviations of Linux.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +24,7 @@ fn vegas(cwnd: u32, ssthresh: u32, parameters: &[(&str, i64)]) -> (Box<dyn Conge
     (control, state)
 }
 
-/// One round-trip time: a window is sent and acknowledged, segment by segment, each with this
+/// Simulates one round trip: a window is sent and acknowledged, segment by segment, each with this
 /// round-trip time.
 fn round(control: &mut dyn Congestion, state: &mut State, rtt_us: i32) {
     let window = state.snd_cwnd;
@@ -38,7 +38,7 @@ fn round(control: &mut dyn Congestion, state: &mut State, rtt_us: i32) {
     }
 }
 
-/// The acknowledgment that ends a round in which three segments had this round-trip time.
+/// Sends the acknowledgment that ends a round in which three segments had this round-trip time.
 fn decide(control: &mut dyn Congestion, state: &mut State, rtt_us: i32) {
     for _ in 0..3 {
         control.pkts_acked(state, &AckSample { pkts_acked: 1, rtt_us, in_flight: state.snd_cwnd });
@@ -113,7 +113,7 @@ fn slow_start_ends_when_more_than_gamma_segments_are_queued() {
         let rtt = rtt_for(diff, 80);
         decide(control.as_mut(), &mut state, rtt);
         if ends {
-            // What fills the path without a queue, cwnd BaseRTT / RTT, and one.
+            // The window that fills the path without a queue, cwnd BaseRTT / RTT, plus one.
             let target = (80 * BASE_RTT_US / rtt) as u32 + 1;
             assert_eq!((state.snd_cwnd, state.snd_ssthresh), (target, target), "gamma {gamma}, Diff {diff}");
         } else {
@@ -132,7 +132,7 @@ fn with_fewer_than_three_samples_in_a_round_the_increase_is_renos() {
     for samples in [2, 3] {
         let before = state.snd_cwnd;
         state.snd_nxt = state.snd_una.wrapping_add(100 * MSS);
-        // Ends the round that is under way; the next one begins here.
+        // Ends the present round; the next one begins here.
         let ack = state.snd_nxt.wrapping_add(1 << 20);
         control.cong_avoid(&mut state, ack, 1);
         state.snd_cwnd = before;
@@ -207,7 +207,7 @@ fn loss_halves_the_window_and_undo_restores_it() {
     assert_eq!(control.undo_cwnd(&mut state), 50);
 }
 
-/// Returns a bottleneck with an unlimited queue: one segment each `service` microseconds, a
+/// Simulates a bottleneck with an unlimited queue: one segment each `service` microseconds, a
 /// round-trip time of `base` without a queue. Returns the backlog in segments at each
 /// acknowledgment of the second half of `rounds` rounds.
 fn backlog(base: u64, service: u64, ssthresh: u32, rounds: u64, parameters: &[(&str, i64)]) -> Vec<u64> {
@@ -235,9 +235,9 @@ fn backlog(base: u64, service: u64, ssthresh: u32, rounds: u64, parameters: &[(&
     backlogs
 }
 
-/// Starts in avoidance at nine tenths of what the path holds, or in slow start, whose overshoot
-/// (about twice what the path holds) is taken back by one segment each round-trip time and so needs
-/// the more rounds.
+/// Starts in avoidance at nine tenths of the path's capacity, or in slow start, whose overshoot
+/// (about twice the capacity) is removed by one segment each round-trip time and so needs more
+/// rounds.
 #[test]
 fn between_alpha_and_beta_segments_stay_queued() {
     let near = |base: u64, service: u64| (9 * base / service / 10) as u32;
