@@ -1,9 +1,9 @@
 //! Reports about streams: RTCP (RFC 3550, section 6) with the block of metrics for voice (RTCP XR,
 //! RFC 3611, section 4.7).
 //!
-//! A compound packet begins with a sender or receiver report, and contains the canonical name of
-//! its source (CNAME), further the extended report and a farewell (BYE), if any. Reading keeps what
-//! of this is there and skips everything else.
+//! A compound packet begins with a sender or receiver report. It contains the canonical name of its
+//! source (CNAME), and optionally the extended report and a farewell (BYE). Reading skips
+//! everything else.
 
 use super::bursts::{Clusters, GMIN};
 use super::rtp::VERSION;
@@ -22,7 +22,7 @@ const CNAME: u8 = 1;
 const VOIP_METRICS: u8 = 7;
 /// Length of that block after its header, in words of 32 bits.
 const VOIP_WORDS: u16 = 8;
-/// The value of levels, ratings and scores that are unavailable.
+/// The value for unavailable levels, ratings and scores.
 const UNAVAILABLE: u8 = 127;
 
 /// A compound packet of RTCP (RFC 3550, section 6.1).
@@ -30,15 +30,15 @@ const UNAVAILABLE: u8 = 127;
 pub struct Compound {
     /// SSRC of the reporting end.
     pub ssrc: u32,
-    /// What the reporting end has sent, if it sends.
+    /// Information about the stream of the reporting end, if it sends.
     pub sender: Option<SenderInfo>,
-    /// Reports about the sources that it receives.
+    /// Reports about the sources that the end receives.
     pub blocks: Vec<Block>,
     /// Canonical name (CNAME); empty if there is none.
     pub cname: String,
-    /// Voice metrics of what it receives.
+    /// Voice metrics of the received stream.
     pub voip: Option<VoipMetrics>,
-    /// True if it leaves the session (BYE).
+    /// True if the end leaves the session (BYE).
     pub bye: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct SenderInfo {
 /// Report block about a source that is received (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The SSRC of the source that the block is about.
+    /// SSRC of the source that the block describes.
     pub ssrc: u32,
     /// Fraction of packets lost since the previous report, in units of 1/256.
     pub fraction: u8,
@@ -70,7 +70,7 @@ pub struct Block {
     pub jitter: u32,
     /// Middle 32 bits of the time in the last sender report.
     pub last: u32,
-    /// Time since that report arrived, in units of 2^-16 s.
+    /// Time since the arrival of that report, in units of 2^-16 s.
     pub since: u32,
 }
 
@@ -78,11 +78,11 @@ pub struct Block {
 /// milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VoipMetrics {
-    /// The SSRC of the source that the block is about.
+    /// SSRC of the source that the block describes.
     pub ssrc: u32,
     /// Fraction of packets that were lost.
     pub loss: u8,
-    /// Fraction of packets that were discarded because they arrived too late.
+    /// Fraction of packets discarded because they arrived too late.
     pub discard: u8,
     /// Fraction of packets lost or discarded within bursts.
     pub burst_density: u8,
@@ -111,7 +111,7 @@ pub fn ntp(now: Time) -> u64 {
     ((u128::from(now.as_nanos()) << 32) / 1_000_000_000) as u64
 }
 
-/// Converts an NTP time of this run back to a time.
+/// Converts an NTP time of this run to a time.
 pub fn moment(ntp: u64) -> Time {
     Time::from_nanos(((u128::from(ntp) * 1_000_000_000 + (1 << 31)) >> 32) as u64)
 }
@@ -122,8 +122,7 @@ pub fn middle(ntp: u64) -> u32 {
 }
 
 impl VoipMetrics {
-    /// Returns the metrics of what a receiver has heard; times in seconds, `packet` the duration of
-    /// one.
+    /// Creates the metrics of a receiver; times in seconds, `packet` the duration of a packet.
     pub fn of(
         ssrc: u32,
         totals: &Totals,
@@ -182,7 +181,7 @@ impl Compound {
                 let name = &self.cname.as_bytes()[..self.cname.len().min(255)];
                 out.extend([CNAME, name.len() as u8]);
                 out.extend(name);
-                // The list of items ends with a zero, and the chunk with a word.
+                // The list of items ends with a zero, and the chunk with padding to a whole word.
                 out.push(0);
                 out.resize(out.len().next_multiple_of(4), 0);
             });
@@ -212,8 +211,8 @@ impl Compound {
         out
     }
 
-    /// Reads a compound packet; `None` if it does not begin with a report or a part is longer than
-    /// what is there.
+    /// Reads a compound packet; `None` if it does not begin with a report, or if a part is longer
+    /// than the data.
     pub fn read(mut bytes: &[u8]) -> Option<Compound> {
         let mut compound = Compound::default();
         let mut first = true;

@@ -1,4 +1,4 @@
-//! What an exchange does with the frames that arrive.
+//! The exchange's handling of arriving frames.
 
 use super::events::{cause, Call, Event, Out, Sending};
 use super::exchange::Exchange;
@@ -19,8 +19,8 @@ impl Exchange {
             }
             Ok(Frame::Mini(voice)) => self.mini(from, voice, (0, frame::MINI, true), now, out),
             Ok(Frame::Trunk(entries)) => {
-                // Entries without time stamps have that of the trunk frame, whose clock is not that
-                // of the call.
+                // Entries without time stamps take that of the trunk frame, whose clock differs
+                // from that of the call.
                 let stamped = bytes[3] & 1 == 1;
                 for (place, voice) in entries.into_iter().enumerate() {
                     let at = voice.payload.as_ptr() as usize - bytes.as_ptr() as usize;
@@ -31,7 +31,7 @@ impl Exchange {
         }
     }
 
-    /// Handles the speech of a mini frame or of the trunk entry at `place`. `stamped` says whether
+    /// Handles the speech of a mini frame or of the trunk entry at `place`. `stamped` is true if
     /// its time stamp is that of the call.
     fn mini(
         &mut self,
@@ -60,7 +60,7 @@ impl Exchange {
     }
 
     /// Handles a full frame: acknowledges it, and passes it on if it is the next in order. Returns
-    /// the number of its call, if it is of one.
+    /// the number of its call, if it belongs to one.
     fn full(&mut self, now: Time, from: SocketAddr, full: &Full, data: &[u8], out: &mut Out) -> Option<u16> {
         let own = match full.destination {
             0 => self.known(from, full.source),
@@ -113,8 +113,8 @@ impl Exchange {
         }
         let ahead = full.out.wrapping_sub(leg.expected).cast_signed();
         if ahead != 0 {
-            // A late or repeated frame is acknowledged once more. Before a frame that is ahead, one
-            // is missing.
+            // A late or repeated frame is acknowledged again. Before a frame that is ahead, one is
+            // missing.
             let kind = if ahead < 0 { iax::ACK } else { iax::VNAK };
             let bytes = leg.unreliable(now, number, kind, Some(full.timestamp));
             out.send.push(Sending::signalling(from, bytes));
@@ -135,7 +135,7 @@ impl Exchange {
             _ => None,
         };
         if let Some(kind) = answer {
-            // The answer has the time stamp of the question (sections 6.7.3 and 6.7.5).
+            // The answer repeats the time stamp of the question (sections 6.7.3 and 6.7.5).
             self.stamped(now, number, (Kind::Iax(kind), full.timestamp), Vec::new(), None, out);
             return;
         }

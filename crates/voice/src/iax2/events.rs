@@ -1,4 +1,4 @@
-//! What an exchange reports to its user, and what it asks the user to send.
+//! Events that an exchange reports to its user, and datagrams to send.
 
 use super::frame::Codec;
 use bentpipe_core::Span;
@@ -36,7 +36,7 @@ pub enum Event {
         call: Call,
         /// Number of the caller, empty if the caller sent none.
         from: String,
-        /// Number that was called, empty if the caller sent none.
+        /// Called number, empty if the caller sent none.
         to: String,
         /// Codec in which the caller will send speech.
         codec: Codec,
@@ -45,26 +45,26 @@ pub enum Event {
     },
     /// The other end has accepted the call, or the called telephone rings.
     Progress {
-        /// The call that was placed.
+        /// The call that this exchange placed.
         call: Call,
         /// True if the called telephone rings; if false, the call was only accepted.
         ringing: bool,
     },
     /// The called telephone was answered: both parties can talk.
     Answered {
-        /// The call that was placed.
+        /// The call that this exchange placed.
         call: Call,
     },
     /// The call could not be set up, or the other end stopped acknowledging frames.
     Failed {
-        /// The call, which no longer exists.
+        /// The failed call, which no longer exists.
         call: Call,
         /// The reason, one of the numbers in [`cause`].
         cause: u8,
     },
     /// A call that had been answered has ended.
     Ended {
-        /// The call, which no longer exists.
+        /// The ended call, which no longer exists.
         call: Call,
         /// True if the other end hung up.
         by_other: bool,
@@ -86,18 +86,18 @@ pub enum Event {
     /// A user registers an address. The user of the exchange confirms it with
     /// [`Exchange::register`](super::Exchange::register).
     Registering {
-        /// The exchange of frames, which ends with the confirmation.
+        /// The registration's exchange of frames, which ends with the confirmation.
         call: Call,
         /// Name of the registering telephone.
         user: String,
         /// Address from which the registration arrived.
         address: SocketAddr,
-        /// Time for which the registration shall hold, in seconds; 0 if it is removed.
+        /// Requested duration of the registration, in seconds; 0 to remove it.
         seconds: u16,
     },
     /// The other end has answered a LAGRQ.
     Lag {
-        /// The call of which the delay was measured.
+        /// The call whose delay was measured.
         call: Call,
         /// Time from the LAGRQ to its answer.
         lag: Span,
@@ -111,11 +111,11 @@ pub struct Out {
     pub send: Vec<Sending>,
     /// Events for the user, in order.
     pub events: Vec<Event>,
-    /// Number of frames in `send` that had been sent before.
+    /// Number of frames in `send` that are retransmissions.
     pub retransmissions: u64,
 }
 
-/// A datagram that the user of the exchange is to send.
+/// A datagram for the user of the exchange to send.
 #[derive(Clone, Debug)]
 pub struct Sending {
     /// Address and port of the other exchange.
@@ -142,10 +142,10 @@ impl Sending {
 pub struct Trunk {
     /// Time between two trunk frames to the same address.
     pub period: Span,
-    /// True if each entry has a time stamp of its own, which takes 2 bytes.
+    /// True if each entry has its own time stamp, which takes 2 bytes.
     pub timestamps: bool,
-    /// Size in bytes, header included, that no trunk frame exceeds: what does not fit leaves in
-    /// further trunk frames at the same time. Speech that does not even fit alone leaves in a trunk
-    /// frame of its own.
+    /// Maximum size of a trunk frame in bytes, header included. Further speech leaves in additional
+    /// trunk frames at the same time. Speech that does not fit even alone leaves in a trunk frame
+    /// of its own.
     pub largest: u32,
 }

@@ -36,7 +36,7 @@ pub(super) struct Waiting {
     pub tries: u32,
 }
 
-/// One end of a call.
+/// One end of a call: its state and its timers.
 #[derive(Clone, Debug)]
 pub(super) struct Leg {
     pub state: State,
@@ -67,19 +67,19 @@ pub(super) struct Leg {
     pub due: Time,
 }
 
-/// Time from the first transmission of a frame to its first retransmission.
+/// Time between the first transmission of a frame and its first retransmission.
 pub(super) const FIRST: Span = Span::from_secs(1);
 /// Upper bound of the interval between retransmissions, which doubles each time.
 pub(super) const LONGEST: Span = Span::from_secs(10);
-/// Number of retransmissions after which the other end counts as gone.
+/// Number of retransmissions after which the other end is considered gone.
 pub(super) const TRIES: u32 = 4;
 /// Time between two PINGs of an answered call.
 pub(super) const PING: Span = Span::from_secs(20);
 /// Time between two LAGRQs of an answered call.
 pub(super) const LAG: Span = Span::from_secs(10);
 
-/// Returns the frame that answers `full` if it belongs to no call. The kind of the answer is still
-/// to be set.
+/// Returns the answer to `full`, a frame that belongs to no call. The caller sets the kind of the
+/// answer.
 pub(super) fn reply(full: &Full) -> Full {
     Full {
         source: full.destination.max(1),
@@ -90,13 +90,13 @@ pub(super) fn reply(full: &Full) -> Full {
 }
 
 impl Waiting {
-    /// Returns the same frame once more, with the retransmission flag and the current numbers.
+    /// Returns the frame again, with the retransmission flag and the current numbers.
     pub fn again(&self, to: SocketAddr, destination: u16, expected: u8) -> Sending {
         let full = Full { retransmitted: true, destination, expected, ..self.full };
         Waiting::datagram(to, &full, &self.data, self.mark)
     }
 
-    /// Returns a full frame as a datagram. `mark` is that of its speech, if it holds speech.
+    /// Returns a full frame as a datagram. `mark` is the mark of its speech, if it contains speech.
     pub fn datagram(to: SocketAddr, full: &Full, data: &[u8], mark: Option<u64>) -> Sending {
         let speech = if mark.is_some() { data.len() as u32 } else { 0 };
         Sending { to, bytes: full.bytes(data), marks: mark.into_iter().collect(), speech }
@@ -130,8 +130,7 @@ impl Leg {
         waiting.unwrap_or(Time::MAX).min(self.ping).min(self.lag)
     }
 
-    /// Schedules the first PING and the first LAGRQ, which show whether the other end is still
-    /// there.
+    /// Schedules the first PING and the first LAGRQ, which test whether the other end is alive.
     pub fn watch(&mut self, now: Time) {
         (self.ping, self.lag) = (now + PING, now + LAG);
     }
@@ -143,14 +142,13 @@ impl Leg {
         self.last
     }
 
-    /// Removes the frames that the other end has acknowledged, since it expects the frame numbered
-    /// `expected` next.
+    /// Removes the acknowledged frames: the other end expects the frame numbered `expected` next.
     pub fn acknowledge(&mut self, expected: u8) {
         self.waiting.retain(|waiting| waiting.full.out.wrapping_sub(expected).cast_signed() >= 0);
     }
 
-    /// Returns a frame without a sequence number of its own, which the other end does not
-    /// acknowledge, such as ACK.
+    /// Creates a frame without its own sequence number, which the other end does not acknowledge,
+    /// such as ACK.
     pub fn unreliable(&mut self, now: Time, number: u16, kind: u8, timestamp: Option<u32>) -> Vec<u8> {
         let timestamp = timestamp.unwrap_or_else(|| self.stamp(now));
         let full = Full {

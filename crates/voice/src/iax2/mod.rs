@@ -3,7 +3,7 @@
 //! - [`frame`]: full frames, mini frames and trunk frames, read and written;
 //! - [`exchange`]: calls between two exchanges from NEW to HANGUP, with retransmissions, speech and
 //!   trunks;
-//! - [`events`]: what an exchange reports and asks for.
+//! - [`events`]: events of an exchange, and datagrams to send.
 //!
 //! Not implemented: authentication (registrations are accepted without it), transfers, video, text,
 //! encryption.

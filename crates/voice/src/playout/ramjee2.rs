@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight a of the past while the delay shrinks, and for the variation; 0.998002 by default
-    /// (the paper's).
+    /// Weight a of the past while the delay decreases, and for the variation; 0 to 1. Default
+    /// 0.998002 (the paper's).
     pub weight: Real<0, 1000>,
-    /// Weight b of the past while the delay grows, 0.75 by default (the paper's).
+    /// Weight b of the past while the delay grows, 0 to 1. Default 0.75 (the paper's).
     pub growing: Real<0, 1000>,
-    /// Time for which the first talk spurt is held, 20 ms by default.
+    /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
 }
 

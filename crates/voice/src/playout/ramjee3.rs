@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, by the shortest delay of the
-/// talk spurt before.
+/// previous talk spurt.
 ///
 /// ```toml
 /// playout = "ramjee-3"
@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight a of the past for the variation, 0.998002 by default (the paper's).
+    /// Weight a of the past for the variation, 0 to 1. Default 0.998002 (the paper's).
     pub weight: Real<0, 1000>,
-    /// Time for which the first talk spurt is held, 20 ms by default.
+    /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
 }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Time for which the first talk spurt is held, 20 ms by default.
+    /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
 }
 
@@ -52,7 +52,7 @@ struct Spikes {
     estimates: Estimates,
     /// The measure of the slope while in a spike.
     slope: Option<f64>,
-    /// The network delays n_{i-1} and n_{i-2} of the two packets before.
+    /// The network delays n_{i-1} and n_{i-2} of the two previous packets.
     before: [f64; 2],
 }
 

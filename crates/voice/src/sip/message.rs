@@ -1,13 +1,13 @@
 //! SIP messages (RFC 3261, section 7): read from bytes and written to bytes.
 //!
-//! The reader accepts what section 7.3 and 25 permit (folded lines, compact names, several values
-//! of a header in one line) and refuses what they do not, with the reason; it never panics. Header
-//! fields keep their order. [`Address`], [`Via`] and [`Sequence`] read the few values that
-//! transactions and dialogs need.
+//! The reader accepts the forms that sections 7.3 and 25 permit (folded lines, compact names,
+//! several values of a header in one line) and refuses everything else, with the reason. It never
+//! panics. Header fields keep their order. [`Address`], [`Via`] and [`Sequence`] read the values
+//! that transactions and dialogs need.
 
 use std::fmt;
 
-/// Size in bytes of the largest message that is accepted: what fits into a UDP datagram.
+/// Maximum size of a message in bytes: the size of a UDP datagram.
 pub const LARGEST: usize = 65_535;
 
 /// Maximum number of header fields in a message.
@@ -16,18 +16,18 @@ const MOST_FIELDS: usize = 256;
 /// The reason for which a message is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
-    /// It ends before the empty line that follows the header fields, or before its body does.
+    /// The message ends before the empty line after the header fields, or before the end of its
+    /// body.
     Incomplete,
-    /// Longer than [`LARGEST`], or more header fields than are read.
+    /// The message is longer than [`LARGEST`], or has too many header fields.
     TooLong,
-    /// The start line is neither that of a request nor that of a response of SIP/2.0.
+    /// The start line is neither a request line nor a status line of SIP/2.0.
     StartLine,
     /// A header field is not `Name: value` in UTF-8.
     Field,
-    /// A header field that every message must have (section 8.1.1) is missing or cannot be read:
-    /// its name.
+    /// A mandatory header field (section 8.1.1) is missing or unreadable; its name.
     Missing(&'static str),
-    /// Content-Length is not a number, or more than there is.
+    /// Content-Length is not a number, or exceeds the data.
     Length,
 }
 
@@ -49,14 +49,14 @@ impl fmt::Display for Wrong {
 /// The first line of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// A request: its method and the URI of whom it is for.
+    /// A request: its method and its URI.
     Request {
         /// The method, such as INVITE.
         method: String,
-        /// The URI of whom the request is for.
+        /// The URI to which the request is addressed.
         uri: String,
     },
-    /// A response: its status and the words for it.
+    /// A response: its status code and its reason phrase.
     Response {
         /// The status code, 100 to 699.
         status: u16,
@@ -68,10 +68,10 @@ pub enum Start {
 /// A request or a response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The first line, which tells requests and responses apart.
+    /// The first line, which distinguishes requests from responses.
     pub start: Start,
-    /// Names, in the long form and as they are usually written, and values of the header fields,
-    /// without Content-Length.
+    /// Header fields without Content-Length: names in the long form with the usual capitals, and
+    /// values.
     pub fields: Vec<(String, String)>,
     /// The body, which follows the header fields.
     pub body: Vec<u8>,
@@ -101,7 +101,7 @@ impl Message {
         message
     }
 
-    /// Appends a header field behind the others.
+    /// Appends a header field at the end.
     pub fn push(&mut self, name: &str, value: &str) {
         self.fields.push((name.to_owned(), value.to_owned()));
     }
@@ -185,7 +185,7 @@ impl Message {
     /// (section 18.3).
     ///
     /// # Errors
-    /// The reason for which it is not a message.
+    /// Returns the reason for which the datagram is not a message.
     pub fn read(bytes: &[u8]) -> Result<Message, Wrong> {
         let (mut message, head, length) = Message::head(bytes)?;
         let rest = &bytes[head..];
@@ -197,12 +197,12 @@ impl Message {
         message.checked()
     }
 
-    /// Reads the first message of a stream and how many bytes it takes; a message over TCP must
-    /// have a Content-Length (section 20.14). Empty lines before it are skipped.
+    /// Reads the first message of a stream. Returns the message and its length. A message over TCP
+    /// must have a Content-Length (section 20.14). Empty lines before it are skipped.
     ///
     /// # Errors
-    /// [`Wrong::Incomplete`] if more bytes are needed, or what is wrong with it: the stream cannot
-    /// be read any further.
+    /// Returns [`Wrong::Incomplete`] if more bytes are needed. Any other error means that the rest
+    /// of the stream is unreadable.
     pub fn read_stream(bytes: &[u8]) -> Result<(Message, usize), Wrong> {
         let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let (mut message, head, length) = Message::head(&bytes[blank..])?;
@@ -215,7 +215,7 @@ impl Message {
         Ok((message.checked()?, from + length))
     }
 
-    /// Reads everything up to the empty line. Returns it with the number of bytes that it takes and
+    /// Reads everything up to the empty line. Returns the message, the number of bytes read and
     /// Content-Length.
     fn head(bytes: &[u8]) -> Result<(Message, usize, Option<usize>), Wrong> {
         let within = &bytes[..bytes.len().min(LARGEST)];
@@ -255,7 +255,7 @@ impl Message {
         Ok((Message { start, fields: split, body: Vec::new() }, end + 4, length))
     }
 
-    /// Refuses a message without the header fields that every message must have (section 8.1.1).
+    /// Refuses a message that lacks mandatory header fields (section 8.1.1).
     fn checked(self) -> Result<Message, Wrong> {
         let missing = |name: &'static str| Err(Wrong::Missing(name));
         if self.field("Call-ID").is_none_or(str::is_empty) {
@@ -294,7 +294,7 @@ fn status_is_one(status: u16) -> bool {
     (100..700).contains(&status)
 }
 
-/// A character of a token (section 25.1).
+/// Returns true for a character of a token (section 25.1).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&byte)
 }
@@ -323,8 +323,8 @@ fn long_form(name: &str) -> String {
     known.map_or(name, |(_, long)| long).to_owned()
 }
 
-/// Returns the values of a header field that lists them between commas, outside of quotes and angle
-/// brackets.
+/// Returns the comma-separated values of a header field; commas within quotes and angle brackets do
+/// not count.
 fn values(list: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped, mut angle) = (false, false, false);
     let parts = list.split(move |character| {
@@ -383,12 +383,12 @@ impl<'a> Address<'a> {
         parameter(self.parameters, name)
     }
 
-    /// Returns the user of the URI, if any: what stands before the `@`.
+    /// Returns the user of the URI, if any: the part before the `@`.
     pub fn user(&self) -> Option<&'a str> {
         self.uri.split_once(':')?.1.split_once('@').map(|(user, _)| user)
     }
 
-    /// Host and port of the URI, without its parameters.
+    /// Returns host and port of the URI, without its parameters.
     pub fn host(&self) -> &'a str {
         let rest = self.uri.split_once(':').map_or(self.uri, |(_, rest)| rest);
         let rest = rest.split_once('@').map_or(rest, |(_, host)| host);
@@ -396,7 +396,7 @@ impl<'a> Address<'a> {
     }
 }
 
-/// One of the parameters in `;name=value;name`.
+/// Returns a parameter from `;name=value;name`.
 fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
     parameters.split(';').find_map(|parameter| {
         let (known, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -525,7 +525,7 @@ mod tests {
         let contact = Address::read(message.field("Contact").unwrap()).unwrap();
         assert_eq!((contact.host(), contact.parameter("transport")), ("pc33.atlanta.com", None));
         assert_eq!(message.body, b"body");
-        // What is written is read as the same.
+        // A written message is read back unchanged.
         assert_eq!(Message::read(&message.bytes()).unwrap(), message);
     }
 

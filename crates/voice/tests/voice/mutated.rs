@@ -1,4 +1,4 @@
-//! What SIP, IAX2, RTP and RTCP do with input that is nearly right: messages of real calls with
+//! The reaction of SIP, IAX2, RTP and RTCP to nearly valid input: messages of real calls with
 //! pieces removed, repeated and overwritten. The bodies are those of the fuzz targets `sip`, `iax2`
 //! and `rtp`. `PROPTEST_CASES` sets the number of inputs of each, 256 by default.
 
@@ -17,7 +17,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::net::SocketAddr;
 
-/// One of the seeds, with up to three pieces of up to 20 bytes replaced by up to 20 others.
+/// Generates mutations of the seeds: up to three pieces of up to 20 bytes are replaced by up to 20
+/// others.
 fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let piece = (any::<prop::sample::Index>(), 0usize..20, vec(any::<u8>(), 0..20));
     (prop::sample::select(seeds), vec(piece, 0..4)).prop_map(|(mut bytes, pieces)| {
@@ -44,7 +45,7 @@ fn agent(host: u8) -> Agent {
 const BODY: &str =
     "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n";
 
-/// Acts on the events of an agent as a telephone does that is answered at once.
+/// Acts on the events of an agent like a telephone that is answered at once.
 fn answer(agent: &mut Agent, now: Time, out: &mut sip::Out) {
     for event in std::mem::take(&mut out.events) {
         if let sip::Event::Incoming { call, .. } = event {
