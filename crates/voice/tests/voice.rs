@@ -146,7 +146,7 @@ fn clocks_that_run_apart_empty_a_fixed_buffer_and_an_adaptive_one_follows() {
     assert!((lateness - 0.7).abs() < 0.001, "{lateness}");
     let (lateness, totals) = late(r#"{"ramjee-2": {}}"#, true);
     assert!(lateness < 0.01, "{lateness}");
-    // From mouth to ear by the true clock: 290 ms, jitter, and what the buffer adds.
+    // From mouth to ear by the true clock: 290 ms, jitter, and the delay of the buffer.
     assert!(totals.delay() > 0.290 && totals.delay() < 0.320, "{}", totals.delay());
 }
 

@@ -173,7 +173,7 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
     assert_eq!(pair.events[1].len(), 2);
 }
 
-/// When the transport fails, every request that waits for its answer ends with 503 (section
+/// Every request that waits for its answer ends with 503 when the transport fails (section
 /// 8.1.3.1).
 #[test]
 fn a_transport_that_fails_ends_what_waits() {

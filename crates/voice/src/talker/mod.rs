@@ -39,7 +39,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Returns the side to which this one talks.
+    /// Returns the opposite side of the conversation.
     pub fn other(self) -> Side {
         match self {
             Side::Caller => Side::Callee,
