@@ -1,5 +1,6 @@
-//! What TCP itself costs: both endpoints of a bulk flow, with packets handed from one to the other
-//! in memory. One element is one data packet with its acknowledgment, sender and receiver together.
+//! The cost of TCP itself: both endpoints of a bulk flow, with packets handed from one to the other
+//! in memory. One element is one data packet with its acknowledgment, for sender and receiver
+//! together.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 #[path = "../tests/tcp/reno.rs"]
@@ -14,7 +15,7 @@ use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use std::collections::VecDeque;
 
-/// Two endpoints and what is between them: a rate, a delay, and losses by number.
+/// Two endpoints and the path between them: a rate, a delay, and losses by number.
 struct Pair {
     now: Time,
     source: Endpoint,
@@ -25,7 +26,7 @@ struct Pair {
     /// Time of one packet at the bottleneck.
     packet: Span,
     delay: Span,
-    /// Packets that the bottleneck holds.
+    /// Maximum number of packets in the bottleneck's queue.
     buffer: u64,
     out: Outbox,
 }
@@ -70,7 +71,7 @@ impl Pair {
         }
     }
 
-    /// Runs until so many data packets have arrived.
+    /// Runs until this many data packets have arrived.
     fn run(&mut self, data_packets: u64) {
         while self.destination.delivered().delivered_packets < data_packets {
             let at = |queue: &VecDeque<(Time, Packet)>| queue.front().map_or(Time::MAX, |(time, _)| *time);

@@ -1,4 +1,4 @@
-//! Bulk transfer: the source sends as much as it can, or a given number of bytes, or for a given
+//! Bulk transfer: the source sends as much as possible, or a given number of bytes, or for a given
 //! time, and then closes.
 //!
 //! ```toml
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of bytes to send, at least 1 B; endless if unset.
+    /// Number of bytes to send, at least 1 B. Unlimited if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
-    /// Time for which the application writes, from the start of the flow. Data in the send buffer
-    /// by then (`send_memory`, `send_buffer`) is still sent; without a limited buffer, unsent data
-    /// is discarded. Must be longer than 0 s; unlimited if unset.
+    /// Time for which the application writes, from the start of the flow; longer than 0 s. Data
+    /// then in the send buffer (`send_memory`, `send_buffer`) is still sent; without a limited
+    /// buffer, unsent data is discarded. Unlimited if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 }
