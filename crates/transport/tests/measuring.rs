@@ -1,4 +1,4 @@
-//! An application that measures, added in this one file: what it learns of datagrams, and the
+//! An application that measures, added in this one file: its information about datagrams, and the
 //! tables that it writes.
 
 use bentpipe_core::{

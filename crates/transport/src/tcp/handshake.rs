@@ -1,5 +1,4 @@
-//! Connection set-up: retransmission of the SYN or SYN-ACK, and the options on which both ends
-//! agree.
+//! Connection set-up: retransmission of the SYN or SYN-ACK, and negotiation of the options.
 //!
 //! - The time-out starts at `rto_initial` and doubles (RFC 6298); after `syn_retries` the
 //!   connection fails. A SYN's first `syn_linear_timeouts` are not doubled and not counted (Linux'
@@ -9,7 +8,7 @@
 //!   (RFC 9293, section 3.7.1). The option counts payload and options of data segments (RFC 6691),
 //!   so with timestamps it is 12 bytes more than the payload.
 //! - Quick-Start (RFC 4782, section 4): the first SYN and SYN-ACK request a rate from the path,
-//!   retransmissions do not. What the path granted is returned with the SYN-ACK, or with its
+//!   retransmissions do not. The rate granted by the path is returned with the SYN-ACK, or with its
 //!   acknowledgment.
 //! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or otherwise
 //!   by its timestamp.
@@ -25,7 +24,7 @@ use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions};
 /// Maximum segment size of an end that does not state one (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
 
-/// What both ends agreed on; before the other end's SYN, what this end offers.
+/// The options agreed by both ends; before the other end's SYN, the options that this end offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreement {
     /// True if timestamps are in use.
@@ -42,7 +41,7 @@ pub struct Agreement {
     pub segment_size: u32,
 }
 
-/// The SYN or SYN-ACK was not answered.
+/// The error of a SYN or SYN-ACK without answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoAnswer;
 
@@ -53,7 +52,7 @@ pub struct Handshake {
     timer: Timer,
     estimator: Estimator,
     sent: Time,
-    /// True if it was sent more than once, for whatever reason.
+    /// True if it was sent more than once, for any reason.
     resent: bool,
     timeouts: u32,
     retries: u32,
@@ -61,7 +60,7 @@ pub struct Handshake {
     linear: u32,
     /// The rate to request from the path.
     quick_start: Option<Rate>,
-    /// What the path granted to the other end's SYN, if requested and not reported yet.
+    /// Rate granted to the other end's SYN, if requested and not reported yet.
     granted: Option<u8>,
 }
 
@@ -89,8 +88,8 @@ impl Handshake {
         }
     }
 
-    /// Flags of this end's SYN or SYN-ACK that request, or agree to, explicit congestion
-    /// notification.
+    /// Returns the flags of this end's SYN or SYN-ACK that request, or agree to, explicit
+    /// congestion notification.
     pub fn ecn_flags(&self, answers: bool) -> SegmentFlags {
         match (self.agreement.ecn, answers) {
             (false, _) => SegmentFlags::default(),
@@ -110,16 +109,16 @@ impl Handshake {
         self.timeouts
     }
 
-    /// When to call [`Handshake::wake`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Handshake::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.timer.wake()
     }
 
-    /// Checks the timer. Returns whether the SYN or SYN-ACK must be retransmitted.
+    /// Checks the timer. Returns true if the SYN or SYN-ACK must be retransmitted.
     ///
     /// # Errors
-    /// If it has been sent too often.
+    /// Returns an error if it has been sent too often.
     pub fn wake(&mut self, now: Time) -> Result<bool, NoAnswer> {
         if !self.timer.expired(now) {
             return Ok(false);
@@ -180,8 +179,8 @@ impl Handshake {
         agreement.segment_size = agreement.segment_size.min(theirs);
     }
 
-    /// It is over; `answer` acknowledges our SYN. Returns a sample of the round-trip time if it
-    /// gives one.
+    /// Ends the handshake; `answer` acknowledges our SYN. Returns a sample of the round-trip time,
+    /// if the answer gives one.
     pub fn finish(&mut self, now: Time, answer: &Segment) -> Option<Span> {
         self.stop();
         if !self.resent {
@@ -191,7 +190,7 @@ impl Handshake {
         header::echoed(now, stamps.echo()).map(|sent| header::age(now, sent))
     }
 
-    /// What the path granted to the other end and the next acknowledgment has to tell.
+    /// Returns the rate granted to the other end, which the next acknowledgment reports.
     #[inline]
     pub fn take_granted(&mut self) -> Option<u8> {
         self.granted.take()

@@ -1,5 +1,5 @@
 //! The TCP header's view of a connection: 32-bit sequence numbers for 64-bit positions, and the
-//! room that options take.
+//! size of options.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::Segment;
@@ -7,11 +7,11 @@ use bentpipe_stage::packet::segment::Segment;
 /// Size of the IPv4 and TCP headers without options, in bytes.
 pub const HEADER: u32 = 40;
 
-/// Size of the timestamp option with its padding.
+/// Size of the timestamp option with its padding, in bytes.
 pub const TIMESTAMP_BYTES: u32 = 12;
 
 /// Size of a Quick-Start request in the IP header, or of the answer in the TCP header (RFC 4782,
-/// sections 3.1 and 4.2).
+/// sections 3.1 and 4.2), in bytes.
 const QUICK_START_BYTES: u32 = 8;
 
 /// Length of a tick of the timestamp clock in nanoseconds: a millisecond, as in Linux (TCP_TS_HZ).
@@ -79,7 +79,7 @@ pub const fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / TIMESTAMP_TICK) as u32
 }
 
-/// Returns a time, rounded down to what its timestamp expresses.
+/// Returns a time rounded down to the resolution of timestamps.
 #[inline]
 pub const fn floor_to_tick(at: Time) -> Time {
     Time::from_nanos(at.as_nanos() / TIMESTAMP_TICK * TIMESTAMP_TICK)
@@ -94,8 +94,8 @@ pub fn echoed(now: Time, echo: u32) -> Option<Time> {
     valid.then(|| Time::from_nanos((ticks - u64::from(age)) * TIMESTAMP_TICK))
 }
 
-/// Returns the time between a timestamp that was `sent` and `now`, as their clock measures it: in
-/// whole ticks, at least one.
+/// Returns the time between a timestamp that was `sent` and `now`, by their clock: in whole ticks,
+/// at least one.
 #[inline]
 pub fn age(now: Time, sent: Time) -> Span {
     floor_to_tick(now).since(sent).max(Span::from_nanos(TIMESTAMP_TICK))

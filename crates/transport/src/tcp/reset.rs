@@ -2,7 +2,7 @@
 
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 
-/// A reset to be sent.
+/// A reset that is ready to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reset {
     /// Sequence number of the reset.

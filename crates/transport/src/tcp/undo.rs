@@ -1,6 +1,6 @@
-//! Undoes reductions of the window that were spurious.
+//! Undoing of spurious reductions of the window.
 //!
-//! A reduction is spurious if nothing had been lost. Two signs show it:
+//! A reduction is spurious if nothing had been lost. Two signs show this:
 //!
 //! - Eifel (RFC 3522): an acknowledgment of retransmitted data echoes a timestamp older than the
 //!   first retransmission, so it answers the original;
@@ -12,12 +12,12 @@
 use super::header;
 use bentpipe_core::Time;
 
-/// What a receiver reports as received twice (RFC 2883).
+/// A range that a receiver reports as received twice (RFC 2883).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dsack {
     /// Position of the first byte that was received twice.
     pub start: u64,
-    /// Position after the last.
+    /// Position after the last byte of the range.
     pub end: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct Undo {
     marker: Option<u64>,
     /// Number of retransmissions since then without a duplicate SACK; `None` before the first.
     unexplained: Option<u32>,
-    /// When the first retransmission of this loss left (Linux' retrans_stamp).
+    /// Time of the first retransmission of this loss (Linux' retrans_stamp).
     first_resent: Option<Time>,
 }
 
@@ -61,7 +61,7 @@ impl Undo {
         self.marker = None;
     }
 
-    /// Forgets all recorded retransmissions, after which none can be undone.
+    /// Discards all recorded retransmissions, after which none can be undone.
     pub fn forget_retransmissions(&mut self) {
         self.first_resent = None;
     }
@@ -91,8 +91,8 @@ impl Undo {
         self.marker.is_some() && self.unexplained == Some(0)
     }
 
-    /// Returns true if an acknowledgment with this echoed timestamp answers what was sent before
-    /// any retransmission.
+    /// Returns true if an acknowledgment with this echoed timestamp answers data sent before any
+    /// retransmission.
     pub fn answers_original(&self, echo: Option<Time>) -> bool {
         match (self.marker, self.first_resent, echo) {
             (Some(_), Some(resent), Some(echo)) => echo < header::floor_to_tick(resent),

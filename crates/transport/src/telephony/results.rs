@@ -1,4 +1,4 @@
-//! What is known of calls: a row per call, a row per second, and the totals of each end.
+//! Results of calls: a row per call, a row per second, and the totals of each end.
 
 use crate::app::voice::{self, SILENT};
 use crate::statistics::SpanStatistics;
@@ -41,7 +41,7 @@ pub static CALL: Table = Table {
     ],
 };
 
-/// Trace of what an exchange sends.
+/// Trace of the traffic of an exchange.
 pub static TRAFFIC: Table = Table {
     name: "exchange",
     entity: "flow end",
@@ -53,7 +53,7 @@ pub static TRAFFIC: Table = Table {
     ],
 };
 
-/// Trace of when each packet of speech is played.
+/// Trace of the playout of each packet of speech.
 pub static HEARD: Table = Table {
     name: "call_speech",
     entity: "flow end",
@@ -120,15 +120,15 @@ pub enum Outcome {
     Failed(u16),
     /// The call was answered and has ended.
     Over,
-    /// The call was answered and goes on when the run ends.
+    /// The call was answered and continues at the end of the run.
     Talking,
-    /// The call is neither answered nor failed when the run ends.
+    /// The call is neither answered nor failed at the end of the run.
     Open,
     /// The call stays at the site.
     Local,
 }
 
-/// What is known of a call.
+/// The record of a call.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// Number of the call at the exchange that placed it.
@@ -157,7 +157,7 @@ pub struct Counts {
     unanswered: u64,
     ringing: SpanStatistics,
     answers: SpanStatistics,
-    /// Number of messages of signalling (over TCP: of segments) that were retransmissions.
+    /// Number of signalling messages (over TCP: segments) that were retransmissions.
     pub retransmissions: u64,
     /// Bytes of signalling sent, at the network layer.
     pub signalling: u64,
@@ -177,7 +177,8 @@ pub struct Counts {
 const SILENCE: [u16; 2] = [408, 102];
 
 impl Counts {
-    /// Counts a call that has ended or goes on when the run ends, and returns its row of [`CALL`].
+    /// Counts a call that has ended or continues at the end of the run, and returns its row of
+    /// [`CALL`].
     pub fn end(
         &mut self,
         now: Time,
@@ -226,7 +227,7 @@ impl Counts {
         row
     }
 
-    /// Counts what one end heard of a call, and adds it to the row of the call.
+    /// Counts the speech of a call that one end has received, and adds it to the row of the call.
     fn rate(&mut self, totals: &Totals, quality: &Quality, row: &mut [f64; 16]) {
         let (delay, jitter) = (totals.delay(), totals.jitter());
         self.expected += totals.expected;

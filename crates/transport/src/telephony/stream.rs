@@ -1,9 +1,8 @@
-//! A TCP connection between two exchanges whose bytes are known, for signalling over TCP (RFC 3261,
-//! section 18).
+//! A TCP connection between two exchanges that carries actual bytes, for signalling over TCP (RFC
+//! 3261, section 18).
 //!
-//! The connection is that of [`tcp`](crate::tcp): handshake, retransmissions, congestion control
-//! and acknowledgments cost what they cost there. Its segments carry the text of the signalling
-//! beside the header.
+//! The connection is that of [`tcp`](crate::tcp), with its handshake, retransmissions, congestion
+//! control and acknowledgments. Its segments carry the text of the signalling next to the header.
 //!
 //! The exchange at the source of the flow opens the connection with its first message and keeps it
 //! open. If the connection fails, the next message of the source opens another one. Messages that
@@ -22,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// A TCP segment and the bytes of the stream that it carries.
 #[derive(Debug)]
 pub struct Carried {
-    /// Number of the connection: a flow opens another one only if the one before has failed.
+    /// Number of the connection: a flow opens another one only if the previous one has failed.
     connection: u32,
     segment: Segment,
     bytes: Vec<u8>,
@@ -48,7 +47,7 @@ impl Payload for Carried {
     }
 }
 
-/// What an arriving segment or a timer has caused.
+/// The effects of an arriving segment or a timer.
 #[derive(Default)]
 pub struct News {
     /// True if bytes have arrived in order: they are in [`Stream::arrived`].
@@ -71,10 +70,10 @@ pub struct Stream {
     pub arrived: Vec<u8>,
 }
 
-/// A connection, and the bytes that are not where they belong yet.
+/// A connection, and its bytes that are not delivered yet.
 struct Line {
     connection: Connection,
-    /// Sequence number of the first byte that this end sends.
+    /// Sequence number of the first byte of this end.
     first: u32,
     /// Bytes that the other end has not acknowledged, and the position of the first of them.
     unacknowledged: VecDeque<u8>,
@@ -83,7 +82,7 @@ struct Line {
     theirs: Option<u32>,
     /// Position of the next byte in order.
     next: u64,
-    /// Bytes that have arrived, by position.
+    /// Bytes that have arrived out of order, by position.
     pieces: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -127,7 +126,7 @@ impl Stream {
         self.settle()
     }
 
-    /// Acts on all timers that have expired.
+    /// Handles all timers that have expired.
     pub fn wake(&mut self, now: Time) -> News {
         if let Some(line) = self.line.as_mut().filter(|line| line.connection.next_wake() <= now) {
             line.connection.wake(now);
@@ -135,13 +134,13 @@ impl Stream {
         self.settle()
     }
 
-    /// When to call [`Stream::wake`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Stream::wake`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
         self.line.as_ref().map_or(Time::MAX, |line| line.connection.next_wake())
     }
 
-    /// Appends the segments that may be sent now, and returns how many data segments of them are
-    /// retransmissions.
+    /// Appends the segments that may be sent now. Returns the number of data segments among them
+    /// that are retransmissions.
     pub fn segments(&mut self, now: Time, out: &mut Vec<Outgoing>) -> u64 {
         let Some(line) = &mut self.line else { return 0 };
         let before = line.connection.sender().counters.retransmissions;
@@ -156,7 +155,7 @@ impl Stream {
         again
     }
 
-    /// Acts on the connection's events.
+    /// Handles the connection's events.
     fn settle(&mut self) -> News {
         let mut news = News::default();
         let Some(line) = &mut self.line else { return news };
@@ -199,7 +198,7 @@ impl Line {
         self.unacknowledged.iter().skip(from).take(usize::from(segment.payload)).copied().collect()
     }
 
-    /// Removes what the other end has acknowledged.
+    /// Removes the bytes that the other end has acknowledged.
     fn forget(&mut self) {
         let acknowledged = self.connection.sender().acknowledged_bytes();
         let count = acknowledged.saturating_sub(self.base).min(self.unacknowledged.len() as u64);
@@ -233,7 +232,7 @@ impl Line {
             arrived.extend_from_slice(&bytes[from..to]);
             self.next += (to - from) as u64;
             if to < bytes.len() {
-                // The connection has not taken the rest, which will be sent once more.
+                // The connection has not accepted the rest, which will be retransmitted.
                 self.pieces.insert(until, bytes[to..].to_vec());
             }
         }

@@ -1,4 +1,4 @@
-//! Bulk transfers over simple paths, held to what theory says of them.
+//! Bulk transfers over simple paths, compared with theory.
 
 use super::path::{Path, DESTINATION, SOURCE};
 use bentpipe_core::{Count, Size, Span, Time};
@@ -36,7 +36,7 @@ fn a_transfer_is_delivered_acknowledged_and_closed() {
     assert_eq!(totals.created, totals.consumed);
     assert!(totals.dropped.is_empty());
     let state = |end: &str| path.report().value("tcp_connection", &format!("flow.{end}"), "state");
-    // The end that closes first is left in TIME-WAIT.
+    // The end that closes first remains in TIME-WAIT.
     assert_eq!((state("source"), state("destination")), (Some(8.0), Some(0.0)));
     assert!(path.ends[SOURCE].next_wake().is_none() && path.ends[DESTINATION].next_wake().is_none());
 }
@@ -47,8 +47,8 @@ fn a_transfer_that_is_stopped_closes_with_what_was_sent() {
     let mut path = Path::new(&study(), &app, [FAST, FAST], None);
     path.run(seconds(100.0));
     assert_eq!(path.value("flow_destination", "delivered_bytes"), path.value("flow_source", "sent_bytes"));
-    // What is out at 7 s is acknowledged half a second later, and with it or half a second after it
-    // the FIN.
+    // Data in flight at 7 s is acknowledged half a second later, and the FIN with it or half a
+    // second after it.
     let completed = path.value("flow_source", "completed");
     assert!((7.0..8.1).contains(&completed), "{completed}");
     assert!(path.ends[SOURCE].next_wake().is_none() && path.ends[DESTINATION].next_wake().is_none());
@@ -133,8 +133,8 @@ fn the_sawtooth_fills_the_link_and_halves_the_window() {
 
 #[test]
 fn thousands_of_losses_of_one_overshoot_cost_one_retransmission_each() {
-    // A pipe of 4167 segments and a buffer of as many; slow start overshoots both by about as much
-    // again.
+    // A pipe of 4167 segments and a buffer of the same size; slow start overshoots both by about as
+    // much again.
     let out = r#"{"rate": "100 Mbit/s", "delay": "250 ms", "queue": {"drop-tail": {"packets": 4167}}}"#;
     let back = r#"{"rate": "100 Mbit/s", "delay": "250 ms"}"#;
     for profile in [classic(), Config::default()] {

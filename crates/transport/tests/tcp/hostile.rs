@@ -1,5 +1,5 @@
 //! Any pattern of loss, reordering, duplication, corruption and delay: the byte stream arrives
-//! intact in both directions, or the connection ends with a named reason; no window is exceeded and
+//! intact in both directions, or the connection ends with a named reason. No window is exceeded and
 //! no timer lies in the past.
 
 use super::reno::Reno;
@@ -15,7 +15,8 @@ use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Sends its bytes and closes; the destination at once or when the source has closed.
+/// An application that sends its bytes and closes; the destination closes at once, or after the
+/// source.
 pub struct Talker {
     pub bytes: u64,
     pub opens: bool,
@@ -36,14 +37,14 @@ impl App for Talker {
     }
 }
 
-/// What happens to a packet.
+/// The fate of a packet on the path.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
     Arrives,
     Lost,
     Late(u16),
     Twice(u16),
-    /// With a bit of the payload wrong, and a checksum that holds or not.
+    /// Delivered with a bit error in the payload, and a valid checksum or not.
     Spoiled(bool),
 }
 
@@ -57,12 +58,12 @@ pub fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-/// Makes a bit of the payload wrong.
+/// Adds a bit error to the payload.
 pub fn spoil(packet: Packet, valid: bool) -> Packet {
     Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
 }
 
-/// Returns true if nothing was dropped but for a wrong checksum.
+/// Returns true if nothing was dropped except for a wrong checksum.
 pub fn drops_are_spoiled(out: &Outbox) -> bool {
     out.totals().dropped.keys().all(|(_, reason)| *reason == WRONG_CHECKSUM)
 }
@@ -145,7 +146,7 @@ impl Observed {
 struct World {
     now: Time,
     ends: [Endpoint; 2],
-    /// By arrival and order: to which end, and what.
+    /// Packets in flight, by arrival and order, with their destination.
     flying: BTreeMap<(Time, u64), (usize, Packet)>,
     observed: [Observed; 2],
     fates: [std::vec::IntoIter<Fate>; 2],
@@ -156,7 +157,7 @@ struct World {
 
 pub const DELAY: Span = Span::from_millis(100);
 
-/// End 0 is the source, at node 0.
+/// Returns the site of an end; end 0 is the source, at node 0.
 pub fn site(end: usize) -> Site {
     Site {
         flow: FlowId(0),
@@ -220,7 +221,7 @@ impl World {
     }
 
     fn position(&self, number: u32) -> u64 {
-        // No test sends so much that positions do not follow from numbers.
+        // No test sends so much that positions are ambiguous.
         u64::from(number.wrapping_sub(self.initial))
     }
 
@@ -230,7 +231,7 @@ impl World {
             Body::Spoiled(spoiled) => match &spoiled.body {
                 Body::Segment(segment) if spoiled.valid => segment,
                 _ => {
-                    // Nobody hears of it.
+                    // The application is not informed.
                     self.ends[end].receive(self.now, Port(0), packet, &mut self.out);
                     return assert!(self.out.next_sent().is_none(), "an answer to a wrong checksum");
                 }
@@ -331,7 +332,8 @@ proptest! {
         prop_assert!(drops_are_spoiled(&world.out));
     }
 
-    /// Whatever comes, nothing panics, sending ends, and no more is acknowledged than has come.
+    /// For any segments, nothing panics, sending ends, and no more is acknowledged than has
+    /// arrived.
     #[test]
     fn any_segments_are_survived(
         config in config(),

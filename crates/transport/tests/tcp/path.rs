@@ -1,4 +1,4 @@
-//! Two endpoints and a link each way, run on a virtual clock.
+//! Two endpoints and a link in each direction, run on a virtual clock.
 
 use super::reno::Reno;
 use bentpipe_core::{FlowId, NodeId, Recorder, Report, Streams, Time};
@@ -15,14 +15,14 @@ pub const DESTINATION: usize = 1;
 pub struct Path {
     pub now: Time,
     pub ends: [Endpoint; 2],
-    /// From the source, and towards it.
+    /// The link from the source, and the link towards it.
     pub links: [Link; 2],
     pub out: Outbox,
     pub calls: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
 }
 
 impl Path {
-    /// Creates a path of two links given as JSON, with an application; traced when there is a
+    /// Creates a path of two links given as JSON, with an application; traced if there is a
     /// recorder.
     pub fn new(config: &Config, app: &AppConfig, links: [&str; 2], recorder: Option<Recorder>) -> Path {
         let streams = Streams::new(1, 0);
@@ -66,14 +66,14 @@ impl Path {
         Path { now: Time::ZERO, ends, links, out, calls }
     }
 
-    /// Returns a bulk transfer of so many bytes, endless with `None`.
+    /// Returns a bulk transfer of this many bytes, endless with `None`.
     pub fn bulk(config: &Config, bytes: Option<u64>, links: [&str; 2]) -> Path {
         let size = bytes.map(|bytes| format!(r#""size": "{bytes} B""#)).unwrap_or_default();
         let app = serde_json::from_str(&format!(r#"{{"bulk": {{{size}}}}}"#)).unwrap();
         Path::new(config, &app, links, None)
     }
 
-    /// Runs until nothing is due or `end` has come.
+    /// Runs until nothing is due or `end` is reached.
     pub fn run(&mut self, end: Time) {
         while let Some(now) = self.next().filter(|now| *now <= end) {
             assert!(now >= self.now, "time goes backwards");

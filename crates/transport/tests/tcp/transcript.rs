@@ -1,4 +1,4 @@
-//! Runs transcripts: `tests/tcp/*.txt`, each the life of one connection seen from one end.
+//! Runs transcripts: `tests/tcp/*.txt`, each the life of one connection as seen from one end.
 //!
 //! ```text
 //! # Comment, with the source of what is expected.
@@ -17,12 +17,12 @@
 //! 0.000 no-event acknowledged            the application has not been told, or not again
 //! ```
 //!
-//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W`
-//! CWR; `P`, PSH, is compared only in transcripts that have it), positions counted from the initial
-//! sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
-//! `snack OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its
-//! option of a SYN. `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts`
-//! and the options of a SYN are compared where they are given.
+//! Times are seconds. Segments are written as in tcpdump: flags (`.` is ACK, `E` ECE, `W` CWR; `P`,
+//! PSH, is compared only in transcripts that have it), positions counted from the initial sequence
+//! number of their direction, `sack` blocks as `a:b`. All departing segments must be listed; `snack
+//! OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its option
+//! of a SYN. `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the
+//! options of a SYN are compared if they are given.
 
 use super::reno::Reno;
 use bentpipe_congestion::interface::INFINITE_SSTHRESH;
@@ -62,7 +62,7 @@ struct Player {
     sent: VecDeque<(Time, Segment)>,
     events: Vec<String>,
     received: u64,
-    /// What the application writes when it next hears of data.
+    /// Bytes that the application writes at its next event of data.
     reply: u64,
     /// True if PSH is compared.
     with_push: bool,
@@ -233,7 +233,7 @@ impl Player {
         if words(&printed) != words(text) {
             return Err(format!("sent: {printed}"));
         }
-        // What is given of the rest must be there.
+        // The given parts of the rest must match.
         let after = |text: &str, key: &str| -> Option<String> {
             let mut words = text.split_whitespace().skip_while(|word| *word != key);
             words.next().and_then(|_| words.next()).map(str::to_owned)

@@ -266,8 +266,8 @@ keys! {
     #[serde(skip_serializing_if = "Option::is_none")]
     freeze_warning: Option<Span>,
     /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to
-    /// 1.31072 Gbit/s; no request if unset. Links and networks that support it have the key
-    /// `quick_start` too.
+    /// 1.31072 Gbit/s. Links and networks grant it if they have the key `quick_start`. If unset, no
+    /// request.
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_start: Option<Rate>,
     /// True if segments leave in bursts, as Linux prepares packets for segmentation offload (TSO,
@@ -340,7 +340,7 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Returns true if it needs selective acknowledgments.
+    /// Returns true if this recovery needs selective acknowledgments.
     pub fn needs_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Rack | Recovery::Snack)
     }
@@ -350,9 +350,9 @@ impl Recovery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtoEstimator {
-    /// As in RFC 6298, section 2.
+    /// The estimator of RFC 6298, section 2.
     Rfc6298,
-    /// As in Linux: the greatest deviation of each round trip counts, at once if it rises, and a
+    /// The estimator of Linux: the greatest deviation of each round trip counts, a rise at once; a
     /// falling round-trip time hardly raises it.
     #[default]
     Linux,
@@ -368,11 +368,10 @@ impl Default for Config {
     }
 }
 
-/// Largest window that can be expressed by a 16-bit field and the largest shift count of RFC 7323
-/// (section 2.3).
+/// Maximum window, with a 16-bit field and the largest shift count of RFC 7323 (section 2.3).
 pub(in crate::tcp) const LARGEST_WINDOW: u64 = 65_535 << 14;
 
-/// Largest window without scaling.
+/// Maximum window without scaling.
 pub(in crate::tcp) const UNSCALED_WINDOW: u64 = 65_535;
 
 impl Config {
@@ -381,8 +380,8 @@ impl Config {
         self.sack.unwrap_or(self.recovery.needs_sack()) && self.recovery != Recovery::Snack
     }
 
-    /// Switches off, or adapts, what only the profile sets and other keys make meaningless, so that
-    /// a resolved scenario shows what happens.
+    /// Switches off, or adapts, keys that only the profile sets and that other keys make
+    /// meaningless, so that a resolved scenario shows the actual behaviour.
     fn without_ground(mut self, said: &Said) -> Config {
         let sack = self.offers_sack();
         self.dsack &= said.dsack || sack;
@@ -413,12 +412,12 @@ impl Config {
     }
 
     /// Returns true if the receive window is that of the profile, which emulated hosts have without
-    /// being told.
+    /// a setting.
     pub fn has_own_window(&self) -> bool {
         self.profile != Profile::Nineties && self.receive_window == self.profile.config().receive_window
     }
 
-    /// How long data is retransmitted, if `retries` stands for a time
+    /// Returns the time for which data is retransmitted, if `retries` represents a time
     /// (Documentation/networking/ip-sysctl.rst, tcp_retries2).
     pub(super) fn patience(&self) -> Option<Span> {
         let doubled = |step: u64| (self.rto_min * (1 << step.min(32))).min(self.rto_max);
@@ -426,14 +425,14 @@ impl Config {
             .then(|| (0..=self.retries.value()).map(doubled).fold(Span::ZERO, |sum, span| sum + span))
     }
 
-    /// Maximum receive window to advertise.
+    /// Returns the maximum receive window to advertise.
     pub(super) fn window(&self) -> u64 {
         let largest = if self.window_scaling { LARGEST_WINDOW } else { UNSCALED_WINDOW };
         self.receive_window.map_or(largest, |window| window.bytes().min(largest))
     }
 
-    /// Smallest shift count with which the window fits into 16 bits; with which the buffer's memory
-    /// does, where that is Linux' own.
+    /// Returns the smallest shift count with which the window fits into 16 bits; for Linux' own
+    /// buffer, the one with which the buffer's memory fits.
     pub(super) fn window_scale(&self) -> u8 {
         let space = if self.has_own_window() { 2 * self.window() } else { self.window() };
         (0..14).find(|shift| space >> shift <= UNSCALED_WINDOW).unwrap_or(14)
@@ -467,7 +466,7 @@ mod tests {
             Config { receive_window: Some(Size::from_bytes(bytes)), ..Config::default() }.window_scale()
         };
         assert_eq!([65_535, 65_536, 131_071, 131_072, 1 << 30].map(scale), [0, 1, 1, 2, 14]);
-        // As Linux has it for 32 and for 6 MiB of tcp_rmem, and without a limit.
+        // The shift counts of Linux for 32 and for 6 MiB of tcp_rmem, and without a limit.
         let own = [Profile::Linux, Profile::Linux612, Profile::Linux61, Profile::Linux2632, Profile::Classic];
         assert_eq!(own.map(|profile| profile.config().window_scale()), [10, 7, 7, 7, 14]);
     }

@@ -15,15 +15,15 @@ pub enum Profile {
     #[default]
     Linux,
     /// Like `linux`, but with the receive buffer of version 6.12: 6 MiB of memory, of which 3.98 MB
-    /// were window over packets of 1512 bytes in a TUN device. How much it is depends on the memory
+    /// were window over packets of 1512 bytes in a TUN device. The fraction depends on the memory
     /// that a device takes for a packet.
     #[serde(rename = "linux-6.12")]
     Linux612,
-    /// Like `linux`, but with the receive buffer of versions before 6.6, 6 MiB of memory, of which
-    /// half is window, and without the linear time-outs of SYNs.
+    /// Like `linux`, but with the receive buffer of versions before 6.6, 6 MiB of memory, half of
+    /// it window, and without the linear time-outs of SYNs.
     #[serde(rename = "linux-6.1")]
     Linux61,
-    /// Linux 2.6.32 of 2009, which the distributions of 2010 to 2012 had, to reproduce measurements
+    /// Linux 2.6.32 of 2009, used by the distributions of 2010 to 2012, to reproduce measurements
     /// of that time (docs/notes/linux-2.6.32.md gives the source of each value): losses by
     /// selective acknowledgments alone, rate halving, growth by acknowledgments, an initial window
     /// of 3 segments and time-out of 3 s, buffers of 4 MiB; no bursts, no probes for tail losses.
@@ -48,7 +48,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// Returns true if it is a version of Linux.
+    /// Returns true for the profiles of Linux.
     pub fn is_linux(self) -> bool {
         matches!(self, Profile::Linux | Profile::Linux612 | Profile::Linux61 | Profile::Linux2632)
     }

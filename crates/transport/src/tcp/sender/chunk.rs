@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU64;
 
-/// A part of the stream in two words, so that it and its absence are returned in registers: a
-/// structure of four fields goes through memory, and reading it back in one piece waits for the
-/// writes of its parts, some 5 ns per segment.
+/// A part of the stream in two words, so that it and its absence are returned in registers. A
+/// structure of four fields would go through memory, and reading it back in one piece waits for the
+/// writes of its parts, about 5 ns per segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk {
     start: u64,
@@ -12,15 +12,15 @@ pub struct Chunk {
     rest: NonZeroU64,
 }
 
-/// Always set, so that no chunk is zero.
+/// A bit that is always set, so that no chunk is zero.
 const IS_CHUNK: NonZeroU64 = NonZeroU64::new(1 << 63).expect("a bit is set");
 const FIN: u64 = 1 << 32;
 const FRESH: u64 = 1 << 33;
 const PUSHED: u64 = 1 << 34;
 
 impl Chunk {
-    /// Creates a chunk of `payload` bytes from position `start`, followed by the FIN or not;
-    /// `fresh` if they are sent for the first time.
+    /// Creates a chunk of `payload` bytes from position `start`, with or without the FIN after it;
+    /// `fresh` if the bytes are sent for the first time.
     #[inline(always)]
     pub fn new(start: u64, payload: u32, fin: bool, fresh: bool) -> Chunk {
         let flags = if fin { FIN } else { 0 } | if fresh { FRESH } else { 0 };
@@ -45,7 +45,7 @@ impl Chunk {
         self.rest.get() & FIN != 0
     }
 
-    /// Returns true if it is sent for the first time.
+    /// Returns true if the chunk is sent for the first time.
     #[inline(always)]
     pub fn fresh(self) -> bool {
         self.rest.get() & FRESH != 0

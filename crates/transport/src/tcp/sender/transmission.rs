@@ -1,4 +1,4 @@
-//! Decides what may be sent now.
+//! Selection of the data to send now.
 
 use super::timers::Purpose;
 use super::{Chunk, Sender};
@@ -18,8 +18,8 @@ impl Sender {
         self.next_of_some(now)
     }
 
-    /// Returns true if there is nothing to send or to retransmit, and nothing has been since this
-    /// was last determined, as is always so at an end that only receives.
+    /// Returns true if there is nothing to send or to retransmit, and nothing has changed since
+    /// this was last determined. This is always true at an end that only receives.
     #[inline(always)]
     fn is_quiet(&self) -> bool {
         self.nxt >= self.end
@@ -85,7 +85,7 @@ impl Sender {
         None
     }
 
-    /// Returns the next chunk of new data once the writing program has slept and found room in the
+    /// Returns the next chunk of new data after the writing program has slept and found room in the
     /// send buffer.
     #[inline(never)]
     fn next_of_writer(&mut self, now: Time) -> Option<Chunk> {
@@ -93,7 +93,7 @@ impl Sender {
         self.next_new(now)
     }
 
-    /// What is sent before new data: a probe, or lost segments.
+    /// Returns the chunk to send before new data: a probe, or a lost segment.
     #[inline(never)]
     fn next_before_new(&mut self, now: Time) -> Option<Chunk> {
         if std::mem::take(&mut self.loss_probe_due) {
@@ -155,15 +155,15 @@ impl Sender {
         Chunk::new(lost.start, payload, fin, false).with_push(pushed)
     }
 
-    /// RFC 8985, section 7.3: new data if the receiver's window permits, whatever the congestion
-    /// window, or the last segment again.
+    /// Returns the chunk of a probe (RFC 8985, section 7.3): new data if the receiver's window
+    /// permits, independent of the congestion window, or the last segment.
     pub(super) fn loss_probe(&mut self, now: Time) -> Option<Chunk> {
         let written = self.writer.written(self.end);
         let size = u64::from(self.segment_size).min(written.saturating_sub(self.nxt));
         let nxt = self.nxt;
         if size > 0 && self.nxt + size <= self.edge {
             let chunk = self.send_new(now, size);
-            // Its own time is that of the time-out.
+            // The time of the probe itself is that of the time-out.
             self.usage.take_fresh();
             self.recovery.probe_mut().sent(nxt, false);
             return Some(chunk);
@@ -234,12 +234,12 @@ impl Sender {
         too_small
     }
 
-    /// Plans the next burst. Returns whether it leaves now.
+    /// Plans the next burst. Returns true if it leaves now.
     #[inline]
     fn plan_burst(&mut self, now: Time, available: u64, buffered: u64, usable: u64) -> bool {
         let packet = self.writer.packet_end(self.nxt).saturating_sub(self.nxt);
         let last = packet >= available;
-        // The rest of a segment whose end is still to be written does not leave.
+        // A partial segment whose end is still to be written does not leave.
         let unwritten = last && self.nxt + available < self.end;
         let available =
             if unwritten { available - available % u64::from(self.segment_size) } else { available };
@@ -269,8 +269,8 @@ impl Sender {
         self.state.lsndtime = now.as_nanos() / 1_000;
     }
 
-    /// Returns true if a segment from `start` ends a burst of several segments. Since version 4.20
-    /// Linux sends such a segment with PSH, and without PSH when it resends the segment alone.
+    /// Returns true if a segment from `start` ends a burst of several segments. Since version 4.20,
+    /// Linux sends such a segment with PSH, and without PSH when it retransmits the segment alone.
     #[inline(always)]
     fn ends_burst(&self, start: u64, payload: u64, fresh: bool) -> bool {
         payload > 0 && self.bursts.continues(start, fresh) && self.bursts.left(start, fresh) == payload
@@ -294,9 +294,9 @@ impl Sender {
         }
         let start = self.nxt;
         let begins = !self.bursts.continues(start, true);
-        // The end of what the application has handed over has PSH (RFC 9293, section 3.9.1.2), and
-        // what the writer has pushed, also when it is resent. If the burst continues beyond it,
-        // that holds of the end of the burst.
+        // The end of the data that the application has handed over has PSH (RFC 9293, section
+        // 3.9.1.2), as has data that the writer has pushed, also when it is retransmitted. If the
+        // burst continues beyond it, this applies to the end of the burst.
         let goes_on = self.bursts.left(start, true) > payload;
         let marked = self.writer.marks(start + payload) || (self.carries_mark && !begins);
         self.carries_mark = marked && goes_on;
@@ -316,7 +316,7 @@ impl Sender {
         Chunk::new(start, payload as u32, fin, true).with_push(pushed)
     }
 
-    /// After sending: validates the congestion window, and schedules a probe.
+    /// Validates the congestion window after sending, and schedules a probe.
     #[inline]
     pub(super) fn validate(&mut self, now: Time) {
         self.bursts.end();
