@@ -12,7 +12,7 @@ pub enum Sizes {
     /// Constant sizes, all equal to the mean.
     #[default]
     Constant,
-    /// Exponentially distributed sizes.
+    /// Sizes with an exponential distribution around the mean.
     Exponential,
     /// Pareto-distributed sizes: the fraction of sizes above x falls as x to the power of minus
     /// `shape`. The smallest size is the mean times (shape - 1) / shape.

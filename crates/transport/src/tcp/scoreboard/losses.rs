@@ -212,10 +212,11 @@ impl Scoreboard {
         self.scanned = end;
     }
 
-    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again what
-    /// it had found lost itself, so that such a genuine loss is found when a retransmission is
-    /// missing, or by the time-out. What the time-out marked it does examine: most of that is on
-    /// its way, and a hole is to be found by the next SACKs; so does `IsLost()`.
+    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again the
+    /// segments that it had found lost itself, so a genuine loss among them is detected when a
+    /// retransmission is missing, or by the time-out. It does examine the segments that the
+    /// time-out had marked, as does `IsLost()`: most of them are in flight, and the next SACKs must
+    /// reveal a hole.
     pub fn unmark_lost(&mut self, state: &mut State) {
         self.waiting.clear();
         state.lost_out = 0;
@@ -244,7 +245,7 @@ impl Scoreboard {
     }
 }
 
-/// Marks a segment lost whose last transmission, the first or a later one, does not arrive.
+/// Marks a segment as lost whose last transmission, the first or a later one, does not arrive.
 #[inline]
 fn mark_lost_again(segment: &mut Sent, state: &mut State) {
     if segment.is(RESENT) {
