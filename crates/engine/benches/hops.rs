@@ -8,7 +8,7 @@ use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Body, Ecn, Held, Outbox, Packet, Port, Stage};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 
-/// Sends a packet each `interval`.
+/// A source of one packet per `interval`.
 struct Source {
     next: Time,
     interval: Span,

@@ -5,7 +5,7 @@ use bentpipe_scenario::Presets;
 
 /// A fragment of a scenario.
 pub struct Preset {
-    /// Name of the preset.
+    /// Name of the preset, as in a scenario.
     pub name: &'static str,
     /// Text of the preset, whose first line is a comment that describes it.
     pub text: &'static str,
@@ -46,7 +46,7 @@ pub static PRESETS: &[Preset] = presets![
 ];
 
 impl Preset {
-    /// Description: the first line of its text.
+    /// Returns the description: the first line of the text.
     pub fn about(&self) -> &'static str {
         self.text.lines().next().unwrap_or("").trim_start_matches(['#', ' '])
     }

@@ -1,4 +1,4 @@
-//! Determines which flows a proxy or a service serves.
+//! Assignment of flows to proxies and services.
 
 use crate::builder::Builder;
 use crate::layout::lay;
@@ -13,7 +13,7 @@ use bentpipe_transport::names;
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
 pub struct Standing<'a> {
-    /// Its place in [`Scenario::services`], from 1.
+    /// Its index in [`Scenario::services`], from 1.
     pub number: u16,
     /// The list to which it belongs, which is also its kind in messages.
     pub list: &'static str,
@@ -21,7 +21,7 @@ pub struct Standing<'a> {
     pub node: &'a str,
     /// False for a proxy that the scenario switches off.
     pub enabled: bool,
-    /// The flows that it is to serve; all that it can if `None`.
+    /// The flows that it must serve; all flows that it can serve if `None`.
     pub flows: Option<&'a [String]>,
     pub service: &'a dyn Service,
     /// The key of its mechanism or role in the scenario.
@@ -60,14 +60,14 @@ impl Scenario {
         proxies.chain(services).zip(1..).map(|(at, number)| Standing { number, ..at })
     }
 
-    /// Returns true if a service stands in for the destination of a flow.
+    /// Returns true if a service takes the place of a flow's destination.
     pub(crate) fn has_stand_in(&self, flow: &Flow) -> bool {
         self.services().any(|at| at.stands_in(flow))
     }
 }
 
 impl Standing<'_> {
-    /// Returns true if it is to serve a flow.
+    /// Returns true if the service must serve a flow.
     pub fn is_for(&self, flow: &Flow) -> bool {
         self.flows.is_none_or(|flows| flows.contains(&flow.name))
     }
@@ -80,19 +80,19 @@ impl Standing<'_> {
     }
 }
 
-/// Why a flow is not served.
+/// The reason for which a flow is not served.
 pub enum Obstacle {
-    /// The service's `flows` does not name it.
+    /// The service's `flows` does not name the flow.
     NotNamed,
     /// The service cannot serve such flows, for this reason.
     Refused(&'static str),
-    /// It starts at the node, or ends at it and the service takes passing packets.
+    /// The flow starts at the node, or ends at it and the service takes passing packets.
     AtItsEnd,
-    /// It ends elsewhere, and the service's `flows` does not name it.
+    /// The flow ends elsewhere, and the service's `flows` does not name it.
     EndsElsewhere,
-    /// It takes another path, over these nodes.
+    /// The flow takes another path, over these nodes.
     Elsewhere(Vec<String>),
-    /// It passes in one direction only, as the two directions take different paths.
+    /// The flow passes in one direction only, because its directions take different paths.
     OneWay,
 }
 

@@ -8,7 +8,7 @@ use bentpipe_networks::multilink::{self, Direction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A handover: from a given time on, packets take another link of a `[[multilink]]`, or, with an
+/// A handover: from a given time on, packets use another link of a `[[multilink]]`, or, with an
 /// interruption, the same link after it.
 ///
 /// ```toml
@@ -21,25 +21,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {
-    /// Name of the multilink. May be left out if there is only one.
+    /// Name of the multilink. Optional if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multilink: Option<String>,
-    /// Time at which the handover starts. It precedes everything else that happens to the multilink
-    /// at that time, except arrivals.
+    /// Time at which the handover starts. It precedes all other events of the multilink at that
+    /// time, except arrivals.
     pub at: Span,
-    /// Name of the link that takes over.
+    /// Name of the link to use from then on.
     pub to: String,
-    /// The directions that the handover affects; both by default.
+    /// Directions of the handover: `"both"` (the default), or one of them.
     #[serde(default)]
     pub direction: Direction,
-    /// Time for which there is no link to send over. If unset, as configured for the multilink.
+    /// Interruption: time without a link to send over. If unset, as configured for the multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interruption: Option<Span>,
-    /// Time for which the old link continues to send what waits in it. If unset, as configured for
-    /// the multilink.
+    /// Overlap: time for which the old link continues to send its waiting packets. If unset, as
+    /// configured for the multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Span>,
-    /// What happens to the affected packets. If unset, as configured for the multilink.
+    /// Treatment of the affected packets. If unset, as configured for the multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<Fate>,
 }

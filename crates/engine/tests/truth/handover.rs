@@ -1,5 +1,4 @@
-//! Handovers from one link to another under running flows: what arrives when, over which link, and
-//! what is lost.
+//! Handovers from one link to another under running flows: arrivals, links and losses.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::conservation::sums;
@@ -9,8 +8,8 @@ use bentpipe_core::Time;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// Two links: datagrams of 972 bytes and 28 of headers take 8 ms over the slow one and 2 ms over
-/// the quick one.
+/// Returns two links: datagrams of 972 bytes and 28 of headers take 8 ms over the slow one and 2 ms
+/// over the quick one.
 fn links(duration: &str, more: &str) -> String {
     format!(
         r#"
@@ -35,7 +34,7 @@ links = ["slow", "quick"]
     )
 }
 
-/// Returns a datagram each 10 ms, in one direction.
+/// Returns a flow of one datagram per 10 ms, in one direction.
 fn datagrams(name: &str, from: &str, to: &str) -> String {
     format!(
         r#"
@@ -73,8 +72,8 @@ fn make_before_break_delivers_over_both_links_and_reorders() {
     let results = run(&format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\n{there}{back}"));
     assert_eq!(dropped(&results), []);
     for flow in ["there", "back"] {
-        // Datagram n is sent at 10 n ms. The slow link takes 258 ms, the quick one 22 ms; number
-        // 100 has 1 of its 8 ms behind it when its link is cut, and goes over the other: 1 + 22 ms.
+        // Datagram n is sent at 10 n ms. The slow link takes 258 ms, the quick one 22 ms. Number
+        // 100 has sent 1 of its 8 ms when its link is cut, and uses the other: 1 + 22 ms.
         let mut found = arrivals(&results, flow);
         assert_eq!(found.len(), 298, "all that were sent until 22 ms before the end");
         let order: Vec<u64> = found.iter().map(|(_, number, _)| *number).collect();
@@ -110,7 +109,8 @@ fn break_before_make_loses_what_is_on_the_link_and_what_comes_in_the_gap() {
         format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\n{gap}\npackets = \"{packets}\"\n{there}")
     };
     let lost = run(&more("lose"));
-    // Numbers 75 to 99 are under way and 100 is in transmission; 101 to 150 are sent in the gap.
+    // Numbers 75 to 99 are in flight and 100 is in transmission; 101 to 150 are sent during the
+    // interruption.
     assert_eq!(dropped(&lost), [("link cut in a handover", 26), ("no link during a handover", 50)]);
     let numbers: Vec<u64> = arrivals(&lost, "there").iter().map(|row| row.1).collect();
     assert_eq!(numbers, (0..75).chain(151..298).collect::<Vec<_>>());
@@ -118,7 +118,8 @@ fn break_before_make_loses_what_is_on_the_link_and_what_comes_in_the_gap() {
     assert_eq!(dropped(&held), []);
     let found = arrivals(&held, "there");
     assert_eq!(found.iter().map(|row| row.1).collect::<Vec<_>>(), (0..298).collect::<Vec<_>>());
-    // Number 100 waits from 1001 to 1501 ms, and those of the gap leave one after the other.
+    // Number 100 waits from 1001 to 1501 ms, and those of the interruption leave one after the
+    // other.
     for (number, at) in [(99, 1248.0), (100, 1523.0), (101, 1525.0), (150, 1623.0)] {
         assert!((found[number].0 - at).abs() < 1e-6, "{number} at {} instead of {at}", found[number].0);
     }
@@ -165,7 +166,7 @@ fn changes_reach_links_of_a_multilink() {
     assert_eq!(delays("back"), [Some(258.0), Some(108.0), Some(28.0)]);
 }
 
-/// Returns the shares of time on the links, and when handovers begin.
+/// Returns the fractions of time on the links, and the times at which handovers begin.
 fn stays(results: &Results, duration: f64) -> (Vec<f64>, Vec<f64>) {
     let rows: Vec<&TraceRow> =
         results.traces["selection"].iter().filter(|row| row.values[0] == 0.0).collect();
@@ -249,8 +250,8 @@ return = { rate = "8 Mbit/s", delay = "10 ms" }
     let found = arrivals(&results, "there");
     let delay = |number: u64| found.iter().find(|row| row.1 == number).map(|row| (row.2 * 1e3).round() / 1e3);
     // 1 ms at 8 Mbit/s, 2 ms at 4, all lost at 2 Mbit/s, and from 1.5 s on nothing until the series
-    // begins anew with 4 Mbit/s at 2.5 s: number 150 waits for 1000 ms, number 151 for 990 ms and
-    // the one before.
+    // restarts with 4 Mbit/s at 2.5 s: number 150 waits for 1000 ms, number 151 for 990 ms and so
+    // on.
     assert_eq!([40, 80, 120].map(delay), [Some(11.0), Some(52.0), None]);
     assert_eq!([150, 151, 249].map(delay), [Some(1052.0), Some(1044.0), Some(260.0)]);
     assert_eq!(delay(340), None, "lost again");
@@ -316,8 +317,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     golden::check("handovers.txt", &text);
 }
 
-/// Handovers one after the other: pause before it, to which link, interruption, overlap, fate,
-/// direction.
+/// Generates consecutive handovers: pause before it, link, interruption, overlap, fate, direction.
 fn plans() -> impl Strategy<Value = String> {
     let one = (1..3000u32, 0..3usize, 0..1500u32, 0..1500u32, any::<bool>(), 0..4usize);
     prop::collection::vec(one, 1..9).prop_map(|plans| {
