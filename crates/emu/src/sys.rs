@@ -54,10 +54,10 @@ pub fn attach_tun(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     check(unsafe { libc::ioctl(tun.as_raw_fd(), TUNSETIFF, &mut request) })
 }
 
-/// Gives the kernel's random numbers a seed and lets them count as random, which needs
+/// Adds a seed to the kernel's random numbers and lets it count as random, which needs
 /// CAP_SYS_ADMIN. `random` is an open /dev/urandom.
 pub fn seed_random(random: BorrowedFd<'_>, seed: &[u8; 32]) -> io::Result<()> {
-    // struct rand_pool_info: bits that count, bytes that follow, and those.
+    // struct rand_pool_info: number of random bits, number of bytes, the bytes.
     let mut pool = [0; 8 + 32];
     pool[..4].copy_from_slice(&256_i32.to_ne_bytes());
     pool[4..8].copy_from_slice(&32_i32.to_ne_bytes());
@@ -115,7 +115,7 @@ pub fn set_ipv4(socket: BorrowedFd<'_>, name: &str, address: Ipv4Addr, prefix: u
     }
 }
 
-/// Sends everything for which there is no other route of IPv4 out of interface `name`.
+/// Makes interface `name` the default route of IPv4.
 pub fn add_default_route(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
     // SAFETY: rtentry is plain data for which zeros are valid; the call reads it and the name,
     // which live until it returns.
@@ -129,7 +129,7 @@ pub fn add_default_route(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<()> 
     }
 }
 
-/// Lets timers of this thread expire when they say, not up to 50 us later.
+/// Makes timers of this thread expire at their time, not up to 50 us later.
 pub fn exact_timers() {
     // SAFETY: PR_SET_TIMERSLACK takes a number and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1u64) };
@@ -145,7 +145,7 @@ pub fn real_time_priority(priority: i32) -> io::Result<()> {
 /// From <linux/capability.h>: CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN.
 const NETWORK_CAPABILITIES: [u32; 4] = [10, 12, 13, 21];
 
-/// Lets the programs that this thread executes keep the capabilities to make and use networks in
+/// Lets the programs that this thread executes keep the capabilities to create and use networks in
 /// its user namespace.
 pub fn keep_network_capabilities() -> io::Result<()> {
     #[repr(C)]
@@ -177,8 +177,8 @@ pub fn keep_network_capabilities() -> io::Result<()> {
     Ok(())
 }
 
-/// What a program sees and how it ends, made ready before the fork so that nothing is allocated
-/// after it.
+/// The environment of a program and the way it ends, prepared before the fork so that nothing is
+/// allocated after it.
 pub struct Surroundings {
     files: Vec<(CString, CString)>,
     dies_with_parent: bool,
@@ -186,8 +186,8 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Files seen in place of others (what, where), and whether it is killed when the thread that
-    /// started it dies.
+    /// Creates the surroundings: files seen in place of others (replacement, replaced path), and
+    /// whether the program is killed when the thread that started it dies.
     pub fn new(files: &[(PathBuf, PathBuf)], dies_with_parent: bool) -> io::Result<Surroundings> {
         let text = |path: &PathBuf| CString::new(path.as_os_str().as_bytes());
         let files: Result<Vec<_>, NulError> =
@@ -195,7 +195,7 @@ impl Surroundings {
         Ok(Surroundings { files: files?, dies_with_parent, fenced: false })
     }
 
-    /// Returns the same in a PID namespace of its own, with which all of it ends.
+    /// Returns the same in a PID namespace of its own, which ends with the program.
     pub fn fenced(self) -> Surroundings {
         Surroundings { fenced: true, ..self }
     }
@@ -208,7 +208,7 @@ impl Surroundings {
         if self.fenced {
             fence::enter()?;
         }
-        // Python ignores these; what else the caller ignores, it was told to.
+        // Python ignores these signals. If the caller ignores others, it was asked to.
         for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
             // SAFETY: the default action runs no code of ours.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -236,15 +236,15 @@ pub fn prepare(command: &mut Command, surroundings: Surroundings) {
     };
 }
 
-/// What a process has used of the machine.
+/// The resources that a process has used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
-    /// Processor seconds of it and of all that it has waited for.
+    /// Processor seconds of the process and of all children that it has waited for.
     pub cpu_seconds: f64,
 }
 
-/// What the child `id` has used when it has ended; `None` while it has not, unless `wait` says to
-/// wait for that. It is not there any more then.
+/// Removes the child `id` if it has ended and returns what it has used; `None` if it still runs.
+/// With `wait` it waits for the end.
 pub fn reap(id: u32, wait: bool) -> io::Result<Option<Usage>> {
     let mut status = 0;
     let options = if wait { 0 } else { libc::WNOHANG };
@@ -261,8 +261,8 @@ pub fn reap(id: u32, wait: bool) -> io::Result<Option<Usage>> {
     Ok(Some(Usage { cpu_seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime) }))
 }
 
-/// Returns a file descriptor that a call has just made.
+/// Takes ownership of a file descriptor that a call has just returned.
 pub fn owned(fd: RawFd) -> OwnedFd {
-    // SAFETY: the caller has it from the kernel and hands it on to nobody else.
+    // SAFETY: the caller has it from the kernel and passes it to nobody else.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

@@ -1,4 +1,4 @@
-//! Generic netlink: requests to the kernel's families, and what they send without being asked.
+//! Generic netlink: requests to the kernel's families, and messages that they send unasked.
 //!
 //! A [message](crate::host::netlink) has a header of the family (command, version) before its
 //! attributes. Source: the kernel's documentation, "Introduction to Netlink"
@@ -14,7 +14,7 @@ use nix::sys::socket::{
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// The family that knows the others, and what is asked of it.
+/// The family that lists the others, with its command and attributes.
 const CONTROL: u16 = 0x10;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
@@ -22,8 +22,7 @@ const FAMILY_NAME: u16 = 2;
 
 /// Longer than any message: a frame of 2.3 kbyte and its attributes.
 const LONGEST: usize = 32_768;
-/// Milliseconds that an answer is waited for; the kernel gives it before the request's call
-/// returns.
+/// Timeout for an answer in milliseconds; the kernel gives it before the request's call returns.
 const PATIENCE: u16 = 2000;
 /// Bytes of messages that may wait to be read.
 const WAITING: usize = 8 << 20;
@@ -90,19 +89,19 @@ impl Socket {
         number.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// Makes a request and waits until the kernel has done it; returns its number, which is 0 of
-    /// most.
+    /// Makes a request and waits until the kernel has completed it. Returns the answer's number,
+    /// which is 0 for most requests.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel refuses the request.
     pub fn request(&mut self, family: u16, command: u8, attributes: &Attributes) -> io::Result<i32> {
         self.request_for(family, command, attributes, |_| {})
     }
 
-    /// Makes a request and waits until the kernel has done it; `answer` gets its messages.
+    /// Makes a request and waits until the kernel has completed it; `answer` gets its messages.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel refuses the request.
     pub fn request_for(
         &mut self,
         family: u16,
@@ -131,7 +130,7 @@ impl Socket {
         }
     }
 
-    /// Makes a request without waiting; what the kernel refuses is not heard of.
+    /// Makes a request without waiting; a refusal goes unnoticed.
     ///
     /// # Errors
     /// Those of send(2).
@@ -147,7 +146,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Reads one datagram, if there is one; returns whether there was.
+    /// Reads one datagram. Returns true if there was one.
     ///
     /// # Errors
     /// Those of recv(2), such as `ENOBUFS` after messages were lost.
@@ -182,16 +181,16 @@ impl AsFd for Socket {
     }
 }
 
-/// What a socket has read.
+/// A part of a datagram that a socket has read.
 #[derive(Clone, Copy, Debug)]
 pub enum Received<'a> {
     /// A message of a family.
     Message(Message<'a>),
-    /// The end of a request: below zero an error's number.
+    /// The end of a request.
     Done {
         /// Number of the request.
         sequence: u32,
-        /// What the kernel says of it.
+        /// Result of the request: a negative error number, or 0 or more for success.
         code: i32,
     },
 }
@@ -214,7 +213,7 @@ mod tests {
         assert_eq!(message.nested(6).and_then(|nested| nested.u32(1)), Some(7));
         assert_eq!(message.get(7), Some(&(1_u64 << 40).to_ne_bytes()[..]));
         assert_eq!((message.get(8), message.u32(3)), (None, None));
-        // One that is cut off is no attribute.
+        // A truncated attribute does not count.
         let cut = Message { attributes: &written.bytes[..6], ..message };
         assert_eq!(cut.get(3), None);
     }
