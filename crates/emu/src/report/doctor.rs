@@ -36,9 +36,9 @@ pub struct Finding {
     pub status: Status,
     /// True if emulation is impossible without it.
     pub needed: bool,
-    /// What this machine has, as a sentence.
+    /// The state found on this machine, as a sentence.
     pub found: String,
-    /// What the user can do about it, if anything.
+    /// Remedy for the user, if there is one.
     pub remedy: Option<&'static str>,
 }
 
