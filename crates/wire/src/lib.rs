@@ -11,8 +11,8 @@
 //! | IPv6 extension headers | passed over; with one that is cut off or out of order, the protocol is that header's number |
 //! | TCP or UDP header that is cut off or gives a wrong length | ports, if they are there, but no payload |
 //!
-//! **Deviation.** The address that a routing header names last is not looked at: checksums of
-//! packets still under way to it (RFC 8200, section 8.1) do not verify here.
+//! **Deviation.** The last address in a routing header is ignored: checksums of packets still under
+//! way to it (RFC 8200, section 8.1) do not verify here.
 
 pub mod checksum;
 mod headers;
