@@ -1,6 +1,6 @@
-//! Tests that the machine cannot run: libtest has no word for them and counts them as passed. They
-//! report the reason here, and `scripts/test` counts and prints the reasons at its end. Tests on
-//! the real clock that a busy machine disturbed are repeated.
+//! Tests that the machine cannot run. libtest has no result for them and counts them as passed.
+//! They report the reason here, and `scripts/test` counts and prints the reasons at its end. Tests
+//! on the real clock that a busy machine disturbed are repeated.
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -30,8 +30,8 @@ pub fn repeated<Run>(
     }
 }
 
-/// Makes and checks runs as [`repeated`] does. Returns why the last one was disturbed if all were
-/// and failed.
+/// Makes and checks runs as [`repeated`] does. Returns the disturbances of the last one if all were
+/// disturbed and failed.
 fn attempts<Run>(
     mut run: impl FnMut() -> Option<Run>,
     disturbed: impl Fn(&Run) -> Vec<String>,
@@ -75,7 +75,7 @@ pub fn skipped(reason: impl Display) {
 mod tests {
     use super::{attempts, catch_unwind, AssertUnwindSafe, ATTEMPTS};
 
-    /// What came of a test.
+    /// The result of a test.
     #[derive(Debug, PartialEq)]
     enum End {
         Passed,
@@ -84,7 +84,7 @@ mod tests {
     }
 
     /// Returns how often a test ran and how it ended, where `good` and `undisturbed` are the
-    /// numbers of the first run that passes, and of the first one that the machine did not disturb.
+    /// numbers of the first run that passes and of the first one that the machine did not disturb.
     fn outcome(good: usize, undisturbed: usize) -> (usize, End) {
         let mut runs = 0;
         let run = || {
