@@ -1,8 +1,8 @@
-//! The contacts of an agent by a contact plan: which are open now, and by contact graph routing
-//! over which one a bundle leaves.
+//! The contacts of an agent by a contact plan: those that are open now, and the one over which a
+//! bundle leaves by contact graph routing.
 //!
 //! Time counts from the start of the agent. Contacts of this agent with nodes that are not its
-//! peers are left out: no bundle could leave over them.
+//! peers are left out, since no bundle could leave over them.
 
 use crate::config::{self, Config, Planned};
 use bentpipe_core::{Span, Time};
@@ -25,16 +25,16 @@ pub struct Schedule {
     peers: BTreeMap<Node, usize>,
     planner: Planner,
     search: Search,
-    /// When contacts of this agent open (true) and end (false), in order.
+    /// Times at which contacts of this agent open (true) and end (false), in order.
     changes: VecDeque<(Time, bool, u32)>,
     open: BTreeSet<u32>,
 }
 
 impl Schedule {
-    /// Returns the schedule of a configuration by its plan.
+    /// Returns the schedule for a configuration and its plan.
     ///
     /// # Errors
-    /// If the plan cannot be read, or does not have this node.
+    /// If the plan cannot be read, or does not contain this node.
     pub fn new(config: &Config, planned: &Planned) -> io::Result<Schedule> {
         let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
         let plan = match planned.skip_impossible {
@@ -103,7 +103,7 @@ impl Schedule {
         (changed, ended)
     }
 
-    /// When the next contact opens or ends.
+    /// Returns the time at which the next contact opens or ends.
     pub fn next_change(&self) -> Option<Time> {
         self.changes.front().map(|change| change.0)
     }
@@ -128,12 +128,12 @@ impl Schedule {
         self.planner.reaches(&self.plan, &mut self.search, &query)
     }
 
-    /// A bundle leaves over its contact.
+    /// Notes that a bundle leaves over its contact.
     pub fn departed(&mut self, bundle: u64) {
         self.planner.departed(bundle);
     }
 
-    /// A bundle is no longer here, or gets another route.
+    /// Releases the reserved contact of a bundle that is no longer here, or gets another route.
     pub fn release(&mut self, bundle: u64) {
         self.planner.release(bundle);
     }
@@ -173,14 +173,14 @@ impl Schedule {
         &self.plan
     }
 
-    /// This node in the plan.
+    /// Returns this node's number in the plan.
     pub fn me(&self) -> Node {
         self.me
     }
 }
 
-/// Returns the node identifier of a name in a plan: `mars` is `dtn://mars/`, `3` is `ipn:3.0`, and
-/// identifiers are themselves.
+/// Returns the node identifier of a name in a plan: `mars` becomes `dtn://mars/`, `3` becomes
+/// `ipn:3.0`, and identifiers stay unchanged.
 fn identifier(name: &str) -> Result<String, String> {
     let text = match name.parse::<u64>() {
         Ok(number) => format!("ipn:{number}.0"),

@@ -2,9 +2,9 @@
 //! the crate `bp7`: BIB-HMAC-SHA2 and BCB-AES-GCM.
 //!
 //! The sender signs the payload with a key, and encrypts it and its signature with another. The
-//! agent of the destination decrypts and verifies before it delivers; agents on the way need no
-//! keys. Keys are shared beforehand: neither RFC says how. An IV is 96 random bits (RFC 9173,
-//! section 4.3.1), so that one key is good for 2^32 bundles.
+//! destination's agent decrypts and verifies it before delivery; agents on the way need no keys.
+//! Keys are shared beforehand; neither RFC says how. An IV has 96 random bits (RFC 9173, section
+//! 4.3.1), so one key suffices for 2^32 bundles.
 
 use bp7::bpsec::rfc9173::{bcb, bib};
 use bp7::bpsec::{
@@ -30,8 +30,8 @@ pub struct Keys {
     /// no payload without a valid signature.
     #[serde(default)]
     pub integrity: Option<Key>,
-    /// Key of AES-GCM for the payload, of 16 or 32 bytes, in hexadecimal digits. An agent that has
-    /// it delivers no payload that was not encrypted.
+    /// Key of AES-GCM for the payload, of 16 or 32 bytes, in hexadecimal digits. An agent with this
+    /// key delivers no payload that was not encrypted.
     #[serde(default)]
     pub confidentiality: Option<Key>,
 }
@@ -64,17 +64,17 @@ impl TryFrom<String> for Key {
 /// reports).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The payload is not protected as it has to be.
+    /// The payload lacks the required protection.
     Missing = 12,
     /// The payload or its protection was changed, or another key was used.
     Failed = 15,
 }
 
 impl Keys {
-    /// Signs and encrypts the payload of a bundle, as far as there are keys.
+    /// Signs and encrypts the payload of a bundle, with the keys that exist.
     ///
     /// # Errors
-    /// If a key has no length that its algorithm takes, or the system has no random numbers.
+    /// If a key's length does not suit its algorithm, or the system has no random numbers.
     pub fn protect(&self, bundle: &mut Bundle, source: &EndpointID) -> Result<(), String> {
         let about = |error: bp7::bpsec::BpsecError| error.to_string();
         let mut targets = vec![PAYLOAD];
@@ -102,7 +102,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Decrypts the payload of a bundle and verifies it, as far as there are keys.
+    /// Decrypts the payload of a bundle and verifies it, with the keys that exist.
     ///
     /// # Errors
     /// If it must not be delivered.
