@@ -8,10 +8,10 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Accept {
-    /// When the server has accepted: the client sees the server's refusal as its own.
+    /// Completed when the server has accepted: the client sees the server's refusal as its own.
     #[default]
     Late,
-    /// At once: this saves a round trip, and the client sees a refusal as a reset.
+    /// Completed at once: this saves a round trip, and the client sees a refusal as a reset.
     Early,
 }
 
