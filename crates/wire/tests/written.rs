@@ -88,7 +88,7 @@ fn a_traffic_class_is_set_and_the_checksum_holds() {
 }
 
 proptest! {
-    /// Whatever comes in, the returned ranges lie within the packet.
+    /// The returned ranges lie within the packet, whatever comes in.
     #[test]
     fn nothing_read_lies_outside(mut packet in prop::collection::vec(any::<u8>(), 0..200), version in 0..3) {
         if let Some(first) = packet.first_mut() {
