@@ -317,7 +317,7 @@ impl Node {
         Ok(())
     }
 
-    /// Opens connections to peers for whom something waits.
+    /// Opens connections to peers for which something waits.
     fn connect(&mut self, now: Time) -> io::Result<()> {
         for peer in 0..self.config.peers.len() {
             let Address { layer, address } = self.config.peers[peer].at;

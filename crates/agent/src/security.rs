@@ -26,7 +26,7 @@ const IV: usize = 12;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
-    /// Key of HMAC-SHA-384 over the payload, in hexadecimal digits. An agent that has it delivers
+    /// Key of HMAC-SHA-384 over the payload, in hexadecimal digits. An agent with this key delivers
     /// no payload without a valid signature.
     #[serde(default)]
     pub integrity: Option<Key>,
