@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 fn main() {
-    // A relay in orbit is seen for ten minutes in each hour, over one of two ground stations in
+    // A relay in orbit is visible for ten minutes in each hour, over one of two ground stations in
     // turn.
     let mut text = String::from("src,dst,start,end,rate_bps,owlt_s\n");
     for hour in 0..200 {

@@ -13,7 +13,7 @@
 //!   sum with hard ones. At low Eb/N0 the bound exceeds 1/2, where it is cut;
 //! - concatenated: Reed-Solomon over bits with the error rate behind the Viterbi decoder, ideal
 //!   interleaving. Errors behind a Viterbi decoder come in bursts, so fewer bytes are wrong than
-//!   independent errors would spoil: the result is pessimistic;
+//!   with independent errors: the result is pessimistic;
 //! - turbo and LDPC: the normal approximation of the best code of that length and rate (Polyanskiy,
 //!   Poor, Verdu 2010, equation 296), Q((n C - k + log2(n) / 2) / sqrt(n V)), at an Eb/N0 that is
 //!   lower by a loss of the real code and decoder. **The loss is an assumption**, 0.7 dB by
@@ -49,7 +49,7 @@ pub enum Code {
         information: u32,
         /// Rate of the code.
         rate: f64,
-        /// What it loses against the best code, in dB.
+        /// Loss against the best code, in dB.
         loss_db: f64,
     },
 }
@@ -59,7 +59,7 @@ pub enum Code {
 pub enum Channel {
     /// Bits are wrong independently with this probability.
     Binary(f64),
-    /// Energy of an information bit over noise density, in dB, coherent BPSK.
+    /// Ratio of the energy of an information bit to the noise density in dB, with coherent BPSK.
     EbN0(f64),
 }
 
@@ -67,7 +67,7 @@ pub enum Channel {
 pub const CODEWORD: u32 = 255;
 
 impl Code {
-    /// Bits sent for each bit of information.
+    /// Returns the number of bits sent for each bit of information.
     pub fn expansion(&self) -> f64 {
         let reed_solomon = |t: u32| f64::from(CODEWORD) / f64::from(CODEWORD - 2 * t);
         match *self {
@@ -81,7 +81,7 @@ impl Code {
         }
     }
 
-    /// Probability that a frame of `bytes` bytes of information is not decoded.
+    /// Returns the probability that a frame of `bytes` bytes of information is not decoded.
     pub fn frame_error(&self, bytes: u32, channel: Channel) -> f64 {
         let bits = f64::from(bytes) * 8.0;
         // Each coded bit has the energy of an information bit divided by the expansion.
@@ -105,7 +105,7 @@ impl Code {
     }
 }
 
-/// Bit error rate of coherent BPSK at a linear Es/N0: 0.5 erfc(sqrt(Es/N0)).
+/// Returns the bit error rate of coherent BPSK at a linear Es/N0: 0.5 erfc(sqrt(Es/N0)).
 pub fn bpsk(es_n0: f64) -> f64 {
     q((2.0 * es_n0).sqrt())
 }
@@ -124,7 +124,8 @@ fn frame_of_codewords(p: f64, t: u32, interleave: u32) -> f64 {
     any(above(CODEWORD, any(p, 8.0), t), f64::from(interleave))
 }
 
-/// P(Binomial(n, p) > t), summed from the smallest term so that small probabilities are exact.
+/// Returns P(Binomial(n, p) > t), summed from the smallest term so that small probabilities are
+/// exact.
 pub fn above(n: u32, p: f64, t: u32) -> f64 {
     if p <= 0.0 {
         return 0.0;
@@ -146,14 +147,14 @@ pub fn above(n: u32, p: f64, t: u32) -> f64 {
     terms.iter().sum::<f64>().min(1.0)
 }
 
-/// Bit error rate behind a Viterbi decoder by the union bound; `expansion` coded bits share the
-/// energy of an information bit.
+/// Returns the bit error rate behind a Viterbi decoder by the union bound; `expansion` coded bits
+/// share the energy of an information bit.
 fn viterbi(channel: Channel, expansion: f64) -> f64 {
     const SPECTRUM: [(u32, f64); 4] = [(10, 36.0), (12, 211.0), (14, 1404.0), (16, 11_633.0)];
     let pairwise = |d: u32| match channel {
         Channel::EbN0(db) => q((2.0 * f64::from(d) * linear(db) / expansion).sqrt()),
-        // Hard decisions: more than half of the d bits are wrong, or half of them and the coin
-        // falls so.
+        // Hard decisions: more than half of the d bits are wrong, or exactly half of them and the
+        // random choice is wrong.
         Channel::Binary(p) => above(d, p, d / 2) + 0.5 * (above(d, p, d / 2 - 1) - above(d, p, d / 2)),
     };
     SPECTRUM.iter().map(|(d, weight)| weight * pairwise(*d)).sum::<f64>().min(0.5)
@@ -171,7 +172,7 @@ fn near_best(information: f64, rate: f64, loss_db: f64, channel: Channel) -> f64
     q((n * capacity - information + 0.5 * n.log2()) / (n * dispersion).sqrt())
 }
 
-/// Capacity and dispersion of the binary symmetric channel, in bits.
+/// Returns capacity and dispersion of the binary symmetric channel, in bits.
 fn symmetric(p: f64) -> (f64, f64) {
     if p <= 0.0 || p >= 1.0 {
         return (1.0, 0.0);
@@ -180,7 +181,7 @@ fn symmetric(p: f64) -> (f64, f64) {
     (1.0 - entropy, p * (1.0 - p) * ((1.0 - p) / p).log2().powi(2))
 }
 
-/// Capacity and dispersion of BPSK over Gaussian noise at a linear Es/N0, in bits: mean and
+/// Returns capacity and dispersion of BPSK over Gaussian noise at a linear Es/N0, in bits: mean and
 /// variance of the information density 1 - log2(1 + exp(-2 y x / sigma^2)) by Simpson's rule.
 fn gaussian(es_n0: f64) -> (f64, f64) {
     let variance = 1.0 / (2.0 * es_n0);

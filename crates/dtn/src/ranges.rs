@@ -1,4 +1,4 @@
-//! Sets of whole numbers as disjoint ranges: which bytes of a block or of a bundle are there.
+//! Sets of whole numbers as disjoint ranges, for the bytes of a block or bundle that have arrived.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Adds a range; returns how many of its numbers are new.
+    /// Adds a range; returns the number of new elements.
     pub fn add(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;

@@ -1,11 +1,11 @@
-//! Contact plans: when who can transmit to whom, how fast, and how long the signal travels.
+//! Contact plans: the times at which nodes can transmit to others, the rates, and the light times.
 //!
-//! A contact is open from its start until its end, which no longer belongs to it: a transmission
-//! may begin at t if start <= t < end, and its last bit must leave at or before the end. What has
-//! left in time arrives, however much later that is.
+//! A contact is open from its start until its end, which is exclusive: a transmission may begin at
+//! t if start <= t < end, and its last bit must leave at or before the end. Data that has left in
+//! time arrives, however much later that is.
 //!
 //! Plans are read from five formats ([`read`]) and checked as a whole ([`Plan::new`]): a plan that
-//! contradicts itself is refused with the lines that contradict each other.
+//! contradicts itself is refused, with the contradicting lines.
 
 pub mod number;
 pub mod read;
@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A node of a plan, by its place in the order of node numbers and names.
+/// A node of a plan: its position in the order of node numbers and names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Node(pub u32);
 
@@ -29,9 +29,9 @@ pub struct Contact {
     pub from: Node,
     /// The node that receives.
     pub to: Node,
-    /// When the transmitter can begin.
+    /// Time from which the transmitter can begin.
     pub start: Time,
-    /// When it must have ended; exclusive.
+    /// Time by which the transmission must have ended; exclusive.
     pub end: Time,
     /// Rate of transmission.
     pub rate: BitRate,
@@ -82,17 +82,17 @@ impl Entry {
     }
 }
 
-/// What is wrong with a plan.
+/// An error in a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wrong {
     /// Line of the file, from 1; 0 for the file as a whole.
     pub line: usize,
-    /// What is wrong, with the value, and what is allowed.
+    /// Description of the error, with the value and what is allowed.
     pub message: String,
 }
 
 impl Wrong {
-    /// Something wrong in a line.
+    /// Creates an error in a line.
     pub fn at(line: usize, message: impl Into<String>) -> Wrong {
         Wrong { line, message: message.into() }
     }
@@ -112,18 +112,18 @@ impl fmt::Display for Wrong {
 pub struct Plan {
     names: Vec<String>,
     contacts: Vec<Contact>,
-    /// For each node, the indices of the contacts in which it transmits, by end.
+    /// Indices of the contacts in which each node transmits, by end.
     outgoing: Vec<Vec<u32>>,
 }
 
 impl Plan {
-    /// Checks entries and makes a plan of them. If `nodes` are declared, there are no others.
+    /// Checks entries and creates a plan from them. If `nodes` are declared, there are no others.
     ///
-    /// Two contacts of one pair may overlap if they agree on rate and light time: they say the same
-    /// of the time that they share. Otherwise they contradict each other.
+    /// Two contacts of one pair may overlap if they agree on rate and light time, so that they mean
+    /// the same for the shared time. Otherwise they contradict each other.
     ///
     /// # Errors
-    /// Everything that is wrong, in the order of lines.
+    /// All errors, in the order of lines.
     pub fn new(entries: &[Entry], nodes: Option<&[String]>) -> Result<Plan, Vec<Wrong>> {
         let mut wrong = Vec::new();
         let mut names: Vec<&str> = match nodes {
@@ -167,7 +167,7 @@ impl Plan {
         Ok(Plan::of(names, contacts.into_iter().map(|(_, contact)| contact).collect()))
     }
 
-    /// Creates a plan of contacts that are known to be right.
+    /// Creates a plan of contacts that are known to be valid.
     pub fn of(names: Vec<String>, contacts: Vec<Contact>) -> Plan {
         let mut outgoing = vec![Vec::new(); names.len()];
         for (index, contact) in contacts.iter().enumerate() {
@@ -207,7 +207,7 @@ impl Plan {
     }
 }
 
-/// Adds the contacts of one pair that overlap and do not agree.
+/// Adds errors for contacts of one pair that overlap and do not agree.
 fn contradictions(contacts: &[(usize, Contact)], names: &[&str], wrong: &mut Vec<Wrong>) {
     let mut pairs: BTreeMap<(Node, Node), Vec<&(usize, Contact)>> = BTreeMap::new();
     for contact in contacts {
@@ -239,7 +239,7 @@ fn contradictions(contacts: &[(usize, Contact)], names: &[&str], wrong: &mut Vec
     }
 }
 
-/// Returns the order of nodes: numbers by value before names by letters.
+/// Returns the order of two nodes: numbers by value before names by letters.
 pub fn compare(a: &str, b: &str) -> Ordering {
     match (a.parse::<u64>(), b.parse::<u64>()) {
         (Ok(a), Ok(b)) => a.cmp(&b),

@@ -2,7 +2,7 @@
 //!
 //! - a JSON object `{"contacts": [{"id": 1, "src": 1, "dst": 2, "start": 0, "end": 60, "rate_bps":
 //!   64000, "owlt_s": 1.2}]}`; the rate may be `rate_bytes_s` instead. The list may also stand
-//!   alone. `"nodes": [...]` beside it declares the only nodes that may occur;
+//!   alone. An additional `"nodes": [...]` declares the only nodes that may occur;
 //! - the JSON of HDTN, with `contact`, `source`, `dest`, `startTime`, `endTime`, `rateBitsPerSec`
 //!   (or `rate` in Mbit/s), `owlt`;
 //! - commands of ION's ionadmin, `a contact +0 +60 1 2 8000` (byte/s) and `a range +0 +60 1 2 1`
@@ -60,7 +60,7 @@ impl Format {
 /// Reads a plan in any of the formats.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of lines.
+/// All errors, in the order of lines.
 pub fn plan(text: &str) -> Result<Plan, Vec<Wrong>> {
     let content = content(text)?;
     Plan::new(&content.entries, content.nodes.as_deref())
@@ -71,7 +71,7 @@ pub fn plan(text: &str) -> Result<Plan, Vec<Wrong>> {
 /// plans contain them.
 ///
 /// # Errors
-/// Everything else that is wrong, in the order of lines.
+/// All other errors, in the order of lines.
 pub fn possible(text: &str) -> Result<(Plan, Vec<Wrong>), Vec<Wrong>> {
     let Content { mut entries, nodes } = content(text)?;
     // Contacts keep their numbers, and nodes exist even if all their contacts are left out.

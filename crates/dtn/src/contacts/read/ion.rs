@@ -28,7 +28,7 @@ struct Interval {
 }
 
 struct Times {
-    /// The kind of times that the file uses, as a line has shown.
+    /// The kind of times in the file, with the line that showed it.
     relative: Option<(bool, usize)>,
     /// Midnight of the earliest day, in seconds.
     reference: u64,
@@ -92,8 +92,7 @@ fn interval(line: usize, words: &[&str], times: &mut Times) -> Result<Interval, 
         Ok::<_, String>(number.to_string())
     };
     let (start, end) = (times.read(line, words[2])?, times.read(line, words[3])?);
-    // A contact that does not end after its start is left to those who refuse or skip such
-    // contacts.
+    // A contact that does not end after its start is left to callers, which refuse or skip it.
     if end <= start && words[1] == "range" {
         return Err(format!(
             "ends at {} and starts at {}; allowed: an end after its start",
@@ -131,7 +130,7 @@ impl Times {
     }
 }
 
-/// Midnight of a date, in seconds since the year 0 of the proleptic Gregorian calendar.
+/// Returns midnight of a date, in seconds since the year 0 of the proleptic Gregorian calendar.
 fn day(text: &str) -> Option<u64> {
     let date = text.split_once('-')?.0;
     let mut parts = date.split('/').map(|part| part.parse::<u64>().ok());
@@ -151,7 +150,7 @@ fn day(text: &str) -> Option<u64> {
 /// The ranges from one node to another, in the order of the file.
 type Pairs<'a> = BTreeMap<(&'a str, &'a str), Vec<&'a (Interval, u64)>>;
 
-/// Adds ranges in the same direction that overlap and give different light times.
+/// Adds errors for ranges in the same direction that overlap and give different light times.
 fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
     let mut pairs = Pairs::new();
     for range in ranges {

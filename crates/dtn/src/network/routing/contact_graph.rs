@@ -23,7 +23,7 @@ impl Routing for ContactGraph {
 
 struct Planners {
     search: Search,
-    /// By node.
+    /// Planners by node.
     planners: Vec<Planner>,
 }
 
