@@ -17,7 +17,7 @@ fn all_hear(count: usize) -> Vec<Vec<bool>> {
     (0..count).map(|a| (0..count).map(|b| a != b).collect()).collect()
 }
 
-/// A row that no arm names fails the test, so that every row is one.
+/// A row that no arm handles fails the test, so every row is checked.
 #[test]
 fn every_row_of_the_table_of_timing_holds() {
     let rules = Rules::default();
@@ -61,7 +61,7 @@ fn every_row_of_the_table_of_timing_holds() {
     assert_eq!(rows, 20);
 }
 
-/// Returns the mean over the backoffs that a medium draws, of which each must occur about equally
+/// Returns the mean of the backoffs that a medium draws, each of which must occur about equally
 /// often.
 fn mean_first_backoff_us() -> f64 {
     let mut stream = stream(3);
@@ -107,7 +107,7 @@ fn one_exchange_takes_what_the_standard_says() {
     assert_eq!(wait.saturating_sub(LIFS + ASSESSMENT).as_nanos() % BACKOFF.as_nanos(), 0);
 }
 
-/// Nodes that do not hear each other transmit over each other; nothing else can corrupt a frame
+/// Nodes that do not hear each other transmit at the same time; nothing else can corrupt a frame
 /// here.
 #[test]
 fn hidden_nodes_collide_and_those_that_hear_each_other_rarely_do() {
@@ -167,8 +167,8 @@ impl Channel for Random {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the load, the loss and who hears whom: each frame ends once, is received at most
-    /// once and in order, and the medium comes to rest.
+    /// Each frame ends once and is received at most once and in order, and the medium becomes idle,
+    /// whatever the load, the loss and who hears whom.
     #[test]
     fn every_frame_ends_once(
         seed in 0_u64..1000,

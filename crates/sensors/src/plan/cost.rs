@@ -1,7 +1,7 @@
-//! What a plan is expected to cost: messages, bytes, and the energy of the motes.
+//! The expected cost of a plan: messages, bytes, and the energy of the motes.
 //!
-//! A tuple that travels over h hops is h frames, each with an acknowledgment; contention,
-//! retransmissions and losses are left to the run. A condition is expected to hold for half of the
+//! A tuple that travels over h hops is h frames, each with an acknowledgment. Contention,
+//! retransmissions and losses are not included. A condition is expected to hold for half of the
 //! measures, and one that names a mote for one mote of all.
 //!
 //! Powers are those of the transceiver CC2420 at 3 V (Chipcon, CC2420 data sheet, 2004): 17.4 mA
@@ -16,12 +16,12 @@ use crate::query::Expression;
 use bentpipe_core::Span;
 use serde::Serialize;
 
-/// Power that a transceiver takes, in watts.
+/// Power consumption of a transceiver, in watts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// When it transmits.
+    /// Power while it transmits.
     pub transmitting: f64,
-    /// When it receives.
+    /// Power while it receives.
     pub receiving: f64,
 }
 
@@ -38,7 +38,7 @@ impl Power {
     }
 }
 
-/// What a plan costs.
+/// The expected cost of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Frames with data a second.

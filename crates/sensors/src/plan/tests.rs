@@ -58,7 +58,7 @@ fn conditions_and_aggregates_are_where_measures_are_taken() {
     assert_eq!(nodes(&plan, |kind| matches!(kind, Kind::Select { .. })), [3]);
 }
 
-/// m1 and m2 are joined at their common parent, from where only the difference travels; with
+/// m1 and m2 are joined at their common parent, from which only the difference travels; with
 /// itself, a mote is joined where it is.
 #[test]
 fn a_join_comes_to_the_node_where_fewest_bytes_travel() {
@@ -71,7 +71,7 @@ fn a_join_comes_to_the_node_where_fewest_bytes_travel() {
     assert_eq!(nodes(&planned(text, Placement::Nodes), join), [0]);
 }
 
-/// Operators stand before their successors, which a run relies on.
+/// Operators come before their successors, on which a run relies.
 #[test]
 fn operators_are_in_order() {
     for text in [
@@ -92,8 +92,8 @@ fn operators_are_in_order() {
     }
 }
 
-/// A page draws the graph from its JSON: every operator is on a node, every successor and every
-/// channel's operator is one.
+/// A page draws the graph from its JSON: every operator is on a node, and every successor and every
+/// channel's operator exists.
 #[test]
 fn the_graph_is_whole_in_json() {
     let text = "SELECT node, avg(light) FROM motes WHERE audio > 3 GROUP BY node, TUMBLE(time, 10)";

@@ -13,7 +13,7 @@ const WINDOWS: (f64, f64) = (1e-3, 3.2e7);
 /// The stream of all motes.
 pub const ALL: &str = "motes";
 
-/// Reads a query about `motes`. An error says what is wrong and what is allowed.
+/// Reads a query about `motes`. An error describes the problem and what is allowed.
 pub fn parse(text: &str, motes: &[String]) -> Result<Query, String> {
     if text.len() > LONGEST {
         return Err(format!("the query has {} bytes; allowed: at most {LONGEST}", text.len()));
@@ -94,7 +94,7 @@ fn split(condition: Expression, into: &mut Vec<Expression>) {
     }
 }
 
-/// How far apart in time the measures of a join may be, by its conditions.
+/// Returns the largest difference in time between the measures of a join, by its conditions.
 fn within(conditions: &[Expression]) -> Result<Span, String> {
     let time = |expression: &Expression| match expression {
         Expression::Column(Column { field: Field::Time, source }) => Some(*source),
@@ -126,14 +126,14 @@ fn within(conditions: &[Expression]) -> Result<Span, String> {
     }
 }
 
-/// What the names of a query stand for.
+/// The meanings of the names in a query.
 struct Names<'a> {
     sources: &'a [Source],
     motes: &'a [String],
     aggregates: Vec<Aggregate>,
     /// True if an aggregate's argument is being read.
     inside: bool,
-    /// True if aggregates may stand here.
+    /// True if aggregates are allowed here.
     allowed: bool,
 }
 
@@ -175,7 +175,7 @@ impl Names<'_> {
         }
     }
 
-    /// GROUP BY: a window, and the mote if wanted.
+    /// Reads GROUP BY: a window, and the mote if it is given.
     fn grouping(&mut self, expressions: &[Term]) -> Result<Option<Grouping>, String> {
         let (mut window, mut node) = (None, None);
         for written in expressions {
@@ -289,7 +289,7 @@ impl Names<'_> {
         Ok(Expression::Binary(operator, Box::new(a), Box::new(b)))
     }
 
-    /// Returns a function, by its name and its arguments; None for `(*)`.
+    /// Returns a function, by its name and its arguments; `None` for `(*)`.
     fn function(
         &mut self,
         written: &Term,
