@@ -1,9 +1,9 @@
 //! bentpipe's congestion controls in the kernel.
 //!
-//! Each is a BPF object that `scripts/bpf` made of a C file in `congestion/`. Its parameters and
-//! the start of a connection are constants of the object, written before it is loaded, so every
-//! registration is a congestion control of its own, under a name of its own: several sets of
-//! parameters, and several emulations, are there at once.
+//! Each is a BPF object that `scripts/bpf` compiled from a C file in `congestion/`. Its parameters
+//! and the start of a connection are constants of the object, written before it is loaded. So every
+//! registration is a congestion control of its own, with its own name, and several sets of
+//! parameters and several emulations can exist at once.
 
 use std::collections::BTreeMap;
 use std::{fs, io};
@@ -13,10 +13,10 @@ use bentpipe_congestion::CongestionError;
 use crate::bpf::CongestionControl;
 use crate::{available, objects, Unavailable};
 
-/// Longest name of a congestion control (Linux' TCP_CA_NAME_MAX, less the zero that ends it).
+/// Longest name of a congestion control (Linux' TCP_CA_NAME_MAX, less the terminating zero).
 const LONGEST_NAME: usize = 15;
 
-/// How a connection starts. What is not given is the kernel's choice: 10 segments (or the route's
+/// The start of a connection. For unset values the kernel decides: 10 segments (or the route's
 /// `initcwnd`), and no threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
@@ -34,22 +34,22 @@ pub struct Registered {
     control: CongestionControl,
 }
 
-/// What the kernel did not run of a congestion control's programs, as far as that was noticed.
+/// Programs of a congestion control that the kernel did not run, as far as noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// Operations whose value was computed at the next acknowledgment instead.
     pub repaired: u64,
-    /// Connections that began without parameters and start, for which nothing could be done.
+    /// Connections that began without parameters and start, which cannot be repaired.
     pub begun: u64,
 }
 
-/// Why a congestion control cannot be registered.
+/// The reason for which a congestion control cannot be registered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no such variant, or its parameters are wrong.
+    /// There is no such variant, or its parameters are invalid.
     #[error(transparent)]
     Choice(#[from] CongestionError),
-    /// The start is not one that a connection can have.
+    /// A connection cannot start like this.
     #[error("{key} is {value} segments; allowed is {min} to {max}")]
     Start {
         /// The field of [`Start`]: `initial_window` or `initial_ssthresh`.
@@ -61,7 +61,7 @@ pub enum Error {
         /// The largest value allowed.
         max: u32,
     },
-    /// The C file is there, its BPF object not.
+    /// The C file exists, but its BPF object does not.
     #[error("congestion/{0}.c has not been compiled for the kernel; run scripts/bpf and build again")]
     NoObject(&'static str),
     /// BPF cannot be used here.
@@ -72,18 +72,18 @@ pub enum Error {
     Refused {
         /// The name under which it was to be registered.
         name: String,
-        /// The kernel's error, with what libbpf said.
+        /// The kernel's error, with libbpf's message.
         source: io::Error,
     },
 }
 
-/// Returns the variants that there are as BPF objects, in alphabetical order.
+/// Returns the variants that exist as BPF objects, in alphabetical order.
 pub fn list() -> impl Iterator<Item = &'static str> {
     objects::CONGESTION.iter().map(|(name, _)| *name)
 }
 
-/// Gives the kernel the congestion control `variant`, with `parameters` in the place of its
-/// defaults and with `start` for every connection that chooses it before it sends data.
+/// Gives the kernel the congestion control `variant`, with `parameters` in place of its defaults
+/// and with `start` for every connection that chooses it before it sends data.
 ///
 /// Every process may then choose it by its [`name`](Registered::name), in every network namespace,
 /// with setsockopt(TCP_CONGESTION), `ip route ... congctl` or the sysctl
@@ -98,8 +98,8 @@ pub fn register(
     register_object(variant, object, parameters, start)
 }
 
-/// Returns the same for an object that was compiled from source, of the variant that this source
-/// is.
+/// Does the same with an object that was compiled from source, of the variant to which this source
+/// belongs.
 pub fn register_object(
     variant: &str,
     object: &[u8],
@@ -110,8 +110,8 @@ pub fn register_object(
     let mut settings = start.settings()?;
     settings.extend(variant.values(parameters)?);
 
-    // A congestion control's name is the machine's, not a namespace's. Another process may take one
-    // between the look and the try, so the kernel's answer decides.
+    // Names of congestion controls belong to the machine, not to a namespace. Another process may
+    // take one between the check and the attempt, so the kernel's answer decides.
     let taken = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     for name in names(variant.name).filter(|name| taken.split_whitespace().all(|other| other != name)) {
         match CongestionControl::register(object, &name, &settings) {
@@ -127,17 +127,17 @@ pub fn register_object(
 }
 
 impl Registered {
-    /// Returns the name by which sockets choose it: `bp_vegas`, or with a number when that is
-    /// taken, `bp_vegas_2`; at most 15 characters.
+    /// Returns the name by which sockets choose it: `bp_vegas`, or with a number if that is taken,
+    /// `bp_vegas_2`; at most 15 characters.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the kernel has skipped so far. Only kernels do so for which
-    /// [`skips_programs`](crate::skips_programs) is true.
+    /// Returns the number of programs that the kernel has skipped so far. Only kernels for which
+    /// [`skips_programs`](crate::skips_programs) is true do so.
     ///
     /// # Errors
-    /// The kernel does not let its count be read.
+    /// The kernel does not allow reading its count.
     pub fn skipped(&self) -> io::Result<Skipped> {
         self.control.skipped().map(|[repaired, begun]| Skipped { repaired, begun })
     }
@@ -145,7 +145,7 @@ impl Registered {
 
 impl Start {
     /// Returns the first words of the object's settings (crates/congestion/include/home/kernel.h);
-    /// 0 is "not given".
+    /// 0 means "not given".
     fn settings(&self) -> Result<Vec<u32>, Error> {
         let ranges = [
             ("initial_window", self.initial_window, 1, 1_000_000),
