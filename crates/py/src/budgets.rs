@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-/// Returns the link budgets of a scenario: of what they are, and the budgets as they are printed.
+/// Returns the link budgets of a scenario: the owner of each, and the budgets as they are printed.
 #[pyfunction]
 pub fn budgets(scenario: PyRef<'_, Scenario>) -> String {
     let scenario = &scenario.loaded.value;

@@ -7,7 +7,7 @@ use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Route, Search};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 
-/// The lines of errors that are shown.
+/// Largest number of errors that are shown.
 const SHOWN: usize = 20;
 
 /// Returns the problems of a plan, line by line.
@@ -29,7 +29,7 @@ fn refusal(py: Python<'_>, name: &str, text: &str, wrong: &[Wrong]) -> PyErr {
     error::input(py, &lines.join("\n"))
 }
 
-/// Returns a node as the formats give it: a number if it is one.
+/// Returns a node as the formats give it: a number if possible.
 fn named(plan: &Plan, node: Node) -> Value {
     let name = plan.name(node);
     name.parse::<u64>().map_or_else(|_| json!(name), |number| json!(number))
@@ -56,7 +56,7 @@ pub struct ContactPlan {
 
 #[pymethods]
 impl ContactPlan {
-    /// Reads a plan, or raises what is wrong with it, line by line. `name` is for messages.
+    /// Reads a plan, or raises its errors, line by line. `name` is for messages.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str, skip_impossible: bool) -> PyResult<ContactPlan> {
         let read = match skip_impossible {
@@ -105,7 +105,7 @@ impl ContactPlan {
         let without = without.iter().map(|name| node("--without", name)).collect::<PyResult<Vec<Node>>>()?;
         let at = Time::from_nanos(at);
         if from == to {
-            // The bundle is at its destination now, without a contact.
+            // The bundle is already at its destination, without a contact.
             let here = json!({
                 "contacts": [],
                 "arrival": at.as_secs_f64(),

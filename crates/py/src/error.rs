@@ -16,7 +16,7 @@ pub fn refused(py: Python<'_>, error: &bentpipe_scenario::ScenarioError) -> PyEr
     attached.err().unwrap_or(exception)
 }
 
-/// Returns the package's own exception for what the caller can put right.
+/// Returns the package's own exception for errors that the caller can correct.
 pub fn input(py: Python<'_>, message: &str) -> PyErr {
     let made =
         py.import("bentpipe.errors").and_then(|errors| errors.getattr("InputError")?.call1((message,)));

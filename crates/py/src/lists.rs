@@ -1,4 +1,4 @@
-//! What there is to choose from, as JSON: the schema, presets, tables, congestion controls.
+//! Lists of possible choices as JSON: the schema, presets, tables, congestion controls.
 
 use bentpipe_core::Table;
 use bentpipe_engine as engine;
@@ -11,13 +11,13 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&engine::schema::of_scenario()).expect("a schema is plain data")
 }
 
-/// Name, what it is, and TOML text of each preset.
+/// Returns name, description, and TOML text of each preset.
 #[pyfunction]
 pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
     engine::presets::PRESETS.iter().map(|preset| (preset.name, preset.about(), preset.text)).collect()
 }
 
-/// Every trace and report table with its columns.
+/// Returns every trace and report table with its columns.
 #[pyfunction]
 pub fn tables() -> String {
     let list = |tables: &[&Table]| tables.iter().map(|table| describe(table)).collect::<Vec<_>>();
@@ -61,8 +61,8 @@ pub fn variants() -> String {
     json!(variants).to_string()
 }
 
-/// Where a congestion control can run: the engine has all, the kernel those of which there is a BPF
-/// object.
+/// Returns the places where a congestion control can run: the engine has all, and the kernel those
+/// with a BPF object.
 fn homes(name: &str) -> Vec<String> {
     let kernel = bentpipe_bpf::list().any(|other| other == name).then(|| format!("kernel as bp_{name}"));
     std::iter::once("engine".to_owned()).chain(kernel).collect()

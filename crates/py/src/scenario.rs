@@ -1,4 +1,4 @@
-//! A scenario that was read, resolved and validated once, with everything that Python asks about
+//! A scenario that was read, resolved and validated once, with all questions that Python asks about
 //! it.
 
 use crate::error;
@@ -91,7 +91,7 @@ impl Scenario {
             .map(|one| bentpipe_scenario::to_toml(one).expect("what came from TOML can be written as TOML"))
     }
 
-    /// Flows, links and networks, with members in place of groups, as JSON.
+    /// Returns flows, links and networks as JSON, with members in place of groups.
     fn members(&self) -> String {
         let scenario = &self.loaded.value;
         let attached = scenario.network.iter().map(|(name, network)| (name, network.nodes()));
@@ -121,7 +121,7 @@ impl Scenario {
         })
     }
 
-    /// Settings that are allowed but probably not intended, a sentence each.
+    /// Returns settings that are allowed but probably not intended, a sentence each.
     fn warnings(&self) -> Vec<String> {
         let scenario = &self.loaded.value;
         let remarks = [scenario.check_run(), scenario.remarks()].map(|remarks| self.loaded.refuse(remarks));
@@ -129,7 +129,7 @@ impl Scenario {
         warnings.map(|warning| warning.to_string()).collect()
     }
 
-    /// Memory of an emulation whose links are full, as JSON.
+    /// Returns the memory of an emulation whose links are full, as JSON.
     fn memory(&self) -> String {
         text(&bentpipe_emu::report::memory::Need::of(&self.loaded.value))
     }
@@ -139,12 +139,12 @@ impl Scenario {
         text(&py.detach(|| bentpipe_engine::facts::facts(&self.loaded.value)))
     }
 
-    /// Raises `ScenarioError` for what prevents a simulation.
+    /// Raises `ScenarioError` for problems that prevent a simulation.
     fn check_simulated(&self, py: Python<'_>) -> PyResult<()> {
         self.refused(py, self.to_run(py)?.value.check_simulated())
     }
 
-    /// Raises `ScenarioError` for what prevents an emulation.
+    /// Raises `ScenarioError` for problems that prevent an emulation.
     fn check_emulated(&self, py: Python<'_>) -> PyResult<()> {
         self.refused(py, self.to_run(py)?.value.check_emulated(false))
     }

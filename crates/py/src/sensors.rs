@@ -74,13 +74,13 @@ pub fn explain_query(
     Ok(document.to_string())
 }
 
-/// A sink with its motes, told the time in nanoseconds. Queries begin and end as its caller says.
+/// A sink with its motes. Its caller passes the time in nanoseconds, and begins and ends queries.
 #[pyclass]
 pub struct SensorSink {
     config: Config,
     seed: u64,
     queries: u64,
-    /// A lock that nothing waits for: it makes what runs fit for Python's threads.
+    /// A lock that nothing waits for: it makes the running field usable in Python's threads.
     running: Option<Mutex<(Field, RadioErrors)>>,
 }
 
@@ -102,7 +102,7 @@ impl SensorSink {
         self.config.query.clone()
     }
 
-    /// Begins a query and returns the names of its columns. A query that runs ends.
+    /// Begins a query and returns the names of its columns. A running query ends.
     fn begin(&mut self, py: Python<'_>, now: u64, query: &str) -> PyResult<Vec<String>> {
         let mut draws = Streams::new(self.seed, self.queries).stream("sensors");
         self.queries += 1;
@@ -113,12 +113,12 @@ impl SensorSink {
         Ok(columns)
     }
 
-    /// Ends the query that runs.
+    /// Ends the running query.
     fn end(&mut self) {
         self.running = None;
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     fn next_wake(&mut self) -> Option<u64> {
         let (field, _) = self.running()?;
         field.next_wake().map(Time::as_nanos)
@@ -136,7 +136,7 @@ impl SensorSink {
         rows.into_iter().map(texts).collect()
     }
 
-    /// Frames and bytes on the motes' channel so far.
+    /// Returns the frames and bytes on the motes' channel so far.
     fn counts(&mut self) -> (u64, u64) {
         let Some((field, _)) = self.running() else { return (0, 0) };
         let radios = field.results();
