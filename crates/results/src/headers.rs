@@ -11,8 +11,8 @@
 //! | urgent pointer | 0 |
 //!
 //! Control messages travel as UDP between [`CONTROL_PORT`] at both ends, with zeros for a payload
-//! and their content in words as the packet's comment. One that is smaller than its headers is
-//! written as its headers.
+//! and their content in words as the packet's comment. A control message smaller than its headers
+//! has the length of its headers.
 
 use bentpipe_core::address::{ipv4, port_of, ports};
 use bentpipe_stage::{Content, Packet, Payload, IPV4_HEADER, TCP, UDP, UDP_HEADER};
@@ -24,7 +24,7 @@ pub const CONTROL_PORT: u16 = 65535;
 const IP_HEADER: usize = IPV4_HEADER as usize;
 
 /// Appends the headers of a packet whose layer is `payload`, for a payload of zeros, and returns
-/// the bytes of the whole packet. `notes` are those of [`Payload::header`].
+/// the number of bytes of the whole packet. `notes` are those of [`Payload::header`].
 pub(crate) fn append(packet: &Packet, payload: &dyn Payload, notes: &mut [u32; 2], out: &mut Vec<u8>) -> u32 {
     let begin = out.len();
     let protocol = payload.protocol();

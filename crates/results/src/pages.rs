@@ -1,4 +1,4 @@
-//! The data pages of a trace's column, encoded here as the rows come: Parquet's own writer keeps
+//! The data pages of a trace's column, encoded here as the rows come. Parquet's own writer keeps
 //! the values of a row group and counts their levels one at a time.
 //!
 //! A page has [`PAGE`] rows: definition levels, if the column may have nulls, and the values in the
@@ -15,7 +15,7 @@ use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, Trac
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// Bytes of a page's header, at least.
+/// Minimum bytes of a page's header.
 const HEADER: usize = 32;
 
 /// Rows in a data page.
@@ -25,13 +25,13 @@ pub(crate) const PAGE: usize = 16 * 1024;
 pub(crate) struct Pages {
     /// True if values may be missing.
     nullable: bool,
-    /// Rows of the page that is being filled.
+    /// Number of rows of the page that is being filled.
     rows: usize,
-    /// Which of them have a value; empty as long as all have.
+    /// Rows with a value; empty as long as all have one.
     present: Vec<bool>,
     full: Vec<Full>,
-    /// The page before and after compression, kept for their memory: a fresh one costs a page fault
-    /// every 4 KiB.
+    /// Buffers for the page before and after compression, kept because fresh memory costs a page
+    /// fault every 4 KiB.
     plain: Vec<u8>,
     compressed: Vec<u8>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Pages {
 struct Full {
     rows: usize,
     encoding: Encoding,
-    /// Its length before compression.
+    /// Length before compression.
     length: usize,
     stored: Bytes,
 }
@@ -78,7 +78,7 @@ impl Pages {
         PAGE - self.rows
     }
 
-    /// Returns true if the page is to be [ended](Self::end).
+    /// Returns true if the page must be [ended](Self::end).
     #[inline]
     pub fn is_full(&self) -> bool {
         self.rows == PAGE
@@ -198,11 +198,11 @@ impl Pages {
     }
 }
 
-/// Returns true if all numbers are the same, to the bit, as one with these `bits`, which is a
+/// Returns true if all numbers are the same, to the bit, as one with these `bits`, which must be a
 /// number.
 #[inline]
 pub(crate) fn repeat(numbers: &[f64], bits: u64) -> bool {
-    // Most columns that change differ in the first or the last.
+    // Most columns that change differ in the first or the last number.
     let [first, .., last] = numbers else { return false };
     let differ = |number: &f64| number.to_bits() ^ bits;
     differ(first) | differ(last) == 0
@@ -220,7 +220,7 @@ fn compress<'a>(page: &[u8], room: &'a mut Vec<u8>) -> &'a [u8] {
     &room[..length]
 }
 
-/// Definition levels of `rows` rows: one run of ones, or one bit for each.
+/// Returns the definition levels of `rows` rows: one run of ones, or one bit for each.
 fn levels(rows: usize, present: &[bool]) -> Vec<u8> {
     let mut levels = Vec::new();
     if present.is_empty() {

@@ -1,10 +1,10 @@
-//! `summary.json`: what a run came to, small enough to read whole.
+//! `summary.json`: the outcome of a run, small enough to read as a whole.
 
 use bentpipe_core::{Report, Span};
 use bentpipe_stage::{Held, Totals};
 use serde_json::{json, Map, Value};
 
-/// What is known at the end of a run.
+/// The outcome of a run.
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     /// Network time that passed in the run.
@@ -15,9 +15,9 @@ pub struct Outcome<'a> {
     pub totals: &'a Totals,
     /// Packets that the stages held at the end.
     pub held: Held,
-    /// Names of the stages, by the index that `totals` uses.
+    /// Names of the stages, by their index in `totals`.
     pub stages: &'a [String],
-    /// What is known of each flow besides the report tables.
+    /// Columns about each flow besides the report tables.
     pub flows: &'a crate::FlowColumns,
 }
 
@@ -36,7 +36,7 @@ impl Outcome<'_> {
         })
     }
 
-    /// Returns the content of `summary.json`. Values that are not finite are null.
+    /// Returns the content of `summary.json`. Values that are not finite become null.
     pub(crate) fn summary(&self) -> Value {
         let drops: Vec<Value> = self
             .totals
