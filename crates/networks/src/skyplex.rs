@@ -14,24 +14,24 @@
 //!
 //! Source: T. de Cola, L. S. Ronga, T. Pecorella, P. Barsocchi, et al., "Communications and
 //! networking over satellites: SatNEx experimental activities and testbeds", Int. J. Satell.
-//! Commun. Network. 2009. Numbers that follow from the structure are not entered anywhere.
+//! Commun. Network. 2009. All other numbers follow from the structure and are computed.
 //!
-//! **Access.** *TDMA*: the terminals share a carrier. *SCPC*: each terminal has a carrier of its
-//! own, all of it. **Assignment.** *BoD*: a terminal asks in each super-frame for what waits at
-//! that instant, and gets it for one super-frame, best effort, no priority: RBDC (EN 301 790) with
-//! weight 1 and a time-out of one super-frame, divided in proportion to the requests. *CIR*:
-//! constant slots. *Mixed*: constant slots, and BoD for more.
+//! **Access.** *TDMA*: the terminals share a carrier. *SCPC*: each terminal has a whole carrier of
+//! its own. **Assignment.** *BoD*: a terminal requests in each super-frame what waits at that time,
+//! and gets it for one super-frame, best effort, without priority: RBDC (EN 301 790) with weight 1
+//! and a time-out of one super-frame, divided in proportion to the requests. *CIR*: constant slots.
+//! *Mixed*: constant slots, and BoD for more.
 //!
 //! **Timing.** Requests and plans travel 250 ms each way, "so assignments trail the traffic by at
-//! least 500 ms plus management overhead". That least needs plans that arrive as their super-frame
-//! begins and requests that arrive as the plan is made (`planning = "just-in-time"`, the default
-//! here); at boundaries of super-frames alone it would be two super-frames. `processing` is the
-//! management overhead.
+//! least 500 ms plus management overhead". This minimum needs plans that arrive as their
+//! super-frame begins and requests that arrive as the plan is made (`planning = "just-in-time"`,
+//! the default here); with both only at boundaries of super-frames, it would be two super-frames.
+//! `processing` is the management overhead.
 //!
 //! Deviations: the source does not say where in the multi-frame a terminal's slots lie; here they
-//! are neighbours. Forward and return are one hop each as in [`super::dama`]: the on-board
-//! multiplexer does not queue. The high-rate channel's structure is not given by the source; N, M
-//! and L can be set.
+//! are adjacent. Forward and return are one hop each as in [`super::dama`]: the on-board
+//! multiplexer does not queue. The source does not give the high-rate channel's structure; N, M and
+//! L can be set.
 //!
 //! ```toml
 //! [network.sat]
@@ -64,12 +64,12 @@ pub struct Config {
     /// Mbit/s).
     #[serde(default)]
     pub channel: Channel,
-    /// Whether terminals share carriers slot by slot (`"tdma"`, the default) or each has its own
-    /// (`"scpc"`).
+    /// Access to the carriers: shared slot by slot (`"tdma"`, the default), or one for each
+    /// terminal (`"scpc"`).
     #[serde(default)]
     pub access: Access,
-    /// How terminals get slots: on demand (`"bod"`, the default), constant, or both. With SCPC they
-    /// have all slots of their carrier.
+    /// Assignment of slots to terminals: on demand (`"bod"`, the default), constant, or both. With
+    /// SCPC they have all slots of their carrier.
     #[serde(default)]
     pub assignment: Assignment,
     /// Committed information rate of each terminal, required with `cir` and `mixed`; a whole number
@@ -91,10 +91,10 @@ pub struct Config {
     /// Time from the arrival of a request until the allocator can use it; 0 s by default.
     #[serde(default)]
     pub processing: Span,
-    /// When terminals make requests and plans are made; just in time by default.
+    /// Times at which terminals make requests and plans are made; just in time by default.
     #[serde(default = "just_in_time")]
     pub planning: Planning,
-    /// How packets are placed into the MPEG packets of a slot: none (the default), mpe or ule.
+    /// Framing of packets in the MPEG packets of a slot: none (the default), mpe or ule.
     #[serde(default)]
     pub framing: framing::Config,
     /// The link from the gateway to the terminals, which all of them receive.
@@ -140,7 +140,7 @@ pub enum Channel {
     HighRate,
 }
 
-/// Whether a carrier belongs to one terminal or is shared by several.
+/// Access to a carrier: by one terminal or shared by several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SkyplexAccess")]
@@ -152,7 +152,7 @@ pub enum Access {
     Scpc,
 }
 
-/// How terminals get the slots of a super-frame.
+/// Assignment of the slots of a super-frame to terminals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Assignment {
@@ -361,7 +361,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Smallest assignment in kbit/s and length of the super-frame in ms.
+    /// Returns the smallest assignment in kbit/s and the length of the super-frame in ms.
     fn structure(text: &str) -> (f64, f64) {
         let star = config(text).star();
         let frame = star.frame().unwrap();

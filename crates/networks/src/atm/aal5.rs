@@ -6,7 +6,7 @@
 
 const GENERATOR: u32 = 0x04c1_1db7;
 
-/// What the register of the CRC holds, before the complement, after a whole frame without error.
+/// Value of the CRC register after a whole frame without error, before the complement.
 pub const RESIDUE: u32 = 0xc704_dd7b;
 
 /// Returns the register of the CRC-32 after `bytes`, before the complement.
@@ -31,8 +31,8 @@ pub fn frame(payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Returns the payload of a frame, or nothing if its CRC or its length does not match, as when a
-/// cell was lost.
+/// Returns the payload of a frame, or `None` if its CRC or its length does not match, for example
+/// because a cell was lost.
 pub fn payload(frame: &[u8]) -> Option<&[u8]> {
     let trailer = frame.len().checked_sub(8)?;
     let length = usize::from(u16::from_be_bytes([frame[trailer + 2], frame[trailer + 3]]));

@@ -21,7 +21,7 @@ pub struct Gcra {
 }
 
 impl Gcra {
-    /// GCRA(T, tau) before its first cell.
+    /// Creates GCRA(T, tau) before its first cell.
     pub fn new(increment: Span, limit: Span) -> Gcra {
         Gcra { increment, limit, expected: Time::ZERO }
     }
@@ -31,7 +31,7 @@ impl Gcra {
         Time::from_nanos(self.expected.as_nanos().saturating_sub(self.limit.as_nanos()))
     }
 
-    /// Returns true if a cell conforms that arrives at `now`; changes nothing.
+    /// Returns true if a cell that arrives at `now` conforms; changes nothing.
     pub fn conforms(&self, now: Time) -> bool {
         now >= self.earliest()
     }
@@ -41,7 +41,7 @@ impl Gcra {
         self.expected = self.expected.max(now) + self.increment;
     }
 
-    /// Decides about a cell that arrives at `now`.
+    /// Decides about a cell that arrives at `now`. Returns true if it conforms.
     pub fn arrive(&mut self, now: Time) -> bool {
         let conforms = self.conforms(now);
         if conforms {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Arrival times of those cells, of `arrivals` in tenths of a cell time, that conform.
+    /// Returns the arrival times of the conforming cells, of `arrivals` in tenths of a cell time.
     fn conforming(increment: u64, limit: u64, arrivals: &[u64]) -> Vec<u64> {
         let mut gcra = Gcra::new(Span::from_nanos(increment), Span::from_nanos(limit));
         arrivals.iter().copied().filter(|at| gcra.arrive(Time::from_nanos(*at))).collect()
@@ -86,8 +86,8 @@ mod tests {
         assert_eq!(conforming(100, 500, &burst), [0, 100, 110, 120, 130, 140, 150, 1000, 1010]);
     }
 
-    /// Returns the second form that the standard gives: a bucket that leaks one per unit of time,
-    /// into which each cell pours T.
+    /// Returns the same by the second form in the standard: a bucket that leaks one per unit of
+    /// time, into which each cell pours T.
     fn bucket(increment: u64, limit: u64, arrivals: &[u64]) -> Vec<u64> {
         let (mut content, mut last) = (0u64, None);
         let conforms = |at: &u64| {

@@ -1,12 +1,11 @@
 //! One direction of all connections as a stage.
 //!
 //! Cells are handled one by one, but cost no events of their own. All connections pass the shared
-//! legs in the same order, so the only place where their cells meet is the first of these. The
-//! times at which cells arrive there are known when their packet enters, and nothing that arrives
-//! later changes what happens to earlier cells. So when the last cell of a frame arrives there, all
-//! cells that have arrived by then pass the legs in order of time, and it is known when the frame
-//! is delivered. That is exact, and costs two wakes for each packet; with a single connection, for
-//! which nothing has to be awaited, one.
+//! legs in the same order, so their cells meet only at the first of these. The times at which cells
+//! arrive there are known when their packet enters, and later arrivals do not affect earlier cells.
+//! So when the last cell of a frame arrives there, all cells that have arrived by then pass the
+//! legs in order of time, and the delivery time of the frame is known. This is exact, and costs two
+//! wakes for each packet, or one with a single connection, which never has to wait for others.
 
 use super::config::Config;
 use super::connection::Connection;
@@ -71,7 +70,7 @@ impl Direction {
             }
             for (place, leg) in legs.iter_mut().enumerate() {
                 cell = cell.pass(leg, index, stream);
-                // The policer stands at the first switch, behind the line from the adapter.
+                // The policer is at the first switch, behind the line from the adapter.
                 if place == 0 && !connection.has_access() {
                     cell = connection.police(cell);
                 }

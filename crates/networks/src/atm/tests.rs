@@ -1,4 +1,5 @@
-//! A connection as a whole, against times worked out by hand and against a cell-by-cell account.
+//! A connection as a whole, compared with times worked out by hand and with a cell-by-cell
+//! calculation.
 
 use super::connection::{CELLS_FULL, EXCESS, MERGED};
 use super::stage::Direction;
@@ -17,8 +18,8 @@ fn direction(config: &Config) -> Direction {
     Direction::new("wan.forward", config, false, Streams::new(1, 0).stream("wan"))
 }
 
-/// Sends packets of these sizes, each at its time in microseconds; when each arrives in
-/// nanoseconds, or why it does not.
+/// Sends packets of these sizes, each at its time in microseconds. Returns the arrival time of each
+/// in nanoseconds, or the reason of its loss.
 fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> {
     let (mut stage, mut out) = (direction(config), Outbox::default());
     let mut fates = Vec::new();
@@ -51,7 +52,7 @@ fn cells_pass_switches_one_by_one_and_frames_pass_ethernet_as_a_whole() {
     let keys = r#""lan": "10 Mbit/s", "encapsulation": "lane", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s", "delay": "1 ms"}, {"rate": "424 Mbit/s"}]"#;
     let ethernet = 1538 * 800;
     let first = ethernet + 1000 + 32 * 4000 + 1_000_000 + 1000 + ethernet;
-    // The second waits for the first on the Ethernet alone, which is the slowest.
+    // The second waits for the first only on the Ethernet, which is the slowest.
     assert_eq!(run(&config(keys), &[(0, 1500), (0, 1500)]), [Ok(first), Ok(first + ethernet)]);
     // Without Ethernet two frames follow each other on the slow leg.
     let keys = r#""encapsulation": "vc", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s"}]"#;
@@ -95,7 +96,7 @@ fn a_policer_discards_what_exceeds_the_contract_and_a_shaper_keeps_to_it() {
             r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s"}}], "contract": {{"category": "cbr", "peak": "42400 kbit/s", "shaping": {shaping}}}"#
         ))
     };
-    // Two cells back to back where one in 10 us is allowed.
+    // Two cells back to back, where one in 10 us is allowed.
     assert_eq!(run(&contract(false), &[(0, 41)]), [Err(EXCESS)]);
     assert_eq!(run(&contract(true), &[(0, 41), (0, 41)]), [Ok(11_000), Ok(31_000)]);
 }

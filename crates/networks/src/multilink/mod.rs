@@ -54,15 +54,16 @@ pub struct Config {
     /// `links`.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
     pub back: Option<String>,
-    /// How one link takes over from another, unless a `[[handover]]` says otherwise.
+    /// Handover from one link to another, unless a `[[handover]]` specifies otherwise.
     #[serde(default)]
     pub handover: Handover,
-    /// When to hand over, and to which link; by default at the scenario's `[[handover]]`s.
+    /// Policy that decides the time and target of handovers; by default the scenario's
+    /// `[[handover]]`s.
     #[serde(default)]
     pub policy: policy::Config,
 }
 
-/// How one link takes over from another.
+/// Handover from one link to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "LinkHandover")]
@@ -72,8 +73,8 @@ pub struct Handover {
     /// Time for which the old link continues to send what waits in it (make before break); 0 s by
     /// default.
     pub overlap: Span,
-    /// What happens to packets that wait for a link that is cut, that are in flight on it, or that
-    /// arrive while there is no link; forwarded by default.
+    /// Fate of packets that wait for a link that is cut, that are in flight on it, or that arrive
+    /// while there is no link; forwarded by default.
     pub packets: Fate,
 }
 

@@ -66,7 +66,7 @@ struct Side {
     /// The serving link; during an interruption, the link that will serve from `opens` on.
     serving: usize,
     opens: Time,
-    /// What happens to packets that arrive before `opens`.
+    /// Fate of packets that arrive before `opens`.
     meanwhile: Fate,
     /// Packets that wait for `opens`.
     held: VecDeque<Whole<Packet>>,

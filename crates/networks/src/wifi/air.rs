@@ -1,31 +1,32 @@
-//! Who hears what, and when each access category of a station may transmit: carrier sense, physical
-//! and by the network allocation vector (NAV), spaces between frames, and the back-off.
+//! The medium as each station hears it, and the times at which its access categories may transmit:
+//! carrier sense, physical and by the network allocation vector (NAV), spaces between frames, and
+//! the back-off.
 //!
-//! No slot costs an event. A category that counts down from `slots` transmits at base + slots x
-//! slot, where base is the end of the last busy period that its station heard, plus AIFS (DIFS, or
-//! EIFS after a frame that the station could not read). If the medium becomes busy before that, the
+//! Slots cost no events. A category that counts down from `slots` transmits at base + slots x slot,
+//! where base is the end of the last busy period that its station heard, plus AIFS (DIFS, or EIFS
+//! after a frame that the station could not read). If the medium becomes busy before that, the
 //! whole slots that have passed since base are subtracted.
 //!
 //! With DCF a slot counts when it has passed idle, so after a busy period a frozen category waits
-//! for one slot at least. With EDCA (IEEE 802.11-2016, 10.22.2.3) the count is taken at the
-//! beginning of a slot, so the slot in which another station starts counts too.
+//! for at least one slot. With EDCA (IEEE 802.11-2016, 10.22.2.3) the count is taken at the
+//! beginning of a slot, so the slot in which another station starts counts, too.
 
 use bentpipe_core::{Span, Stream, Time};
 
 /// The state of the medium as one station hears it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ear {
-    /// End of the last frame that it hears, its own included.
+    /// End of the last frame that it hears, including its own.
     busy_until: Time,
-    /// The time until which the network allocation vector (NAV) reserves the medium.
+    /// Time until which the network allocation vector (NAV) reserves the medium.
     reserved_until: Time,
-    /// Frames that end by then overlap with others here.
+    /// Time until which frames that end overlap with others here.
     garbled_until: Time,
     /// End of its own last transmission.
     sending_until: Time,
-    /// Until when it waits for a response that does not come.
+    /// Time until which it waits for a response that does not come.
     waiting_until: Time,
-    /// EIFS - DIFS, after a frame that it could not read; else zero.
+    /// EIFS - DIFS after a frame that it could not read; otherwise zero.
     extra: Span,
 }
 
@@ -34,9 +35,9 @@ struct Ear {
 pub struct Access {
     /// Slots of AIFS beyond SIFS; 2 makes DIFS.
     pub aifs: u64,
-    /// The smallest contention window, in slots.
+    /// Smallest contention window, in slots.
     pub cw_min: u32,
-    /// The largest contention window, in slots.
+    /// Largest contention window, in slots.
     pub cw_max: u32,
     /// Time for which a station may keep the medium; zero for one frame.
     pub txop: Span,
@@ -49,11 +50,12 @@ struct Contender {
     cw: u32,
     cw_min: u32,
     cw_max: u32,
-    /// The number of slots that are left of the back-off.
+    /// Number of slots left of the back-off.
     slots: u32,
     /// True if it has a frame to contend for.
     ready: bool,
-    /// When its first frame came, if it came while the medium was idle and no back-off was left.
+    /// Time at which its first frame came, if it came while the medium was idle and no back-off was
+    /// left.
     came: Option<Time>,
 }
 
@@ -61,14 +63,14 @@ struct Contender {
 pub struct Air {
     ears: Vec<Ear>,
     contenders: Vec<Contender>,
-    /// When each contender transmits if nothing else happens; `Time::MAX` if it has nothing to
-    /// send.
+    /// Time at which each contender transmits if nothing else happens; `Time::MAX` if it has
+    /// nothing to send.
     starts: Vec<Time>,
-    /// The number of access categories of a station.
+    /// Number of access categories of a station.
     categories: usize,
     slot: Span,
     eifs_extra: Span,
-    /// The stations that hear each station, itself included; `None` if all hear all.
+    /// Stations that hear each station, itself included; `None` if all hear all.
     heard_by: Option<Vec<Vec<u16>>>,
     /// True if slots are counted at their beginning.
     edca: bool,
@@ -78,11 +80,11 @@ pub struct Air {
 /// A frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sound {
-    /// The station that sends it.
+    /// Station that sends it.
     pub from: usize,
-    /// When its first bit is sent.
+    /// Time at which its first bit is sent.
     pub begin: Time,
-    /// When its last bit is received.
+    /// Time at which its last bit is received.
     pub end: Time,
 }
 
@@ -152,7 +154,7 @@ impl Air {
         }
     }
 
-    /// Since when a station's category counts slots, or when it starts to.
+    /// Returns the time from which on a station's category counts slots.
     #[inline]
     fn base(&self, station: usize, space: Span) -> Time {
         let ear = &self.ears[station];
@@ -222,9 +224,9 @@ impl Air {
         self.ears[station].reserved_until <= now
     }
 
-    /// Ends a frame for all who hear it: those that can read it respect `reserved_until` if they
-    /// are not addressed, those that cannot wait for EIFS. `corrupted` is a station for which the
-    /// channel corrupted it.
+    /// Ends a frame for all stations that hear it: those that can read it respect `reserved_until`
+    /// if they are not addressed, and those that cannot wait for EIFS. `corrupted` is a station for
+    /// which the channel corrupted it.
     pub fn end(&mut self, sound: &Sound, to: Option<usize>, reserved_until: Time, corrupted: Option<usize>) {
         self.listeners(sound.from, |air, station| {
             let extra = air.eifs_extra;
@@ -249,7 +251,7 @@ impl Air {
         });
     }
 
-    /// A category has its first frame.
+    /// Notes that a category has its first frame.
     pub fn want(&mut self, now: Time, index: usize) {
         let station = index / self.categories;
         let contender = self.contenders[index];
@@ -267,7 +269,7 @@ impl Air {
         self.plan(station);
     }
 
-    /// A category stops contending, because it transmits or because it has nothing more to send.
+    /// Stops the contention of a category, because it transmits or has nothing more to send.
     pub fn rest(&mut self, index: usize) {
         self.contenders[index].ready = false;
         self.starts[index] = Time::MAX;

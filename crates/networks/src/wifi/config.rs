@@ -48,7 +48,7 @@ pub struct Config {
     pub access_point: Option<String>,
     /// The stations: node names, or tables with values that differ from the network's.
     pub stations: Vec<Stations>,
-    /// How senders choose the rates of data frames; `"minstrel"` by default.
+    /// Rate adaptation, by which senders choose the rates of data frames; `"minstrel"` by default.
     #[serde(default)]
     pub adaptation: adaptation::Config,
     /// Errors of frames on the air, in each direction between two stations separately; none by
@@ -56,11 +56,11 @@ pub struct Config {
     #[serde(default)]
     pub error: channel::Config,
     /// True if errors also hit acknowledgments, RTS and CTS; false by default, since a process that
-    /// describes data frames says nothing of frames that are shorter and slower. Set it with
+    /// describes data frames does not apply to frames that are shorter and slower. Set it with
     /// processes that depend on size and rate, such as bit errors.
     #[serde(default)]
     pub control_errors: bool,
-    /// Which stations each station hears, by node name; a station that is not listed hears all.
+    /// Stations that each station hears, by node name; a station that is not listed hears all.
     /// Stations that do not hear each other are hidden from each other: they cannot exchange
     /// frames, and their transmissions collide at others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -69,7 +69,7 @@ pub struct Config {
     /// disciplines that decide at arrival are allowed.
     #[serde(default)]
     pub queue: queue::Config,
-    /// Whether stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort,
+    /// True if stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort,
     /// background - with their own queues and contention parameters. By default true with 802.11n,
     /// which requires it, and false otherwise: DCF with one queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub struct Config {
     /// on its own.
     #[serde(default = "aggregate")]
     pub aggregate: Size,
-    /// Number of frames in an aggregate at most, 64 by default, which is the size of the block
+    /// Maximum number of frames in an aggregate, 64 by default, which is the size of the block
     /// acknowledgment's window.
     #[serde(default = "window")]
     pub aggregate_frames: Count<1, 64>,
@@ -113,7 +113,7 @@ pub struct Config {
     pub eifs: bool,
 }
 
-/// An amendment of IEEE 802.11, which decides on the rates and on the timing.
+/// An amendment of IEEE 802.11, which determines the rates and the timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WifiStandard")]
 pub enum Standard {
@@ -148,10 +148,10 @@ pub enum Stack {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WifiLength")]
 pub enum Length {
-    /// Of the length that every station understands.
+    /// The length that every station understands.
     #[default]
     Long,
-    /// Of the shorter length, which takes less time and needs every station to understand it.
+    /// The shorter length, which takes less time and which every station must understand.
     Short,
 }
 
@@ -204,7 +204,7 @@ pub struct Group {
     /// Number of stations with this prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 250>>,
-    /// How these stations choose rates. If unset, as the network says.
+    /// Rate adaptation of these stations. If unset, that of the network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptation: Option<adaptation::Config>,
     /// Errors of frames from and to these stations, in each direction separately. If unset, those
@@ -416,7 +416,7 @@ fn check_error(error: &channel::Config, problems: &mut Problems) {
     }
 }
 
-/// Returns the rates of a physical layer as adapters see them, the slowest first.
+/// Returns the rates of a physical layer for adapters, the slowest first.
 pub fn speeds(phy: &Phy) -> Vec<Speed> {
     let answer = phy.sifs + phy.lowest_ack();
     let of = |index: usize| {

@@ -1,4 +1,4 @@
-//! Timing of the physical layers: how long a frame is on the air, and the spaces between frames.
+//! Timing of the physical layers: the time of a frame on the air, and the spaces between frames.
 //!
 //! | layer | preamble and header | data |
 //! | --- | --- | --- |
@@ -11,11 +11,11 @@
 //! In the 2.4 GHz band every OFDM frame is followed by a signal extension of 6 us, in which its
 //! receivers decode.
 //!
-//! Control frames go at the highest basic rate that is not above that of the data: 1, 2, 5.5, 11
-//! (b) or 6, 12, 24 Mbit/s.
+//! Control frames use the highest basic rate that is not above that of the data: 1, 2, 5.5, 11 (b)
+//! or 6, 12, 24 Mbit/s.
 //!
 //! Source: IEEE 802.11-2016, clauses 15 to 19 (TXTIME in 15.3.4, 17.4.3, 18.5.3, 19.4.3), equation
-//! numbers not checked against a copy; held to the rows of
+//! numbers not checked against a copy; compared with the rows of
 //! `tests/authorities/wifi/frame_durations.csv` and `timing.csv`.
 //!
 //! Deviation: TXTIME with the short guard interval is not rounded up to a multiple of 4 us.
@@ -23,10 +23,10 @@
 use bentpipe_core::Span;
 use bentpipe_link::channel::{Coding, Mode, Modulation};
 
-/// What decides the timing of a network's frames.
+/// The parameters that determine the timing of a network's frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standard {
-    /// 802.11b: DSSS and CCK at 2.4 GHz, with short preambles if wanted.
+    /// 802.11b: DSSS and CCK at 2.4 GHz, optionally with short preambles.
     B {
         /// True if frames have short preambles instead of long ones.
         short: bool,
@@ -41,7 +41,7 @@ pub enum Standard {
     },
     /// 802.11n: HT in mixed format.
     N {
-        /// True if in the 2.4 GHz band.
+        /// True if the network is in the 2.4 GHz band.
         low: bool,
         /// True if channels are 40 MHz wide.
         wide: bool,
@@ -52,7 +52,7 @@ pub enum Standard {
     },
 }
 
-/// How the duration of frames at one rate is computed.
+/// Parameters from which the duration of frames at one rate is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Format {
     preamble: Span,
@@ -69,7 +69,7 @@ struct Format {
 struct Entry {
     mode: Mode,
     format: Format,
-    /// Index of the control rate that goes with it.
+    /// Index of the control rate for this rate.
     control: u8,
 }
 
@@ -78,11 +78,11 @@ struct Entry {
 pub struct Phy {
     /// Length of a slot of the back-off.
     pub slot: Span,
-    /// The short interframe space (SIFS), which precedes a response.
+    /// Short interframe space (SIFS), which precedes a response.
     pub sifs: Span,
-    /// The smallest contention window, in slots.
+    /// Smallest contention window, in slots.
     pub cw_min: u16,
-    /// The largest contention window, in slots.
+    /// Largest contention window, in slots.
     pub cw_max: u16,
     /// Time after which a receiver knows that a frame has begun (PHY-RX-START delay).
     pub detection: Span,
@@ -250,13 +250,13 @@ impl Phy {
         self.data.len()
     }
 
-    /// Returns the rate of data frames with this index; of HT, the index is the MCS.
+    /// Returns the rate of data frames with this index; for HT, the index is the MCS.
     pub fn mode(&self, rate: usize) -> Mode {
         self.data[rate].mode
     }
 
-    /// Indices of the rates in ascending order of speed; of those that are equally fast the ones
-    /// with fewer streams first.
+    /// Returns the indices of the rates in ascending order of speed; among equally fast ones, those
+    /// with fewer streams come first.
     pub fn by_speed(&self) -> Vec<usize> {
         let mut indices: Vec<usize> = (0..self.data.len()).collect();
         indices.sort_by_key(|index| self.data[*index].mode.kbit_s);
@@ -268,7 +268,7 @@ impl Phy {
         self.control[usize::from(self.data[rate].control)].0
     }
 
-    /// Time on the air of a data frame, or an aggregate, of `bytes`.
+    /// Returns the time on the air of a data frame, or an aggregate, of `bytes`.
     #[inline]
     pub fn data(&self, rate: usize, bytes: u32) -> Span {
         self.data[rate].format.duration(bytes)
@@ -282,29 +282,30 @@ impl Phy {
         format.duration(bytes)
     }
 
-    /// Time on the air of a control frame that goes with data at `rate`.
+    /// Returns the time on the air of a control frame that goes with data at `rate`.
     #[inline]
     pub fn control(&self, rate: usize, bytes: u32) -> Span {
         self.control[usize::from(self.data[rate].control)].1.duration(bytes)
     }
 
-    /// Time on the air of the CTS that a sender sends to itself so that 802.11b stations hear it.
+    /// Returns the time on the air of the CTS that a sender sends to itself so that 802.11b
+    /// stations hear it.
     pub fn protecting(&self) -> Span {
         self.control[self.control.len() - 1].1.duration(super::CTS)
     }
 
-    /// Time on the air of an ACK at the lowest basic rate, of which EIFS consists.
+    /// Returns the time on the air of an ACK at the lowest basic rate, a part of EIFS.
     pub fn lowest_ack(&self) -> Span {
         self.control[0].1.duration(super::ACK)
     }
 
-    /// Space before a station that has seen the medium become idle counts slots: SIFS and `number`
-    /// slots. DIFS has 2.
+    /// Returns the space before a station that has seen the medium become idle counts slots: SIFS
+    /// and `number` slots. DIFS has 2.
     pub fn space(&self, number: u64) -> Span {
         self.sifs + self.slot * number
     }
 
-    /// Time after the end of a frame in which its response has to begin.
+    /// Returns the time after the end of a frame in which its response has to begin.
     pub fn timeout(&self) -> Span {
         self.sifs + self.slot + self.detection
     }

@@ -9,7 +9,7 @@ use super::ACK;
 use bentpipe_core::{Span, Stream, Streams, Time};
 use bentpipe_link::channel::Frame;
 
-/// Stations that always have frames to send, and what became of them.
+/// Stations that always have frames to send, and the outcomes of these.
 struct Saturated {
     rate: usize,
     rts: bool,
@@ -85,7 +85,7 @@ fn rules(phy: Phy) -> Rules {
 }
 
 /// Runs `stations` stations that send frames of `bytes` to station 0 for `seconds`, with 40 frames
-/// waiting; returns the frames that each had.
+/// waiting. Returns the number of frames of each.
 fn run(
     stations: usize,
     rules: Rules,
@@ -154,7 +154,7 @@ fn saturation_throughput_is_that_of_bianchis_model() {
 /// The refinement: after a busy period the others still wait for a slot in which the last sender
 /// may transmit again.
 ///
-/// In the model every station waits for EIFS after a collision, those that have collided included;
+/// In the model every station waits for EIFS after a collision, including those that have collided;
 /// in the standard they wait for the acknowledgment, which is shorter. So the time-out is made as
 /// long here: with the standard's, 802.11a at 6 Mbit/s with 50 stations is 3.3 % above the model.
 /// ns-3's rows for 802.11b at 11 Mbit/s have an ACK of 248 us; ours takes 203.
@@ -217,7 +217,7 @@ fn frames_are_repeated_up_to_the_limit_and_arrive_once_and_in_order() {
         let order = &upper.order[1];
         assert!(order.windows(2).all(|pair| pair[0] < pair[1]), "{standard:?}: order");
         assert!(cell.counters[0].duplicates > 0, "{standard:?}: acknowledgments were lost");
-        // What was queued was delivered, given up or is still there.
+        // Every queued frame was delivered, was given up, or is still there.
         let sum = upper.delivered[1] + upper.lost + cell.loads().count() as u64;
         assert_eq!(sum, queued[1], "{standard:?}: conservation");
     }

@@ -1,4 +1,4 @@
-//! A DiffServ edge (RFC 2475, section 2.3): classifies the packets that leave a node for others,
+//! A DiffServ edge (RFC 2475, section 2.3). It classifies the packets that leave a node for others,
 //! meters them, and marks or drops them.
 //!
 //! The rules of a node are in order; a packet is treated by the first rule that matches it. A rule
@@ -59,16 +59,17 @@ pub struct Rule {
     /// Meter that gives packets their colour. If unset, all packets are green.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<meter::Config>,
-    /// What shares one meter: all packets of the rule (the default), each flow or each connection.
+    /// Packets that share one meter: all packets of the rule (the default), each flow or each
+    /// connection.
     pub each: Each,
-    /// What to do with green packets, which are within the profile: keep them as they are (the
-    /// default), drop them, or set a code point.
-    pub green: Action,
-    /// What to do with yellow packets, which exceed the profile slightly: keep them as they are
-    /// (the default), drop them, or set a code point.
-    pub yellow: Action,
-    /// What to do with red packets, which exceed the profile: keep them as they are (the default),
+    /// Action on green packets, which are within the profile: keep them as they are (the default),
     /// drop them, or set a code point.
+    pub green: Action,
+    /// Action on yellow packets, which exceed the profile slightly: keep them as they are (the
+    /// default), drop them, or set a code point.
+    pub yellow: Action,
+    /// Action on red packets, which exceed the profile: keep them as they are (the default), drop
+    /// them, or set a code point.
     pub red: Action,
 }
 
@@ -81,11 +82,11 @@ pub enum Each {
     Rule,
     /// One meter per flow and direction.
     Flow,
-    /// The packets of a connection in one direction.
+    /// One meter per connection and direction.
     Connection,
 }
 
-/// What to do with a packet: `"keep"`, `"drop"`, or its new code point.
+/// Action on a packet: `"keep"`, `"drop"`, or its new code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
     /// The packet is forwarded unchanged.
@@ -93,7 +94,7 @@ pub enum Action {
     Keep,
     /// The packet is dropped.
     Drop,
-    /// Forward it with this code point.
+    /// The packet is forwarded with this code point.
     Mark(Dscp),
 }
 

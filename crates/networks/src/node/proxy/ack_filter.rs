@@ -2,13 +2,13 @@
 //! replaces older ones of its connection that still wait there, since acknowledgments are
 //! cumulative.
 //!
-//! Only acknowledgments that tell nothing beyond the new one are removed: those without data, with
-//! a lower number, without selective acknowledgments and without flags. Duplicate acknowledgments
+//! Only acknowledgments without additional information are removed: those without data, with a
+//! lower number, without selective acknowledgments and without flags. Duplicate acknowledgments
 //! have equal numbers and all stay, so fast retransmit works. The newest goes to the end of the
 //! queue, as in the section, so nothing is overtaken.
 //!
 //! The queue in which they wait is the proxy's own ([`super::thinning`]): `rate` is that of the
-//! link beyond, or slightly less. What other flows send over that link does not pass through this
+//! link beyond, or slightly less. Packets of other flows over that link do not pass through this
 //! queue.
 //!
 //! A sender gets fewer acknowledgments, each of which acknowledges more: its bursts grow, and a

@@ -1,8 +1,8 @@
-//! ACK reconstruction (RFC 3449, section 5.3.1): acknowledgments that were removed before a slow
+//! ACK reconstruction (RFC 3449, section 5.3.1). Acknowledgments that were removed before a slow
 //! link are recreated behind it and sent at even intervals, so that the sender's bursts are short
 //! and its window grows as if nothing had been removed.
 //!
-//! When an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are
+//! If an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are
 //! created at steps of `every` (the section's ack_thresh) and sent before it. Their spacing is
 //! `every` divided by the rate at which acknowledged bytes arrive, smoothed with a gain of 1/8
 //! (ack_interval; H. Balakrishnan, V. Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP
@@ -50,7 +50,7 @@ const MOST: u32 = 1000;
 /// Weight of the newest rate.
 const GAIN: f64 = 1.0 / 8.0;
 
-/// A connection in one direction: flow, number, and the end that it comes from.
+/// A connection in one direction: flow, number, and the sending end.
 type Key = (FlowId, u16, usize);
 
 /// The state of one direction of a connection.
@@ -62,16 +62,16 @@ struct State {
     rate: Option<f64>,
     waiting: VecDeque<Packet>,
     interval: Span,
-    /// When the first waiting acknowledgment is sent.
+    /// Time at which the first waiting acknowledgment is sent.
     next: Time,
 }
 
-/// The stage. In port 0, out port 0.
+/// The stage, with input port 0 and output port 0.
 pub struct Reconstruction {
     name: String,
     every: u32,
     longest: Span,
-    /// Flows, and which of their ends are beyond the slow link.
+    /// Flows, and their ends beyond the slow link.
     flows: BTreeMap<FlowId, (Served, [bool; 2], Counters)>,
     states: BTreeMap<Key, State>,
     due: BTreeSet<(Time, Key)>,
@@ -104,7 +104,8 @@ impl Reconstruction {
 }
 
 impl State {
-    /// Handles an acknowledgment of `number`. Returns by how much it advances, if it does.
+    /// Handles an acknowledgment of `number`. Returns the number of bytes by which it advances, if
+    /// it does.
     fn arrived(&mut self, now: Time, number: u32) -> Option<u32> {
         let Some((last, at)) = self.last else {
             self.last = Some((number, now));

@@ -64,7 +64,7 @@ fn shortest() -> Span {
     Span::from_millis(20)
 }
 
-/// What Snoop did for a flow.
+/// Counts of Snoop for a flow.
 pub static REPORT: Table = Table {
     name: "snoop",
     entity: "flow at a proxy",
@@ -85,7 +85,7 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// How often a packet is retransmitted without any acknowledgment.
+/// Number of times that a packet is retransmitted without any acknowledgment.
 pub const PATIENCE: u32 = 6;
 
 /// The source need not see the acknowledgment: the node repairs the loss, or the acknowledgment is
@@ -95,11 +95,11 @@ pub const SUPPRESSED: DropReason = DropReason::new("acknowledgment suppressed");
 /// A packet that the receiver has not acknowledged.
 struct Kept {
     packet: Packet,
-    /// When it was last passed on.
+    /// Time at which it was last forwarded.
     sent: Time,
     /// True if it was sent once, so that its acknowledgment gives the round-trip time.
     once: bool,
-    /// Whether the source knows, or must find out, that it was lost.
+    /// True if the source knows, or must find out, that it was lost.
     marked: bool,
     /// True if the node has retransmitted it.
     repaired: bool,
@@ -130,7 +130,7 @@ struct Counters {
 
 struct Flow {
     passing: Served,
-    /// Which ends are beyond the link.
+    /// True for each end that is beyond the link.
     beyond: [bool; 2],
     counters: Counters,
 }
@@ -138,7 +138,7 @@ struct Flow {
 /// A connection, by flow, number and receiving end.
 type Key = (FlowId, u16, usize);
 
-/// The proxy as a stage. Input port 0, output port 0.
+/// The proxy as a stage, with input port 0 and output port 0.
 pub struct Snoop {
     name: String,
     cache: usize,
@@ -176,7 +176,7 @@ fn end(segment: &Segment) -> u32 {
 }
 
 impl State {
-    /// How long to wait for an acknowledgment.
+    /// Returns the time to wait for an acknowledgment.
     fn patience(&self, shortest: Span) -> Span {
         self.rtt.map_or(shortest * 10, |rtt| (rtt * 2).max(shortest)) * (1 << self.backed_off)
     }
@@ -187,7 +187,7 @@ impl State {
     }
 
     /// Handles data from the source. Returns the acknowledgment that answers it, if it is not to be
-    /// passed on.
+    /// forwarded.
     fn data(&mut self, now: Time, packet: &Packet, (cache, shortest): (usize, Span)) -> Option<Packet> {
         let data = segment(packet)?;
         let acknowledged = self.last.as_deref().and_then(segment).map(|ack| ack.acknowledgment);
@@ -219,8 +219,8 @@ impl State {
         None
     }
 
-    /// Handles an acknowledgment from the receiver. Returns whether it is passed on, and what is to
-    /// be retransmitted.
+    /// Handles an acknowledgment from the receiver. Returns true if it is forwarded, and the packet
+    /// to retransmit, if any.
     fn acknowledgment(&mut self, now: Time, packet: &Packet, shortest: Span) -> (bool, Option<Packet>) {
         let Some(ack) = segment(packet) else { return (true, None) };
         let last = self.last.as_deref().and_then(segment);
@@ -260,7 +260,7 @@ impl State {
             self.arm(now, shortest);
             return (false, Some(again));
         }
-        // Beyond the expected duplicates there is another loss, of which the source may hear.
+        // Beyond the expected duplicates there is another loss, which the source may notice.
         let drops = self.expected > 0;
         self.expected = self.expected.saturating_sub(1);
         (!drops, None)

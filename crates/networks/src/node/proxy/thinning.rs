@@ -1,6 +1,6 @@
 //! The common part of ACK filtering and ACK decimation (RFC 3449, section 5.2): a queue of the
-//! proxy's own before a slow link, whose packets leave at the rate of that link, so that
-//! acknowledgments wait here, where they can be removed, and not there.
+//! proxy's own before a slow link, whose packets leave at the rate of that link. So acknowledgments
+//! wait here, where they can be removed, and not there.
 
 use super::acknowledgments::{acknowledges, Counters};
 use crate::node::service::Served;
@@ -21,12 +21,12 @@ pub trait Thinning: Send {
 
 struct Flow {
     passing: Served,
-    /// Which ends are reached over the slow link.
+    /// True for each end that is reached over the slow link.
     slow: [bool; 2],
     counters: Counters,
 }
 
-/// The proxy as a stage. Input port 0, output port 0.
+/// The proxy as a stage, with input port 0 and output port 0.
 pub struct Thinned<T: Thinning> {
     thinning: T,
     name: String,
@@ -34,7 +34,7 @@ pub struct Thinned<T: Thinning> {
     limit: usize,
     flows: BTreeMap<FlowId, Flow>,
     queue: VecDeque<Packet>,
-    /// When everything that has left will have been sent.
+    /// Time at which everything that has left will have been sent.
     free_at: Time,
     places: Vec<usize>,
 }

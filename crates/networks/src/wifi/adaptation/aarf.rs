@@ -1,5 +1,5 @@
-//! Adaptive ARF: ARF in which each probe that is lost doubles the number of successes that the next
-//! probe needs.
+//! Adaptive ARF: ARF in which each lost probe doubles the number of successes that the next probe
+//! needs.
 //!
 //! On a channel that does not change, ARF tries the next rate every ten frames and loses the probe.
 //! AARF doubles the threshold whenever a probe is lost, up to 60 (the paper: 50), and returns to 10
@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn probes_that_are_lost_make_the_next_one_later_up_to_a_limit() {
-        // At each row of acknowledgments the length after which the rate rises: 10, 20, 40, 60, 60.
+        // After each row of acknowledgments, its length at which the rate rises: 10, 20, 40, 60,
+        // 60.
         let row = |count: usize| format!("{}s", "a".repeat(count));
         let outcomes: String = [10, 20, 40, 60, 60].map(row).concat();
         let expected: String = [10, 20, 40, 60, 60].map(|count| format!("{}1", "0".repeat(count))).concat();

@@ -2,7 +2,7 @@
 //! after two in a row that did not.
 //!
 //! The first frame after a step up is a probe: if it is lost, the rate falls back at once. A step
-//! up also comes after 15 transmissions since the last step, whatever became of them, unless a step
+//! up also comes after 15 transmissions since the last step, whatever their outcomes, unless a step
 //! down comes first; the paper has a timer there.
 //!
 //! Source: A. Kamerman and L. Monteban, "WaveLAN-II: A high-performance wireless LAN for the
@@ -78,11 +78,11 @@ impl Limits {
 pub(super) enum Step {
     Up,
     Down,
-    /// Down because the first frame after a step up was lost.
+    /// Down, because the first frame after a step up was lost.
     Back,
 }
 
-/// The rate and what counts towards its next step: the common part of ARF and AARF.
+/// The rate, and the counts for its next step: the common part of ARF and AARF.
 pub(super) struct Steps {
     pub(super) rate: usize,
     highest: usize,
@@ -95,7 +95,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// At the lowest rate of those up to position `highest`.
+    /// Starts at the lowest of the rates up to position `highest`.
     pub(super) fn new(highest: usize) -> Steps {
         Steps { rate: 0, highest, successes: 0, failures: 0, transmissions: 0, probing: false }
     }
@@ -132,7 +132,8 @@ impl Steps {
 pub(super) struct Arf {
     limits: Limits,
     steps: Steps,
-    /// Whether a transmission counts as a success or as a failure; `None` if it counts as neither.
+    /// Returns true for a transmission that counts as a success, false for a failure, and `None` if
+    /// it counts as neither.
     judge: fn(Outcome) -> Option<bool>,
 }
 

@@ -1,13 +1,13 @@
-//! Collision-aware rate adaptation (CARA): a frame that fails is sent again behind an RTS, to find
+//! Collision-aware rate adaptation (CARA): a failed frame is retransmitted after an RTS, to find
 //! out whether it collided.
 //!
-//! Data is sent without RTS. After `probe` failures in a row an RTS goes first; if the data fails
-//! although the CTS came, the channel is the reason. After `failures` failures in a row, of which
-//! those of an RTS do not count, the rate falls, and after `successes` frames in a row, or `timer`
+//! Data is sent without RTS. After `probe` failures in a row an RTS precedes the frame; if the data
+//! fails although the CTS came, the channel is the reason. After `failures` failures in a row, not
+//! counting those of an RTS, the rate falls, and after `successes` frames in a row, or `timer`
 //! transmissions, it rises.
 //!
 //! Source: J. Kim, S. Kim, S. Choi, D. Qiao, "CARA: Collision-Aware Rate Adaptation for IEEE 802.11
-//! WLANs", INFOCOM 2006: CARA-1, without the optional detection of collisions by the medium being
+//! WLANs", INFOCOM 2006: CARA-1, without the optional detection of collisions by a medium that is
 //! busy after the end of one's own frame (CARA-2).
 //!
 //! ```toml
@@ -70,9 +70,9 @@ struct Cara {
     config: Config,
     highest: usize,
     rate: usize,
-    /// The number of failed transmissions in a row.
+    /// Number of failed transmissions in a row.
     failures: u64,
-    /// The number of acknowledged transmissions in a row.
+    /// Number of acknowledged transmissions in a row.
     successes: u64,
     /// Transmissions since the last step.
     transmissions: u64,

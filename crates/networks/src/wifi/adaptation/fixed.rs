@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The rate, one of those of the network's standard, such as `"5.5 Mbit/s"`. If unset, that of
-    /// `mcs`.
+    /// Rate of data frames, one of those of the network's standard, such as `"5.5 Mbit/s"`. If
+    /// unset, that of `mcs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Number of the rate in the standard, from 0: with 802.11n the MCS, such as 7. If neither this

@@ -1,12 +1,13 @@
 //! Loss-differentiating ARF: ARF that does not count collisions as failures.
 //!
-//! A lower rate helps against noise and not against collisions, which it makes longer. The sender
-//! tells the two apart:
+//! A lower rate helps against noise, but not against collisions, which it makes longer. The sender
+//! distinguishes the two:
 //!
-//! - with RTS and CTS, a missing CTS is a collision, and missing data after a CTS is the channel;
+//! - with RTS and CTS, a missing CTS means a collision, and missing data after a CTS means errors
+//!   of the channel;
 //! - without them, a receiver that could read the header of a frame whose body is corrupted answers
-//!   with a NAK, which takes the place and the time of the ACK. A frame without any answer has met
-//!   with a collision.
+//!   with a NAK, which takes the place and the time of the ACK. A frame without any answer has
+//!   collided.
 //!
 //! Source: Q. Pang, V. C. M. Leung, S. C. Liew, "A Rate Adaptation Algorithm for IEEE 802.11 WLANs
 //! Based on MAC-Layer Loss Differentiation", BroadNets 2005; known here from its abstract and from
@@ -61,7 +62,7 @@ impl Adaptation for Config {
     }
 }
 
-/// What ARF would count, without the transmissions that met with a collision.
+/// Returns what ARF would count, without the transmissions that collided.
 fn differentiated(outcome: Outcome) -> Option<bool> {
     match outcome {
         Outcome::Silent { .. } | Outcome::Blocked => None,
@@ -81,7 +82,7 @@ mod tests {
         };
         check("aaaaaaaaaaasssssa", "00000000001111111");
         check("aaaaaaaaaaannssa", "0000000000111000");
-        // A probe that collides is still a probe when it is sent again.
+        // A probe that collides is still a probe when it is retransmitted.
         check("aaaaaaaaaassna", "00000000001110");
         // Collisions interrupt no row of successes.
         check("aaaaasbaaaaaa", "0000000000001");

@@ -1,28 +1,28 @@
-//! Minstrel-HT: rates are judged by what arrived, and few frames, at most one in 20 ms, try a rate
-//! that could be better.
+//! Minstrel-HT: rates are judged by the acknowledged frames, and few frames, at most one in 20 ms,
+//! try a rate that could be better.
 //!
 //! This is the rate control of Linux (`minstrel_ht`, since 5.12), which serves all standards of
 //! 802.11.
 //!
-//! **Judging.** Every 50 ms the part p of the transmissions of each rate that were acknowledged
-//! passes a low-pass filter with two poles, P = c1 p + c2 P' + c3 P'', with c3 = -a^2, c2 = 2 a
-//! cos(2 sqrt(2) pi / 16), c1 = 1 - c2 - c3 and a = exp(-sqrt(2) pi / 16); P' and P'' are the last
-//! two results, P lies in 0 to 1, and a rate without transmissions keeps its own. The throughput of
-//! a rate is P / t, with t the time of a frame of 1200 bytes and of an acknowledgment at the lowest
-//! rate; frames of an aggregate share its preamble and its acknowledgment, and aggregates are
-//! reckoned as long as they were on average (each period counts a quarter). Below P = 0.1 it counts
-//! as 0, and above 0.9 as 0.9. The *surest* rate is the one of the highest throughput among those
-//! with P above 0.75, or, without such, the one of the highest P.
+//! **Judging.** Every 50 ms the share p of each rate's transmissions that were acknowledged passes
+//! a low-pass filter with two poles, P = c1 p + c2 P' + c3 P'', with c3 = -a^2, c2 = 2 a cos(2
+//! sqrt(2) pi / 16), c1 = 1 - c2 - c3 and a = exp(-sqrt(2) pi / 16); P' and P'' are the last two
+//! results, P lies in 0 to 1, and a rate without transmissions keeps its own. The throughput of a
+//! rate is P / t, with t the time of a frame of 1200 bytes and of an acknowledgment at the lowest
+//! rate. Frames of an aggregate share its preamble and its acknowledgment, and aggregates are
+//! assumed to have their mean length (each period has a weight of a quarter). Below P = 0.1 it
+//! counts as 0, and above 0.9 as 0.9. The *surest* rate is the one with the highest throughput
+//! among those with P above 0.75, or, if there is none, the one with the highest P.
 //!
-//! **A frame's rates.** A frame is tried at the three rates of the highest throughput and at the
+//! **A frame's rates.** A frame is tried at the three rates with the highest throughput and at the
 //! surest one in turn, at each as often as fits into 6 ms with the mean back-off of every attempt
-//! (at least 2, at most 7 times; twice if P is below 0.2), which of aggregates of the mean length
-//! is twice or three times. A frame that samples a rate tries that one once in place of the first.
+//! (at least 2, at most 7 times; twice if P is below 0.2). For aggregates of the mean length this
+//! means two or three times. A frame that samples a rate tries that one once in place of the first.
 //!
-//! **Sampling.** At most every 20 ms a frame samples. Of six such frames three test the next faster
-//! rate than the best, two test a random faster one, and one a rate between the fastest and the
-//! slowest of the best, second best and surest. Which rates these are is found out at each judging,
-//! up to four of each kind, and each is tested once in a period.
+//! **Sampling.** At most every 20 ms a frame samples. Of six such frames, three test the next
+//! faster rate than the best, two test a random faster one, and one tests a rate between the
+//! fastest and the slowest of the best, second best and surest. These rates are chosen at each
+//! judging, up to four of each kind, and each is tested once in a period.
 //!
 //! Source: F. Fietkau's descriptions of the changes to Linux, "significantly redesign the rate
 //! probing strategy" (80d55154b2f8) and "replace rate stats ewma with a better moving average"
@@ -43,8 +43,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
 
-/// Minstrel-HT: Linux' present rate control, which chooses rates by the throughput that was
-/// observed and tests few others.
+/// Minstrel-HT: the present rate control of Linux, which chooses rates by the observed throughput
+/// and tests few others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -101,36 +101,36 @@ impl Adaptation for Config {
     }
 }
 
-/// Time in which a rate may be tried for a frame, and bounds of how often.
+/// Time in which a rate may be tried for a frame, and the fewest and most tries.
 const SEGMENT: Span = Span::from_millis(6);
 const FEWEST: u32 = 2;
 const MOST: u32 = 7;
-/// Back-off that attempts are reckoned with in every standard: the slot and the windows of OFDM.
+/// Back-off that is assumed for attempts in every standard: the slot and the windows of OFDM.
 const SLOT: Span = Span::from_micros(9);
 const WINDOWS: (u64, u64) = (15, 1023);
-/// Period of the filter in judgings.
+/// Period of the filter, in number of judgings.
 const PERIOD: f64 = 16.0;
-/// What earlier periods count in the mean length of aggregates (Linux).
+/// Weight of earlier periods in the mean length of aggregates (Linux).
 const MEMORY: f64 = 0.75;
-/// Rates of a kind that wait to be tested.
+/// Number of rates of a kind that can wait to be tested.
 const CANDIDATES: usize = 4;
 
-/// Why a rate is tested.
+/// The reason for which a rate is tested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// It is the next faster one.
+    /// The rate is the next faster one.
     Next,
-    /// It is faster, drawn at random.
+    /// The rate is faster, drawn at random.
     Jump,
-    /// It lies between the rates in use.
+    /// The rate lies between the rates in use.
     Between,
 }
 
 /// The kinds of samples in their order.
 const ORDER: [Kind; 6] = [Kind::Next, Kind::Jump, Kind::Next, Kind::Jump, Kind::Next, Kind::Between];
 
-/// How often a transmission that takes `airtime` is tried in a segment, with the mean back-off of
-/// each attempt.
+/// Returns the number of tries of a transmission that takes `airtime` in a segment, with the mean
+/// back-off of each attempt.
 fn attempts(airtime: Span) -> u32 {
     let (mut window, mut taken, mut count) = (WINDOWS.0, Span::ZERO, 0);
     while count < MOST {
@@ -181,7 +181,7 @@ struct Judged {
 }
 
 impl Judged {
-    /// Sets what depends on the mean number of `frames` in a transmission.
+    /// Sets the values that depend on the mean number of `frames` in a transmission.
     fn reckon_with(&mut self, frames: f64) {
         let Speed { airtime, further, answer, .. } = self.speed;
         let whole = airtime + answer + Span::from_nanos(((frames - 1.0) * further.as_nanos() as f64) as u64);
@@ -214,10 +214,10 @@ struct MinstrelHt {
     config: Config,
     rates: Vec<Judged>,
     filter: Filter,
-    /// When rates are judged next, and when a frame may sample.
+    /// Time of the next judging, and time from which on a frame may sample.
     judging: Time,
     sampling: Time,
-    /// Frames that had a turn to sample.
+    /// Number of frames that had a turn to sample.
     samples: usize,
     /// Mean number of frames in a transmission.
     frames: f64,
@@ -225,11 +225,11 @@ struct MinstrelHt {
     sent: (u32, u32),
     /// Rates that wait to be tested, by kind.
     candidates: [Vec<usize>; 3],
-    /// Best throughput, second and third best, surest.
+    /// Rates with the best, second and third best throughput, and the surest rate.
     best: [usize; 4],
-    /// The rates of the frame being sent.
+    /// Rates of the frame being sent.
     chain: [usize; 4],
-    /// Whether its first rate is a sample.
+    /// The rate that the frame samples, if it does.
     sampled: Option<usize>,
 }
 
@@ -258,7 +258,7 @@ impl MinstrelHt {
         self.find_candidates(stream);
     }
 
-    /// Finds the rates that are tested in the period that begins.
+    /// Chooses the rates to test in the period that begins.
     fn find_candidates(&mut self, stream: &mut Stream) {
         let [first, second, _, surest] = self.best;
         let used = [first, second, surest].map(|index| self.rates[index].seconds);
@@ -341,7 +341,7 @@ mod tests {
         Outcome::Answered { sent, acknowledged }
     }
 
-    /// Tells of ten frames, each sent alone, of which so many were acknowledged.
+    /// Reports ten frames, each sent alone, of which so many were acknowledged.
     fn learn_ten(adapter: &mut dyn Adapter, now: Time, rate: usize, acknowledged: u32) {
         (0..10).for_each(|frame| adapter.learn(now, rate, 0, answered(1, u32::from(frame < acknowledged))));
     }

@@ -1,5 +1,5 @@
-//! ONOE: a rate is judged once a second by the retransmissions that it needed, and rises only after
-//! ten good seconds.
+//! ONOE: a rate is judged once a second by its retransmissions, and rises only after ten good
+//! seconds.
 //!
 //! At the end of each period, if frames were sent:
 //!
@@ -73,15 +73,15 @@ struct Onoe {
     credits: u64,
     /// The end of the present period.
     ends: Option<Time>,
-    /// In this period: frames sent for the first time, those that were acknowledged, those that
-    /// needed a retransmission, and all retransmissions.
+    /// Counts of this period: frames sent for the first time, acknowledged ones, those that needed
+    /// a retransmission, and all retransmissions.
     frames: u64,
     acknowledged: u64,
     retried: u64,
     retransmissions: u64,
 }
 
-/// Number of frames from which on an average says something.
+/// Number of frames from which on an average is meaningful.
 const ENOUGH: u64 = 10;
 
 impl Onoe {
@@ -157,7 +157,7 @@ mod tests {
     fn ten_good_seconds_are_worth_a_step_and_every_fifth_retransmission_a_credit() {
         let good = course(31, |_| None);
         assert_eq!(good, [vec![0; 10], vec![1; 10], vec![2; 10], vec![3]].concat());
-        // Five bad seconds after five good ones take the credits back.
+        // Five bad seconds after five good ones remove the credits.
         let mixed = course(21, |second| (5..10).contains(&second).then_some(5));
         assert_eq!(mixed, [vec![0; 20], vec![1]].concat());
     }

@@ -16,7 +16,7 @@ pub struct Leg {
     received: u64,
     /// True if the sender has something to trace.
     traced: bool,
-    /// Code point (DSCP) of what came from the other leg's end, which is used here.
+    /// Code point (DSCP) of packets from the other leg's end, which is used here.
     pub dscp: u8,
 }
 

@@ -23,7 +23,7 @@ pub struct Pair {
     pub legs: [Leg; 2],
     /// The source's SYN, until the destination has accepted.
     held: Option<Box<Segment>>,
-    /// The reason for which it failed, and on which leg.
+    /// The reason for which it failed, and the leg.
     failure: Option<(usize, Failure)>,
     /// Maximum number of bytes of each direction in the proxy.
     buffer: u64,
@@ -70,7 +70,7 @@ impl Pair {
         self.legs[from].received() - self.legs[1 - from].acknowledged()
     }
 
-    /// When to call [`Pair::wake`]; `Time::MAX` for never.
+    /// Returns the time at which to call [`Pair::wake`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
         self.legs[SOURCE].connection().next_wake().min(self.legs[DESTINATION].connection().next_wake())
     }
@@ -92,7 +92,7 @@ impl Pair {
     ) {
         self.legs[1 - side].dscp = packet.dscp;
         if side == SOURCE && self.held.is_some() {
-            // Its SYN again; or a reset, if it has given up.
+            // Its SYN again, or a reset if it has given up.
             if segment.flags.contains(SegmentFlags::RST) {
                 self.held = None;
                 self.fail(now, SOURCE, Failure::Reset);
@@ -137,12 +137,12 @@ impl Pair {
         }
     }
 
-    /// Handles the failure of one leg: the other end hears of it as it would have heard from the
-    /// end itself.
+    /// Handles the failure of one leg: the other end sees what it would have seen from the end
+    /// itself.
     fn fail(&mut self, now: Time, from: usize, failure: Failure) {
         self.failure.get_or_insert((from, failure));
         match self.held.take() {
-            // Silence is passed on as silence.
+            // If the end is silent, the other end gets no answer either.
             Some(_) if failure == Failure::Handshake => {}
             Some(syn) => self.answer(now, &syn, false),
             None => self.legs[1 - from].connection_mut().abort(),
@@ -158,7 +158,7 @@ impl Pair {
         connection.receive(now, syn);
     }
 
-    /// What the next leg has acknowledged makes room for more from the previous one.
+    /// Lets the previous leg receive as many bytes as the next one has acknowledged.
     fn make_room(&mut self) {
         for side in [SOURCE, DESTINATION] {
             let gone = self.legs[1 - side].acknowledged();
