@@ -158,8 +158,8 @@ impl Body {
         }
     }
 
-    /// Returns the payload as seen by its layer; `None` for a real packet. A spoiled packet returns
-    /// its payload before the error.
+    /// Returns the payload as seen by its layer; `None` for a real packet. A corrupted packet
+    /// returns its payload before the error.
     pub fn payload(&self) -> Option<&dyn Payload> {
         match self {
             Body::Datagram => Some(&Datagram),

@@ -5,16 +5,16 @@
 //! config {"delayed_ack": false}          the connection's configuration, JSON
 //! peer 4294967000                        initial sequence number of the other end, 1000000 by default
 //! new                                    another connection, from the beginning
-//! 0.000 listen | open | write N | close | stop  what the application does
+//! 0.000 listen | open | write N | close | stop  actions of the application
 //! 0.000 reply N                         the application writes N bytes when it next hears of data
-//! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  what it is told of a handover
+//! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  a report of a handover
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
 //! 0.000 <CE . 1:1001 ack 1               ... in a packet marked by a queue (RFC 3168)
 //! 0.000 <+ . 1:1001 ack 1                ... and another one at the same instant, before the application runs
 //! 0.000 > S. 0:0 ack 1 win 65535         a segment leaves, at this time and in this order
-//! 0.000 state cwnd=2 ca=open             what is true then
-//! 0.000 event connected                  the application has been told
-//! 0.000 no-event acknowledged            the application has not been told, or not again
+//! 0.000 state cwnd=2 ca=open             state at this time
+//! 0.000 event connected                  the event was reported to the application
+//! 0.000 no-event acknowledged            the event was not reported, or not again
 //! ```
 //!
 //! Times are seconds. Segments are written as in tcpdump: flags (`.` is ACK, `E` ECE, `W` CWR; `P`,
