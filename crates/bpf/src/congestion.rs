@@ -133,8 +133,8 @@ impl Registered {
         &self.name
     }
 
-    /// Returns the number of programs that the kernel has skipped so far. Only kernels for which
-    /// [`skips_programs`](crate::skips_programs) is true do so.
+    /// Returns the counts of skipped programs so far. Only kernels for which
+    /// [`skips_programs`](crate::skips_programs) is true skip any.
     ///
     /// # Errors
     /// The kernel does not allow reading its count.

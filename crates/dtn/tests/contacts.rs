@@ -259,7 +259,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 type Rank = (Time, usize, Reverse<Time>, Node);
 
-/// Returns every path that visits no node twice.
+/// Adds every path that visits no node twice to `found`.
 fn every(
     plan: &Plan,
     query: &Query<'_>,

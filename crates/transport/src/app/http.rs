@@ -240,7 +240,7 @@ struct Browser {
     pages: u64,
     think: Span,
     start: Time,
-    /// Returns true while a requested page is incomplete.
+    /// True while a requested page is incomplete.
     loading: bool,
     lanes: [Lane; 2],
     over: bool,
