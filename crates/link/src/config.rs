@@ -70,10 +70,8 @@ pub struct Config {
 /// Adds the problem of a rate in baud without ACM, which would give the bits per symbol.
 pub fn check_symbol_rate(rate: ChannelRate, has_acm: bool, problems: &mut Problems) {
     if rate.is_symbol_rate() && !has_acm {
-        problems.add(
-            "rate",
-            "is a symbol rate, which needs the key acm beside it; allowed: a rate such as \"10 Mbit/s\"",
-        );
+        problems
+            .add("rate", "is a symbol rate, which needs the key acm; allowed: a rate such as \"10 Mbit/s\"");
     }
 }
 

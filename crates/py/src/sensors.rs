@@ -29,7 +29,7 @@ fn network(py: Python<'_>, scenario: &Scenario, flow: Option<&str>) -> PyResult<
             0 => "a scenario with a flow whose app is of the kind sensors".to_owned(),
             _ => format!("--flow with one of {}", names.join(", ")),
         };
-        let wrong = flow.map_or("which flow is meant is open".to_owned(), |flow| {
+        let wrong = flow.map_or("there is not exactly one sensor network".to_owned(), |flow| {
             format!("the flow \"{flow}\" has no sensor network")
         });
         error::input(py, &format!("{wrong}; allowed: {allowed}"))

@@ -395,7 +395,7 @@ impl Session {
         };
         let Some((flags, transfer, length)) = head() else { return Ok(None) };
         if length > self.config.segment {
-            return Err("it sends a segment longer than it was told to");
+            return Err("it sends a segment longer than this side accepts");
         }
         let Some(data) = fields.bytes(length as usize) else { return Ok(None) };
         if flags & START != 0 {
@@ -405,7 +405,7 @@ impl Session {
             return Err("it sends a segment of a transfer that has not begun");
         };
         if bundle.len() as u64 + length > self.config.transfer {
-            return Err("it sends a bundle longer than it was told to");
+            return Err("it sends a bundle longer than this side accepts");
         }
         bundle.extend_from_slice(data);
         let received = bundle.len() as u64;

@@ -177,7 +177,7 @@ impl bentpipe_scenario::Check for LinkPair {
         if let Some(contacts) = &self.contacts {
             problems.within("contacts", |problems| contacts.check(&self.from, &self.to, problems));
             if self.acm.is_some() || self.back.as_ref().is_some_and(|back| back.acm.is_some()) {
-                problems.add("contacts", "stand beside acm; allowed: one of them");
+                problems.add("contacts", "cannot be combined with acm; allowed: one of them");
             }
         }
         if let Some(back) = &self.back {
@@ -196,7 +196,8 @@ impl bentpipe_scenario::Check for LinkPair {
                 let beside =
                     [("acm", acm.is_some()), ("quick_start", quick_start.is_some()), ("reorder", reorder)];
                 if let Some((key, _)) = beside.into_iter().find(|(_, set)| *set) {
-                    return problems.add("arq", format!("stands beside {which}{key}; allowed: one of them"));
+                    return problems
+                        .add("arq", format!("cannot be combined with {which}{key}; allowed: one of them"));
                 }
             }
         }

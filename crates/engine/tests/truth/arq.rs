@@ -122,7 +122,7 @@ set.link.proximity = { rate = "64 kbit/s", delay = "50 ms", error = { kind = "pa
 #[test]
 fn what_an_arq_cannot_stand_beside_is_refused() {
     for (keys, why) in [
-        ("arq = {}\nframing = \"ule\"", "ule stands beside arq"),
+        ("arq = {}\nframing = \"ule\"", "ule cannot be combined with arq"),
         ("arq = {}\nframing = { kind = \"space\" }", "allowed: \"proximity-1\""),
         (
             "arq = {}\nframing = { kind = \"space\", frame = \"proximity-1\", control_field = true }",
@@ -138,9 +138,9 @@ fn what_an_arq_cannot_stand_beside_is_refused() {
         ),
         (
             "arq = {}\nreorder = true\njitter = { kind = \"uniform\", most = \"1 ms\" }",
-            "stands beside reorder",
+            "cannot be combined with reorder",
         ),
-        ("arq = {}\nquick_start = 0.5", "stands beside quick_start"),
+        ("arq = {}\nquick_start = 0.5", "cannot be combined with quick_start"),
         ("arq = { window = 128 }", "allowed: a whole number from 1 to 127"),
     ] {
         let said = loaded(&relay(keys)).expect_err("it is refused");

@@ -114,7 +114,7 @@ pub static TRACE: Table = Table {
     about: "when the sender starts to use another MODCOD for a terminal (TERMINAL.forward, TERMINAL.return) or on a link (LINK, \
             LINK.return), and at the start",
     columns: &[
-        Column::real("esn0", "dB", "Es/N0 that the sender was told of"),
+        Column::real("esn0", "dB", "Es/N0 that was reported to the sender"),
         Column::whole("modcod", "1", "number of the MODCOD in its standard; 0 in an outage, and for those of DVB-S2X"),
         Column::real("efficiency", "bit/symbol", "bits per symbol of the MODCOD; 0 in an outage"),
     ],

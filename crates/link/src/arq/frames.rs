@@ -73,7 +73,7 @@ pub fn refused(framing: &framing::Config) -> Option<(&'static str, String)> {
         framing::Config::Space(space) => space,
         other => {
             let message = format!(
-                "{} stands beside arq; allowed: none, or space with frame = \"proximity-1\"",
+                "{} cannot be combined with arq; allowed: none, or space with frame = \"proximity-1\"",
                 other.kind()
             );
             return Some(("", message));
@@ -82,20 +82,20 @@ pub fn refused(framing: &framing::Config) -> Option<(&'static str, String)> {
     if space.frame != Kind::Proximity1 {
         return Some((
             "frame",
-            "stands beside arq, and frames of this kind are not retransmitted; allowed: \"proximity-1\""
+            "cannot be combined with arq, since frames of this kind are not retransmitted; allowed: \"proximity-1\""
                 .to_owned(),
         ));
     }
     if space.idle_frames {
         return Some((
             "idle_frames",
-            "stands beside arq, and Proximity-1 sends no idle frames; allowed: false".to_owned(),
+            "cannot be combined with arq, since Proximity-1 sends no idle frames; allowed: false".to_owned(),
         ));
     }
     if space.control_field {
         return Some((
             "control_field",
-            "stands beside arq, whose reports are frames of their own; allowed: false".to_owned(),
+            "cannot be combined with arq, whose reports are frames of their own; allowed: false".to_owned(),
         ));
     }
     match space.code {

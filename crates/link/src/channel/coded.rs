@@ -65,7 +65,9 @@ impl Channel for Config {
     fn check(&self, problems: &mut Problems) {
         match (self.ber, self.eb_n0_db) {
             (None, None) => problems.add("ber", "is missing; allowed: ber or eb_n0_db"),
-            (Some(_), Some(_)) => problems.add("ber", "stands beside eb_n0_db; allowed: one of them"),
+            (Some(_), Some(_)) => {
+                problems.add("ber", "cannot be combined with eb_n0_db; allowed: one of them")
+            }
             (None, Some(db)) if !(-20.0..=60.0).contains(&db) => {
                 problems.add("eb_n0_db", format!("{db} dB is out of range; allowed: -20 to 60"));
             }

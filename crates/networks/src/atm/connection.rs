@@ -34,7 +34,7 @@ pub static CONNECTION: Table = Table {
         Column::whole("cells", "cells", "cells of the packets that entered"),
         Column::whole("tagged", "cells", "cells that exceeded the contract and continued with low priority"),
         Column::whole("discarded", "cells", "cells that exceeded the contract and were discarded"),
-        Column::whole("lost", "frames", "packets that did not arrive, for whatever reason"),
+        Column::whole("lost", "frames", "packets that did not arrive, for any reason"),
         Column::whole("merged", "frames", "of them, those lost with a frame before whose end was missing"),
     ],
 };

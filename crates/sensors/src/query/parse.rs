@@ -201,7 +201,7 @@ impl Names<'_> {
             Some((step, size)) => Ok(Some(Grouping { size, step, node })),
             None if node.is_none() => Ok(None),
             None => Err(
-                "GROUP BY has no window; allowed: TUMBLE(time, size) or HOP(time, step, size) beside node"
+                "GROUP BY has no window; allowed: TUMBLE(time, size) or HOP(time, step, size), with or without node"
                     .to_owned(),
             ),
         }
@@ -355,7 +355,10 @@ impl Names<'_> {
         if source.is_none() && same("window_start", name) {
             return match self.allowed && !self.inside {
                 true => Ok(Expression::WindowStart),
-                false => Err("window_start stands where no window is; allowed: beside aggregates".to_owned()),
+                false => {
+                    Err("window_start stands outside of windows; allowed: together with aggregates"
+                        .to_owned())
+                }
             };
         }
         let field = Field::all().find(|field| same(field.name(), name)).ok_or_else(|| {

@@ -197,7 +197,7 @@ impl Reader<'_> {
                 stream.on = Some(self.condition()?);
                 streams.push(stream);
             } else if self.among(JOINS) {
-                return Err(self.expected("a join as it is known", "allowed: a JOIN b ON condition"));
+                return Err(self.expected("a known kind of join", "allowed: a JOIN b ON condition"));
             } else {
                 return Ok(streams);
             }

@@ -165,9 +165,15 @@ impl Workload for Config {
         }
         match (self.window, self.rate, &self.series) {
             (None, None, None) => problems.add("window", "is missing; allowed: a window, a rate or a series"),
-            (Some(_), Some(_), _) => problems.add("rate", "stands beside a window; allowed: one of them"),
-            (Some(_), _, Some(_)) => problems.add("series", "stands beside a window; allowed: one of them"),
-            (_, Some(_), Some(_)) => problems.add("series", "stands beside a rate; allowed: one of them"),
+            (Some(_), Some(_), _) => {
+                problems.add("rate", "cannot be combined with a window; allowed: one of them")
+            }
+            (Some(_), _, Some(_)) => {
+                problems.add("series", "cannot be combined with a window; allowed: one of them")
+            }
+            (_, Some(_), Some(_)) => {
+                problems.add("series", "cannot be combined with a rate; allowed: one of them")
+            }
             _ => {}
         }
         if let Some(series) = &self.series {
@@ -478,6 +484,6 @@ mod tests {
         let short = problems(r#"{"series": "time,payload\n3,25\n5,3"}"#);
         assert_eq!(short, ["line 3: payload is 3; allowed: 20 to 65507 bytes"]);
         let both = problems(r#"{"rate": "1 kbit/s", "series": "time,payload\n3,25"}"#);
-        assert_eq!(both, ["stands beside a rate; allowed: one of them"]);
+        assert_eq!(both, ["cannot be combined with a rate; allowed: one of them"]);
     }
 }

@@ -50,7 +50,7 @@ impl Adaptation for Config {
 
     fn check(&self, rates: &[Speed], problems: &mut Problems) {
         if self.rate.is_some() && self.mcs.is_some() {
-            problems.add("mcs", "is given beside `rate`; allowed: one of the two");
+            problems.add("mcs", "cannot be combined with `rate`; allowed: one of the two");
         } else if self.position(rates).is_none() {
             let all: Vec<String> = rates.iter().map(|one| one.rate.to_string()).collect();
             match (self.rate, self.mcs) {

@@ -87,7 +87,10 @@ impl Side {
     /// Adds the problems of the side itself, beyond those of its values.
     pub fn check(&self, problems: &mut Problems) {
         if self.inherits && !self.config.parameters.is_empty() {
-            problems.add("parameters", "belong to a congestion control; allowed: beside the key congestion");
+            problems.add(
+                "parameters",
+                "belong to a congestion control; allowed: together with the key congestion",
+            );
         }
     }
 }
