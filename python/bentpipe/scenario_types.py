@@ -86,6 +86,7 @@ __all__ = [
     "NetpipeMode",
     "NetworkKind",
     "OnHandover",
+    "Orbit",
     "Outage",
     "Placed",
     "Planning",
@@ -2426,13 +2427,136 @@ class Site(TypedDict):
     """Longitude of the site, positive to the east and negative to the west."""
 
 
+class HighestElevationChoice(TypedDict):
+    """Choice of the kind `highest-elevation`. The satellites at the highest elevation at every moment."""
+
+    kind: Literal["highest-elevation"]
+    margin: NotRequired[Angle]
+    """Angle by which another satellite must be higher than a serving one to take over, 0.1 deg by default;
+    0.01 deg to 45 deg."""
+
+
+class LongestVisibilityChoice(TypedDict):
+    """Choice of the kind `longest-visibility`. The satellites that will stay in view longest, at every
+    moment."""
+
+    kind: Literal["longest-visibility"]
+
+
+class LeastHandoversChoice(TypedDict):
+    """Choice of the kind `least-handovers`. Each satellite for as long as it is in view, then the one that
+    will stay in view longest: the fewest handovers."""
+
+    kind: Literal["least-handovers"]
+
+
+class ScheduleChoice(TypedDict):
+    """Choice of the kind `schedule`. A choice per time slot, for all sites at once, as observed for Starlink
+    (Tanveer et al. 2023, Mohan et al. 2024)."""
+
+    kind: Literal["schedule"]
+    offset: NotRequired[Span]
+    """Start of the first slot in each minute of UTC, 12 s by default; must be shorter than `slot`."""
+    slot: NotRequired[Span]
+    """Length of a slot, 15 s by default; a whole number of slots must make a minute."""
+
+
+#: The policy that chooses the satellites that serve a site.
+Choice: TypeAlias = 'HighestElevationChoice | LongestVisibilityChoice | LeastHandoversChoice | ScheduleChoice | Literal["highest-elevation", "longest-visibility", "least-handovers", "schedule"]'
+
+
+class WalkerDeltaShell(TypedDict):
+    """Shell of the kind `walker-delta`. A Walker delta pattern: circular orbits whose ascending nodes are
+    spread around the whole equator."""
+
+    altitude: Distance
+    """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
+    inclination: Angle
+    """Inclination of all planes to the equator."""
+    kind: Literal["walker-delta"]
+    phasing: NotRequired[int]
+    """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
+    of all satellites; 0 by default, less than `planes`."""
+    planes: int
+    """Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart."""
+    raan_spread: NotRequired[Angle]
+    """Angle over which the ascending nodes are spread, 360 deg by default."""
+    satellites: int
+    """Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this
+    number times P."""
+
+
+class WalkerStarShell(TypedDict):
+    """Shell of the kind `walker-star`. A Walker star pattern: near-polar circular orbits whose ascending
+    nodes are spread over half of the equator, with a seam."""
+
+    altitude: Distance
+    """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
+    inclination: Angle
+    """Inclination of all planes to the equator."""
+    kind: Literal["walker-star"]
+    phasing: NotRequired[float]
+    """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
+    of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites midway
+    between those of the previous plane."""
+    planes: int
+    """Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart."""
+    raan_spread: NotRequired[Angle]
+    """Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default."""
+    satellites: int
+    """Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this
+    number times P."""
+
+
+class GeoShell(TypedDict):
+    """Shell of the kind `geo`. Geostationary satellites at given longitudes."""
+
+    kind: Literal["geo"]
+    longitudes: list[Angle]
+    """Longitudes of the satellites, east positive; at least one, each once."""
+
+
+class ElementsShell(TypedDict):
+    """Shell of the kind `elements`. Real satellites, described by their element sets (TLE or OMM) and
+    propagated by SGP4."""
+
+    elements: str | dict[str, object]
+    """The element sets, or the file that holds them, as a path relative to the folder of the scenario."""
+    kind: Literal["elements"]
+
+
+#: A set of satellites that belong together, such as one shell of a constellation.
+Shell: TypeAlias = 'WalkerDeltaShell | WalkerStarShell | GeoShell | ElementsShell | Literal["walker-delta", "walker-star", "geo", "elements"]'
+
+
+class Orbit(TypedDict):
+    """Moving satellites that serve a star network, one at a time."""
+
+    choice: NotRequired[Choice]
+    """Policy that chooses one of the satellites that all stations see, by its elevation and its window at the
+    gateway; the highest one by default."""
+    epoch: NotRequired[str]
+    """Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC."""
+    interruption: NotRequired[Span]
+    """Time after a handover for which nothing is sent over the new satellite; 0 s by default. Superframes
+    that overlap with this time are not used."""
+    mask: NotRequired[Angle]
+    """Minimum elevation at which the gateway and the terminals use a satellite, 10 deg by default; -5 deg to
+    below 90 deg."""
+    shell: list[Shell]
+    """The satellites, as one or more shells: sets of circular orbits or element sets."""
+
+
 class Positions(TypedDict):
-    """Positions of the satellite and the stations, from which propagation delays are computed."""
+    """Positions of the satellites and the stations, from which propagation delays are computed. Either
+    `satellite` or `orbit` is required."""
 
     gateway: Site
     """Position of the gateway on the ground."""
-    satellite: Angle
-    """Longitude of the satellite in geostationary orbit, east positive."""
+    orbit: NotRequired[Orbit]
+    """Moving satellites that serve the network one after the other."""
+    satellite: NotRequired[Angle]
+    """Longitude of a satellite in geostationary orbit, east positive."""
     terminals: NotRequired[Site]
     """Position of the terminals that have no `site` of their own."""
 
@@ -2797,44 +2921,6 @@ class Back(TypedDict):
     """Queue discipline in each terminal; drop-tail with 1000 packets by default."""
 
 
-class HighestElevationChoice(TypedDict):
-    """Choice of the kind `highest-elevation`. The satellites at the highest elevation at every moment."""
-
-    kind: Literal["highest-elevation"]
-    margin: NotRequired[Angle]
-    """Angle by which another satellite must be higher than a serving one to take over, 0.1 deg by default;
-    0.01 deg to 45 deg."""
-
-
-class LongestVisibilityChoice(TypedDict):
-    """Choice of the kind `longest-visibility`. The satellites that will stay in view longest, at every
-    moment."""
-
-    kind: Literal["longest-visibility"]
-
-
-class LeastHandoversChoice(TypedDict):
-    """Choice of the kind `least-handovers`. Each satellite for as long as it is in view, then the one that
-    will stay in view longest: the fewest handovers."""
-
-    kind: Literal["least-handovers"]
-
-
-class ScheduleChoice(TypedDict):
-    """Choice of the kind `schedule`. A choice per time slot, for all sites at once, as observed for Starlink
-    (Tanveer et al. 2023, Mohan et al. 2024)."""
-
-    kind: Literal["schedule"]
-    offset: NotRequired[Span]
-    """Start of the first slot in each minute of UTC, 12 s by default; must be shorter than `slot`."""
-    slot: NotRequired[Span]
-    """Length of a slot, 15 s by default; a whole number of slots must make a minute."""
-
-
-#: The policy that chooses the satellites that serve a site.
-Choice: TypeAlias = 'HighestElevationChoice | LongestVisibilityChoice | LeastHandoversChoice | ScheduleChoice | Literal["highest-elevation", "longest-visibility", "least-handovers", "schedule"]'
-
-
 class Gsl(TypedDict):
     """Links between satellites and sites. In both directions each site has its own queue and rate to the
     satellite that serves it."""
@@ -2936,70 +3022,6 @@ class Routing(TypedDict):
     never. They are always recomputed when links come up or go down."""
     vanished: NotRequired[Fate]
     """What happens to packets on an inter-satellite link that goes down; forwarded by default."""
-
-
-class WalkerDeltaShell(TypedDict):
-    """Shell of the kind `walker-delta`. A Walker delta pattern: circular orbits whose ascending nodes are
-    spread around the whole equator."""
-
-    altitude: Distance
-    """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
-    inclination: Angle
-    """Inclination of all planes to the equator."""
-    kind: Literal["walker-delta"]
-    phasing: NotRequired[int]
-    """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
-    of all satellites; 0 by default, less than `planes`."""
-    planes: int
-    """Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart."""
-    raan_spread: NotRequired[Angle]
-    """Angle over which the ascending nodes are spread, 360 deg by default."""
-    satellites: int
-    """Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this
-    number times P."""
-
-
-class WalkerStarShell(TypedDict):
-    """Shell of the kind `walker-star`. A Walker star pattern: near-polar circular orbits whose ascending
-    nodes are spread over half of the equator, with a seam."""
-
-    altitude: Distance
-    """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
-    inclination: Angle
-    """Inclination of all planes to the equator."""
-    kind: Literal["walker-star"]
-    phasing: NotRequired[float]
-    """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
-    of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites midway
-    between those of the previous plane."""
-    planes: int
-    """Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart."""
-    raan_spread: NotRequired[Angle]
-    """Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default."""
-    satellites: int
-    """Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this
-    number times P."""
-
-
-class GeoShell(TypedDict):
-    """Shell of the kind `geo`. Geostationary satellites at given longitudes."""
-
-    kind: Literal["geo"]
-    longitudes: list[Angle]
-    """Longitudes of the satellites, east positive; at least one, each once."""
-
-
-class ElementsShell(TypedDict):
-    """Shell of the kind `elements`. Real satellites, described by their element sets (TLE or OMM) and
-    propagated by SGP4."""
-
-    elements: str | dict[str, object]
-    """The element sets, or the file that holds them, as a path relative to the folder of the scenario."""
-    kind: Literal["elements"]
-
-
-#: A set of satellites that belong together, such as one shell of a constellation.
-Shell: TypeAlias = 'WalkerDeltaShell | WalkerStarShell | GeoShell | ElementsShell | Literal["walker-delta", "walker-star", "geo", "elements"]'
 
 
 class GroundSite(TypedDict):
@@ -3272,8 +3294,8 @@ ContactOutage = TypedDict(
 #: The rule by which a node chooses to whom it gives a bundle.
 BundleRouting: TypeAlias = 'Literal["contact-graph", "epidemic", "spray-and-wait", "prophet"]'
 
-#: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent
-#: geostationary satellite, and a gateway with the network control centre.
+#: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent satellite,
+#: and a gateway with the network control centre.
 DvbRcsNetworkKind = TypedDict(
     "DvbRcsNetworkKind",
     {

@@ -5,13 +5,14 @@ entry::
 
     def reproduce(test: str | None, out: Path, json: bool) -> Reproduction: ...
 
-which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts. With
-``json``, a program reads standard output, so nothing may be printed to it. It raises
-:class:`bentpipe.InputError` for a test that the study does not have. Other files of the folder are imported as
-``from .name import ...``. A study that can run on other clocks also takes an argument ``clock`` and names its clocks in
-``CLOCKS`` (by default virtual and real), and a study that is a campaign takes ``replications``, the number of runs per
-point; one that is driven by traces of frames takes ``traces``, a folder with those of the user. ``KERNEL`` names the
-tests that need a kernel of virtual time on every clock (:func:`with_kernel`).
+which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts. Its runs are
+done by :func:`bentpipe.campaign.jobs.run_all`, which reuses complete ones. With ``json``, a program reads standard
+output, so nothing may be printed to it. It raises :class:`bentpipe.InputError` for a test that the study does not have.
+Other files of the folder are imported as ``from .name import ...``. A study that can run on other clocks also takes an
+argument ``clock`` and names its clocks in ``CLOCKS`` (by default virtual and real), and a study that is a campaign
+takes ``replications``, the number of runs per point; one that is driven by traces of frames takes ``traces``, a folder
+with those of the user. ``KERNEL`` names the tests that need a kernel of virtual time on every clock
+(:func:`with_kernel`).
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
 tolerance, source, deviation, suspected``. The tolerance is in the unit of the value or, with a percent sign, a part

@@ -1,10 +1,11 @@
 """``docs/reference/*.md`` but the keys of scenarios, from the descriptions in the engine and the command line, and
-``docs/studies.md``."""
+``docs/studies.md`` with the lists of statements that differ in the studies' READMEs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from .markdown import GENERATED, page, table
@@ -189,43 +190,94 @@ def _help(text: str) -> str:
 
 
 def studies() -> str:
-    """The recorded outcomes of all studies, and every statement that does not hold with what is known of it."""
+    """The recorded outcomes of all studies. The statements that differ are in the studies' READMEs."""
     from bentpipe import studies as of
 
     summary = of.summary()
     parts = [
         "# Reproduced studies",
         GENERATED,
-        "`bentpipe reproduce STUDY` repeats a published study and judges each of its statements. A statement *holds* "
-        "within its tolerance; it is *known to differ* if an experiment has shown the cause; otherwise it *differs*, "
-        "with what is suspected. Tolerances and causes are in the study's `published.csv`, assumptions and experiments "
-        "in its README. Verdicts are those of the last recorded run.",
+        "Does bentpipe reproduce published experiments? `bentpipe reproduce STUDY` repeats one and judges each "
+        "statement of the paper. This page counts the verdicts of the last recorded runs. Complete runs stay in "
+        "`runs/STUDY` and are reused while scenario and engine are the same; delete the folder to free the space.",
+        _VERDICTS,
+        _FIGURE,
         table(summary.header, summary.rows),
     ]
     for name, folder in of.known().items():
-        readme = (folder / "README.md").read_text(encoding="utf-8")
-        parts.append(f"## {name}: {readme.splitlines()[0].removeprefix('# ')}")
-        parts.append(f"[Set-up, results and causes](../studies/{folder.name}/README.md)")
+        title, about, *_ = (folder / "README.md").read_text(encoding="utf-8").split("\n\n")
         rows = of.recorded(folder)
         counts = [
             [test, str(len(cells)), *(str([cell[-1] for cell in cells].count(one)) for one in of.OUTCOMES)]
             for test, cells in rows.items()
         ]
-        parts.append(table(["test", "statements", *of.OUTCOMES], counts))
-        reasons = {
-            one.text: one.deviation or one.suspected for one in of.read_published(folder / "published.csv")
-        }
-        open_ones = [
-            [cells[0], cells[1], cells[2], cells[-1], _reason(cells[0], reasons)]
-            for of_test in rows.values()
-            for cells in of_test
-            if cells[-1] != "holds"
+        parts += [
+            f"## {name}: {title.removeprefix('# ')}",
+            " ".join(about.split()),
+            f"[Set-up, results](../studies/{folder.name}/README.md) and "
+            f"[statements that differ, with causes](../studies/{folder.name}/README.md#statements-that-differ)",
+            table(["test", "statements", *of.OUTCOMES], counts),
         ]
-        if open_ones:
-            parts.append(
-                table(["statement", "paper", "ours", "verdict", "cause, or what is suspected"], open_ones)
-            )
     return page(parts)
+
+
+_VERDICTS: Final = """| verdict | meaning |
+| --- | --- |
+| holds | our value is within the statement's tolerance |
+| known to differ | our value is outside the tolerance, and an experiment has shown the cause |
+| differs | our value is outside the tolerance, and the cause is only suspected or open |
+
+Each study's README states its assumptions and experiments. Its `published.csv` has the tolerances and causes. A test
+named `...-causes` repeats statements with one assumption changed, to find the cause of a difference."""
+
+_FIGURE: Final = """```{plot} Statements by verdict.
+:hide:
+from bentpipe import studies
+from matplotlib.figure import Figure
+
+header, rows = studies.summary().header, studies.summary().rows[:-1]
+figure = Figure(figsize=(7.2, 2.6), layout="constrained")
+axes = figure.subplots()
+names, left = [row[0] for row in rows], [0] * len(rows)
+for column, outcome in enumerate(header[2:-1], 2):
+    values = [int(row[column]) for row in rows]
+    axes.barh(names, values, left=left, label=outcome)
+    left = [start + value for start, value in zip(left, values)]
+axes.invert_yaxis()
+axes.set_xlabel("statements")
+axes.legend(loc="center right")
+```"""
+
+
+def readmes() -> dict[str, str]:
+    """Returns the studies' READMEs with their lists of statements that differ."""
+    from bentpipe import studies as of
+
+    texts = {}
+    for folder in of.known().values():
+        listed = _differing(folder)
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        begin, marker, rest = text.partition("<!-- differing -->\n")
+        _, end, after = rest.partition("<!-- end -->")
+        texts[f"studies/{folder.name}/README.md"] = (
+            f"{begin}{marker}{listed}\n{end}{after}" if marker else text
+        )
+    return texts
+
+
+def _differing(folder: Path) -> str:
+    from bentpipe import studies as of
+
+    reasons = {
+        one.text: one.deviation or one.suspected for one in of.read_published(folder / "published.csv")
+    }
+    rows = [
+        [cells[0], test, cells[-1], _reason(cells[0], reasons)]
+        for test, of_test in of.recorded(folder).items()
+        for cells in of_test
+        if cells[-1] != "holds"
+    ]
+    return table(["statement", "test", "verdict", "cause, or suspicion"], rows)
 
 
 def _reason(statement: str, reasons: Mapping[str, str]) -> str:

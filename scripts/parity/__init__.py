@@ -64,6 +64,24 @@ def _dvb(scheme: str) -> str:
     return f'preset = "dvb-rcs"\n[network.sat.return.dama]\nscheme = {scheme}\n'
 
 
+#: DVB-RCS2 between two places, with the satellites that follow.
+_DVB2: Final = """
+preset = "dvb-rcs2"
+[network.sat.return.dama]
+scheme = "vbdc"
+requests = "dedicated"
+[network.sat.propagation]
+gateway = { latitude = "-22.9 deg", longitude = "-47.1 deg" }
+terminals = { latitude = "-3.1 deg", longitude = "-60.0 deg" }
+"""
+
+#: Eight satellites above the equator; another one takes over after ten seconds.
+_MEO: Final = """
+[network.sat.propagation.orbit]
+epoch = "2000-01-01T12:56:55Z"
+shell = [{ kind = "walker-delta", altitude = "8062 km", inclination = "0 deg", planes = 1, satellites = 8 }]
+"""
+
 #: Slow start ends below the capacity of path and queue, so that it loses nothing.
 _START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 150 }'
 
@@ -125,6 +143,11 @@ CASES: tuple[Case, ...] = (
     Case("dvb-rbdc", _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
     Case("dvb-vbdc", _dvb('"vbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
     Case("dvb-forward", _dvb('"rbdc"') + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
+    Case(
+        "dvb2-geo", _DVB2 + 'satellite = "-47 deg"\n' + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"
+    ),
+    Case("dvb2-meo", _DVB2 + _MEO + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
+    Case("dvb2-meo-forward", _DVB2 + _MEO + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
     Case(
         "two-flows",
         pieces.GEO

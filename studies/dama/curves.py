@@ -11,11 +11,11 @@ from typing import Final, Literal
 
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
-from bentpipe.campaign.parallel import Progress
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
 from bentpipe.quantities import base_value
 from bentpipe.results.predictions import predict_run
 from bentpipe.results.runs import Run
+from bentpipe.simulation import Progress
 
 HERE: Final = Path(__file__).parent
 

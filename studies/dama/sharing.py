@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
-from bentpipe.campaign.parallel import Progress
 from bentpipe.plots.data import FloatArray, duration_s, rate, trace_of
 from bentpipe.predict import jain_index
 from bentpipe.results.runs import Run
+from bentpipe.simulation import Progress
 
 from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Course, Scheme
 

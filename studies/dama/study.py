@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bentpipe import plots
-from bentpipe.campaign.parallel import Progress
+from bentpipe.simulation import Progress
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge, read_published
 
 from .curves import CAUSES, CURVES, simulate_all

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 from bentpipe.campaign.jobs import Job, run_all
-from bentpipe.campaign.parallel import Progress
 from bentpipe.plots.data import superframes
 from bentpipe.predict import count_round_trips, transfer_time
 from bentpipe.results.runs import Run
+from bentpipe.simulation import Progress
 from bentpipe.statistics import Mean, mean_of
 
 from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, SECTIONS, Congestion, Scheme

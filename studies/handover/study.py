@@ -9,8 +9,8 @@ from typing import Final
 
 from bentpipe import plots
 from bentpipe.campaign.jobs import run_all
-from bentpipe.campaign.parallel import Progress
 from bentpipe.errors import InputError
+from bentpipe.simulation import Progress
 from bentpipe.studies import Reproduction, Statement, Table, Verdict, bar, judge, read_published
 
 from . import proxied

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import bentpipe as bp
 from bentpipe.campaign.jobs import Job, run_all
-from bentpipe.campaign.parallel import Progress
 from bentpipe.errors import InputError
 from bentpipe.results.netpipe import Block, blocks, pending, read_screen
 from bentpipe.results.runs import Run
+from bentpipe.simulation import Progress
 
 HERE: Final = Path(__file__).parent
 
@@ -129,18 +128,19 @@ def real(rtt_ms: float, out: Path, buffer: int | None = None) -> list[Block]:
     _require_program()
     option = f" -b {buffer}" if buffer else ""
     common = f"-P {{port}} -n 7 -p 0 -u 65536{option} -o /dev/null"
-    folder = out / "runs" / f"nptcp-kernel-rtt{rtt_ms:g}{option.replace(' ', '')}"
-    run = bp.emulate(
+    job = Job(
+        f"nptcp-kernel-rtt{rtt_ms:g}{option.replace(' ', '')}",
         HERE / "nptcp.toml",
-        overrides=[
+        (
             legs(rtt_ms),
             f"flow.np.app.run=NPtcp -h {{to}} {common}",
             f"flow.np.app.serve=NPtcp {common}",
-        ],
-        out=folder,
-        allow_commands=True,
+        ),
+        seed=None,
         clock="kernel",
+        allow_commands=True,
     )
+    run = run_all([job], out / "runs", None)[job]
     return read_screen(next((run.path / "commands").glob("np.std*err*")))
 
 

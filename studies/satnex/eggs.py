@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import bentpipe as bp
 import numpy as np
 from bentpipe import plots
+from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray
 from bentpipe.plots.style import COLOURS, figure_function
-from bentpipe.studies import Reproduction, Statement, judge
+from bentpipe.studies import Reproduction, Statement, bar, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,9 +33,11 @@ MEASURE: Final = 25
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
     """Emulate the full-TCP scenario at each delay with a real kernel in virtual time; draws figures 18 and 19."""
-    del json
-    runs = {name: _emulated(out, name, ()) for name in DELAYS_S}
-    patient = _emulated(out, "200s", PATIENT)
+    jobs = {name: _job(name, ()) for name in DELAYS_S}
+    limits = _job("200s", PATIENT)
+    with bar("eggs-tcp", shown=not json) as progress:
+        done = run_all([*jobs.values(), limits], out / "runs", progress)
+    runs, patient = {name: done[job] for name, job in jobs.items()}, done[limits]
     ours: dict[str, float | None] = {
         f"eggs-{'fails' if name == '200s' else 'works'}-{name}": _delivered(run) / MEASURE
         for name, run in runs.items()
@@ -61,10 +64,10 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     return Reproduction(judge(statements, ours), figures=files, notes=notes)
 
 
-def _emulated(out: Path, name: str, more: tuple[str, ...]) -> bp.Run:
-    overrides = [f"link.long-haul.delay={DELAYS_S[name]} s", f"duration={DURATIONS_S[name]} s", *more]
-    folder = out / "runs" / f"eggs-tcp-{name}{'-patient' if more else ''}"
-    return bp.emulate(HERE / "eggs-tcp.toml", overrides=overrides, out=folder, clock="kernel")
+def _job(name: str, more: tuple[str, ...]) -> Job:
+    changes = (f"link.long-haul.delay={DELAYS_S[name]} s", f"duration={DURATIONS_S[name]} s", *more)
+    folder = f"eggs-tcp-{name}{'-patient' if more else ''}"
+    return Job(folder, HERE / "eggs-tcp.toml", changes, seed=None, clock="kernel")
 
 
 def _delivered(run: bp.Run) -> float:

@@ -15,6 +15,7 @@ mod number;
 mod problem;
 mod quantity;
 mod random;
+mod text_or_table;
 mod time;
 mod trace;
 mod wakes;
@@ -31,6 +32,7 @@ pub use quantity::{
     Angle, ChannelRate, Distance, Frequency, Quantity, QuantityError, Rate, RateOrZero, Size, Speed,
 };
 pub use random::{Stream, Streams};
+pub use text_or_table::TEXT_OR_TABLE;
 pub use time::{Span, Time};
 pub use trace::{Column, Glimpse, Probe, Recorder, Report, Row, Seen, Sink, Table, Tables};
 pub use wakes::Wakes;

@@ -5,7 +5,7 @@ use super::framing::Framed;
 use super::series::{self, Playback};
 use super::{arq, framing, Config, Ends};
 use bentpipe_core::{Span, Time};
-use bentpipe_stage::facts::{Course, Hop, Traffic};
+use bentpipe_stage::facts::{Access, Course, Hop, Traffic};
 
 impl Config {
     /// Returns the hop over the direction between these ends; results call it `part`.
@@ -38,8 +38,7 @@ impl Config {
             delay_s: Course::constant(delay.as_secs_f64()),
             loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(**rate, traffic.dscp),
-            dama: None,
-            acm: None,
+            access: Vec::new(),
             shared: Vec::new(),
             notes: error.notes(),
         };
@@ -52,7 +51,8 @@ impl Config {
                 symbols * modcod.efficiency * acm::frames::efficiency(framing, modcod, traffic.bytes)
             };
             let played = acm.course(None, &[ends.to], ends.from, traffic.run, of);
-            (hop.rate_bit_s, hop.acm) = (played.rate, played.acm);
+            hop.rate_bit_s = played.rate;
+            hop.access.extend(played.acm.map(Access::Acm));
             hop.notes.extend(played.notes);
         }
         if jitter.mean() > 0.0 {

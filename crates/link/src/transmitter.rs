@@ -251,6 +251,12 @@ impl Transmitter {
         self.closed_until = opens;
     }
 
+    /// Starts no transmission from the buffer until `opens`.
+    pub fn pause(&mut self, opens: Time) {
+        self.free_at = self.free_at.max(opens);
+        self.closed_until = opens;
+    }
+
     /// Sends a packet past the queue and returns the time at which it will have been sent. Later
     /// packets are delayed by its transmission time.
     pub fn send_at_once(&mut self, now: Time, packet: &Packet) -> Time {

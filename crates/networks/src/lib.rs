@@ -26,10 +26,9 @@ mod construction;
 pub mod dama;
 pub mod fate;
 pub mod multilink;
-
 pub mod node;
+pub mod propagation;
 pub mod skyplex;
-mod text_or_table;
 pub mod wifi;
 
 pub use construction::{Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};

@@ -43,10 +43,11 @@
 //! gateway = "gw"
 //! ```
 
-use super::dama::config::{Carrier, Forward, Planning, Propagation, Return};
+use super::dama::config::{Carrier, Forward, Planning, Return};
 use super::dama::scheme::{self, cra, rbdc};
 use super::dama::terminals::Terminals;
 use super::dama::{self, config::Dama};
+use crate::propagation::Propagation;
 use crate::{AccessNetwork, Changing, Construction, Part, RatedLink};
 use bentpipe_core::{Count, Fraction, Problems, Rate, RateOrZero, Sample, Span};
 use bentpipe_link::framing;
@@ -103,7 +104,7 @@ pub struct Config {
     #[serde(default, rename = "return")]
     pub return_link: Back,
     /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions
-    /// from which it is computed.
+    /// of a geostationary satellite or of moving ones, from which delays are computed.
     #[serde(default)]
     pub propagation: Propagation,
     /// The terminals: node names, or tables with values that differ from the network's.
@@ -289,6 +290,10 @@ impl AccessNetwork for Config {
 
     fn rated(&self, name: &str) -> Vec<RatedLink> {
         self.star().rated(name)
+    }
+
+    fn remark(&self, duration: Span, remarks: &mut Problems) {
+        self.star().remark(duration, remarks);
     }
 
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {

@@ -68,6 +68,12 @@ impl Observer {
         minus(&self.turning.earth_fixed(position, t), &self.position)
     }
 
+    /// Returns the distance in metres between the site and a position in Earth-fixed coordinates.
+    #[inline]
+    pub fn distance(&self, position: &Vector) -> f64 {
+        length(&minus(position, &self.position))
+    }
+
     /// Returns the distance between site and satellite in metres, at `t` seconds from the start of
     /// the run.
     #[inline]

@@ -48,7 +48,8 @@ impl Rules {
     /// Returns the rules for a configuration.
     ///
     /// # Errors
-    /// The table of nftables, the routing table or the mark is in use, or the interface `lo` is down.
+    /// The table of nftables, the routing table or the mark is in use, or the interface `lo` is
+    /// down.
     pub fn new(config: &Config, ipv6: bool) -> Result<Rules, Error> {
         let rules = Rules { mark: config.mark, table: config.table, ipv6 };
         if nft(&format!("list table inet {TABLE}\n")).is_ok() {

@@ -87,7 +87,9 @@ pub(crate) fn merge(lower: Value, upper: Value) -> Value {
         (Node::Table(lower), Node::Table(upper)) => Node::Table(tables(lower, upper)),
         // A variant given by its name alone is a table with only the key `kind`. A table that names
         // a file is a text.
-        (Node::String(kind), Node::Table(upper)) if !upper.contains_key(KIND) && !is_file(&upper) => {
+        (Node::String(kind), Node::Table(upper))
+            if !upper.contains_key(KIND) && !is_file(&upper) && may_be_kind(&kind) =>
+        {
             let value = Value { origin: lower.origin.clone(), node: Node::String(kind) };
             Node::Table(tables(Table::from([(KIND.to_owned(), entry(value))]), upper))
         }
@@ -102,6 +104,11 @@ pub(crate) fn merge(lower: Value, upper: Value) -> Value {
         (_, upper) => upper,
     };
     Value { origin: upper.origin, node }
+}
+
+/// Returns true unless the text begins as no name of a variant does, such as the quantity "250 ms".
+pub(crate) fn may_be_kind(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_alphabetic())
 }
 
 /// Returns an entry whose key was not written separately from its value.
@@ -158,4 +165,22 @@ fn lists(lower: Vec<Value>, upper: Vec<Value>) -> Vec<Value> {
         }
     }
     merged.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys_of_p(lower: &str, upper: &str) -> Vec<String> {
+        let [lower, upper] = [lower, upper].map(|text| parse::from_bytes("a.toml", text.as_bytes()).unwrap());
+        let Node::Table(mut merged) = merge(lower, upper).node else { panic!("it is no table") };
+        let Node::Table(p) = merged.remove("p").unwrap().value.node else { panic!("p is no table") };
+        p.into_keys().collect()
+    }
+
+    #[test]
+    fn a_table_over_a_variant_completes_it_and_over_a_quantity_replaces_it() {
+        assert_eq!(keys_of_p("p = 'codel'", "p = { target = '5 ms' }"), ["kind", "target"]);
+        assert_eq!(keys_of_p("p = '250 ms'", "p = { gateway = 'gw' }"), ["gateway"]);
+    }
 }

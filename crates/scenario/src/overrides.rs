@@ -5,7 +5,7 @@
 //! tables are created; missing elements of lists are not.
 
 use crate::error::{Problem, ScenarioError, SET};
-use crate::merge::{entry, merge, KIND, PRESET};
+use crate::merge::{entry, may_be_kind, merge, KIND, PRESET};
 use crate::nearest;
 use crate::parse;
 use crate::value::{self, path_text, Node, Origin, Table, Text, Value};
@@ -164,7 +164,13 @@ fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut
     if target.is_unset() {
         target.node = Node::Table(Table::new());
     }
-    // A variant given by its name alone is a table with only the key `kind`.
+    // A variant given by its name alone is a table with only the key `kind`; a table replaces a
+    // quantity.
+    if let Node::String(kind) = &target.node {
+        if !may_be_kind(kind) {
+            target.node = Node::Table(Table::new());
+        }
+    }
     if let Node::String(kind) = &target.node {
         let value = Value { origin: target.origin.clone(), node: Node::String(kind.clone()) };
         target.node = Node::Table(Table::from([(KIND.to_owned(), entry(value))]));

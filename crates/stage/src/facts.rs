@@ -140,6 +140,27 @@ pub struct Acm {
     pub outages: Vec<[f64; 2]>,
 }
 
+/// Moving satellites that serve a hop one after the other.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Orbit {
+    /// Number of changes from one satellite to another during the run.
+    pub handovers: u64,
+    /// The times without a satellite: start and end of each, in seconds from the start of the run.
+    pub outages: Vec<[f64; 2]>,
+}
+
+/// A mechanism of a hop's medium, beside its rate and delay.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Access {
+    /// Demand assignment.
+    Dama(Dama),
+    /// Adaptive coding and modulation.
+    Acm(Acm),
+    /// Moving satellites.
+    Orbit(Orbit),
+}
+
 /// One hop of a path: from a node to the next over one link or network.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Hop {
@@ -153,10 +174,8 @@ pub struct Hop {
     pub loss: f64,
     /// The queue before the hop.
     pub queue: Queue,
-    /// Demand assignment, if there is any.
-    pub dama: Option<Dama>,
-    /// Adaptive coding and modulation, if there is any.
-    pub acm: Option<Acm>,
+    /// How packets get onto the hop's medium and over it, one entry per mechanism; empty for a plain link.
+    pub access: Vec<Access>,
     /// What packets of several paths share: its name, and its rate in bit/s for packets of this size.
     pub shared: Vec<(String, f64)>,
     /// What happens to the packets and is in none of these numbers.

@@ -13,9 +13,10 @@
 
 from __future__ import annotations
 
+from .executor import Progress, Standing
 from .plan import Plan, PlannedRun, Variant, plan
 from .results import Campaign, open_campaign
-from .running import Progress, Standing, run, store_folder
+from .running import run, store_folder
 from .store import Store
 
 __all__ = [

@@ -1,17 +1,18 @@
-"""Many runs without a store, for studies and variations: in parallel, reusing runs whose inputs have not changed."""
+"""Many runs with a folder each, for variations and studies. A run whose inputs have not changed is reused."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Final, Literal
 
-from bentpipe import _native
-from bentpipe.emulation import Clock, emulate
+from bentpipe.emulation import Clock
+from bentpipe.guest import Kernel, current
 from bentpipe.results.runs import Run
 from bentpipe.scenario.scenarios import (
     Override,
@@ -23,24 +24,15 @@ from bentpipe.scenario.scenarios import (
     seeded,
 )
 from bentpipe.scenario.variation import Variation, folder_names
-from bentpipe.simulation import simulate
+from bentpipe.simulation import Progress
 
-from .parallel import Progress, Tell, in_threads
+from .executor import Standing, execute
+from .keys import engine, run_key
+from .work import Outcome, Task
+from .workers import on_threads
 
-
-def run_key(resolved: str, *more: str | int) -> str:
-    """Returns a key that differs if results could: the hash of the resolved scenario as TOML (which contains the seed),
-    of everything else that the run depends on, and of the engine."""
-    said = [resolved, *map(str, more), engine()]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
-
-
-@cache
-def engine() -> str:
-    """Identifies the engine exactly: its version and the hash of its code."""
-    file = _native.__file__
-    assert file is not None, "the engine is a file"
-    return f"{_native.version()} {hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}"
+#: The file in a run's folder that identifies the run, for reuse. It is written last.
+NOTE: Final = ".reuse.json"
 
 
 @dataclass(frozen=True)
@@ -58,8 +50,15 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The key by which an identical run is found again (:func:`run_key`)."""
-        return run_key(self.resolved.toml, *([] if self.clock == "virtual" else [self.clock]))
+        """The key by which an identical run is found again. Raises :class:`bentpipe.InputError` for the clock
+        ``kernel`` if no kernel is built."""
+        clock = [] if self.clock == "virtual" else [self.clock]
+        return run_key(self.resolved.toml, *clock, *([self.kernel.folder.name] if self.kernel else []))
+
+    @cached_property
+    def kernel(self) -> Kernel | None:
+        """The kernel of the clock ``kernel``; None on another clock."""
+        return current() if self.clock == "kernel" else None
 
     @cached_property
     def resolved(self) -> Scenario:
@@ -86,39 +85,143 @@ def jobs_of(
     return jobs
 
 
-def run_all(
+@dataclass
+class Results:
+    """The results of many runs, in the order of the jobs. ``runs`` has the complete ones and those that were
+    interrupted, but no job that had not begun; ``reused`` is the number of those that were complete before."""
+
+    runs: dict[Job, Run] = field(default_factory=dict)
+    failed: dict[Job, Exception] = field(default_factory=dict)
+    reused: int = 0
+
+    def check(self, out: Path) -> None:
+        """Raises the exception of the first failed run, with a note that names it."""
+        for job, error in self.failed.items():
+            more = f" and {len(self.failed) - 1} more" if len(self.failed) > 1 else ""
+            error.add_note(f"failed: {out / job.name}{more}; complete runs are kept and reused")
+            raise error
+
+
+def run_jobs(
     jobs: Sequence[Job],
     out: Path,
-    progress: Progress | None,
-    threads: int = 2,
+    progress: Progress | None = None,
+    workers: int = 2,
     *,
-    keep: bool = True,
     command: Sequence[str] = (),
-) -> dict[Job, Run]:
-    """Does the runs, each in a folder of its name below ``out``. Returns them in the order of the jobs.
+) -> Results:
+    """Do the runs, each in a folder of its name below ``out``.
 
-    With ``keep``, a complete run whose key, in the file beside it, has not changed is reused, so an interrupted study
-    resumes where it stopped. ``progress`` is called with the fraction of the whole, from several threads, and stops
-    everything by returning False: jobs that had not begun are then missing from the result. ``command`` is the command
-    line for the provenance, if any. Raises what :func:`bentpipe.simulate` and :func:`bentpipe.emulate` raise.
+    A complete run in its folder is reused if its key has not changed, so the same call resumes after an interruption. A
+    failed run stops no other. ``progress`` is called with the fraction done of the runs that were not reused, and
+    stops everything by returning False. ``command`` is the command line for the provenance, if any. Raises what
+    :func:`bentpipe.load` raises, before the first run, and ``OSError`` for a folder that cannot be written.
     """
+    for job in jobs:
+        _ = job.key
     out.mkdir(parents=True, exist_ok=True)
+    runs = _Runs(jobs, out, command)
 
-    def one(job: Job, tell: Tell) -> Run:
-        folder, note = out / job.name, out / f"{job.name}.key"
-        if keep and note.is_file() and note.read_text(encoding="utf-8") == job.key:
-            run = Run(folder)
-            if run.complete:
-                return run
-        note.unlink(missing_ok=True)
-        said: dict[str, Any] = {"out": folder, "progress": tell, "command": command}
-        if job.clock == "virtual":
-            run = simulate(job.resolved, **said)
-        else:
-            run = emulate(job.resolved, **said, clock=job.clock, allow_commands=job.allow_commands)
-        if keep and run.complete:
-            note.write_text(job.key, encoding="utf-8")
-        return run
+    def tell(standing: Standing) -> bool:
+        return progress is None or progress(standing.fraction) is not False
 
-    runs = in_threads(one, jobs, threads, progress)
-    return {job: run for job, run in zip(jobs, runs, strict=True) if run is not None}
+    with on_threads(max(1, workers), out) as team:
+        standing = execute(runs, team, tell)
+    found = runs.results
+    return Results(
+        {job: found.runs[job] for job in jobs if job in found.runs},
+        {job: found.failed[job] for job in jobs if job in found.failed},
+        standing.kept,
+    )
+
+
+def run_all(jobs: Sequence[Job], out: Path, progress: Progress | None, workers: int = 2) -> dict[Job, Run]:
+    """Do the runs as :func:`run_jobs` does, and return them. Raises the exception of the first failed run, when all
+    others have ended."""
+    results = run_jobs(jobs, out, progress, workers)
+    results.check(out)
+    return results.runs
+
+
+class _Runs:
+    """Jobs, with the results of each in a folder of its name."""
+
+    def __init__(self, jobs: Sequence[Job], out: Path, command: Sequence[str]) -> None:
+        self._jobs = jobs
+        self._out = out
+        self._command = command
+        self.results = Results()
+
+    def first(self) -> Sequence[Job]:
+        return self._jobs
+
+    def more(self, at_once: int) -> Sequence[Job]:
+        del at_once
+        return ()
+
+    def kept(self, run: Job) -> Literal["complete"] | None:
+        folder = self._out / run.name
+        if not _is_kept(folder, run.key):
+            return None
+        self.results.runs[run] = Run(folder, run.resolved)
+        return "complete"
+
+    def begin(self, run: Job) -> tuple[Task, Path]:
+        folder = self._out / run.name
+        # A file in the place of the folder fails the run.
+        with suppress(NotADirectoryError):
+            (folder / NOTE).unlink(missing_ok=True)
+        task = Task(
+            run.key,
+            run.resolved,
+            0,
+            run.clock,
+            run.kernel.version if run.kernel else None,
+            keep_run=True,
+            engine=engine(),
+            tables=False,
+            command=self._command,
+            allow_commands=run.allow_commands,
+        )
+        return task, folder
+
+    def end(self, run: Job, outcome: Outcome) -> None:
+        folder = self._out / run.name
+        if outcome.status == "failed":
+            self.results.failed[run] = outcome.cause or OSError(outcome.error)
+            return
+        self.results.runs[run] = Run(folder, run.resolved)
+        if outcome.status == "complete":
+            _keep(folder, run.key)
+
+    def save(self) -> None:
+        """The folders are all there is."""
+
+
+def _keep(folder: Path, key: str) -> None:
+    """Writes the note of a complete run: its key, the hash of its provenance, and the sizes of its files."""
+    sizes = {
+        str(file.relative_to(folder)): file.stat().st_size
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+    note = {"key": key, "provenance": _hash_of_provenance(folder), "files": sizes}
+    (folder / NOTE).write_text(json.dumps(note), encoding="utf-8")
+
+
+def _is_kept(folder: Path, key: str) -> bool:
+    """Whether a folder holds the complete run of this key, unchanged since its end: neither another run was written
+    there nor a file removed."""
+    try:
+        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+        return bool(
+            note["key"] == key
+            and note["provenance"] == _hash_of_provenance(folder)
+            and all((folder / name).stat().st_size == size for name, size in note["files"].items())
+        )
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def _hash_of_provenance(folder: Path) -> str:
+    return hashlib.sha256((folder / "provenance.json").read_bytes()).hexdigest()

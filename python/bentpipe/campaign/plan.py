@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from bentpipe import _native
-from bentpipe.campaign.jobs import run_key
 from bentpipe.errors import InputError
 from bentpipe.guest import Kernel, current
 from bentpipe.scenario.scenarios import (
@@ -23,6 +22,7 @@ from bentpipe.scenario.scenarios import (
 )
 from bentpipe.scenario.variation import Variation
 
+from .keys import run_key
 from .variants import variations
 
 #: Records that a run can omit if the campaign does not keep its folder.

@@ -8,15 +8,16 @@ import socket
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.errors import trouble
-from bentpipe.scenario.scenarios import ScenarioText
+from bentpipe.scenario.scenarios import Scenario, ScenarioText
 
+from .keys import engine
 from .metrics import identified
 
 if TYPE_CHECKING:
@@ -25,21 +26,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """A run to do. It is self-contained: the scenario is resolved and needs no other file."""
+    """A run to do. It is self-contained: the scenario is resolved and needs no other file.
+
+    The outcome has the run's tables if ``tables``. ``command`` is the command line for the provenance.
+    """
 
     key: str
-    scenario: ScenarioText
+    scenario: Scenario | ScenarioText
     replication: int
-    clock: Literal["virtual", "kernel"]
+    clock: Literal["virtual", "kernel", "real"]
     kernel: str | None
     keep_run: bool
     engine: str
+    tables: bool = True
+    command: Sequence[str] = ()
+    allow_commands: bool = False
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a task. ``tables`` are Parquet data by name, including the flows; ``folder`` is the run's folder
-    as a tar, if it is kept and was made elsewhere. ``"stopped"`` means interrupted, without results."""
+    as a tar, if it is kept and was made elsewhere. ``"stopped"`` means interrupted, without results. ``cause`` is the
+    exception of a failed run, if it was done in this process."""
 
     key: str
     status: Literal["complete", "failed", "stopped"]
@@ -48,6 +56,7 @@ class Outcome:
     error: str = ""
     tables: dict[str, bytes] = field(default_factory=dict)
     folder: bytes = b""
+    cause: Exception | None = None
 
 
 def perform(
@@ -62,8 +71,6 @@ def perform(
     The run is written to ``folder``, or to a temporary one in ``scratch``, which a killed process leaves. ``tell`` is
     called with the fraction done and interrupts the run by returning False.
     """
-    from bentpipe.campaign.jobs import engine
-
     started = time.monotonic()
     place = f"{socket.gethostname()} {os.getpid()}"
 
@@ -80,21 +87,29 @@ def perform(
             if not run.complete:
                 return outcome("stopped")
             packed = _packed(out) if task.keep_run and folder is None else b""
-            return outcome("complete", tables=_tables(run, task), folder=packed)
+            return outcome("complete", tables=_tables(run, task) if task.tables else {}, folder=packed)
         except Exception as error:  # noqa: BLE001 - a run that fails must not end the others
             text = trouble(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-            return outcome("failed", error=text)
+            return outcome("failed", error=text, cause=error)
 
 
 def _run(task: Task, out: Path, tell: Callable[[float], bool] | None) -> Run:
     from bentpipe.emulation import emulate
     from bentpipe.simulation import simulate
 
-    if task.clock == "kernel":
-        return emulate(
-            task.scenario, run=task.replication, out=out, progress=tell, clock="kernel", kernel=task.kernel
-        )
-    return simulate(task.scenario, run=task.replication, out=out, progress=tell)
+    run, command = task.replication, task.command
+    if task.clock == "virtual":
+        return simulate(task.scenario, run=run, out=out, progress=tell, command=command)
+    return emulate(
+        task.scenario,
+        run=run,
+        out=out,
+        progress=tell,
+        command=command,
+        allow_commands=task.allow_commands,
+        clock=task.clock,
+        kernel=task.kernel,
+    )
 
 
 def _tables(run: Run, task: Task) -> dict[str, bytes]:

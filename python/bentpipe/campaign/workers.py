@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bentpipe.campaign.jobs import engine
 from bentpipe.errors import InputError
 
+from .keys import engine
 from .work import Outcome, Task, perform
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def _on_worker(task: Task) -> Outcome:
     """Runs a task on a worker of a cluster. Dask removes the folders of workers that were killed."""
     from distributed import get_worker
 
-    return perform(task, scratch=get_worker().local_directory)
+    # An exception may hold what cannot be sent.
+    return replace(perform(task, scratch=get_worker().local_directory), cause=None)
 
 
 class _Cluster:

@@ -94,7 +94,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except ValueError as error:
             if not isinstance(error, InputError) and not _is_scenario_error(error):
                 raise
-            fail(str(error))
+            fail(_noted(str(error), error))
         except ImportError as error:
             if error.name != "bentpipe" or "_native" not in str(error):
                 raise
@@ -104,11 +104,16 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(128 + 13) from None
         except OSError as error:
-            fail(trouble(error), getattr(error, "exit_code", TROUBLE))
+            fail(_noted(trouble(error), error), getattr(error, "exit_code", TROUBLE))
         except KeyboardInterrupt:
             raise typer.Exit(128 + 2) from None
 
     return run
+
+
+def _noted(message: str, error: Exception) -> str:
+    """Returns a message with the notes of an exception below it."""
+    return "\n".join([message, *getattr(error, "__notes__", ())])
 
 
 def _is_scenario_error(error: ValueError) -> bool:

@@ -6,12 +6,15 @@ import os
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import AllFlows, DrawReport, Json, Labels, Out, Overrides, ScenarioFile, Seed
+from bentpipe.errors import trouble
+
+from .common import TROUBLE, AllFlows, DrawReport, Json, Labels, Out, Overrides, ScenarioFile, Seed
 from .progress import Bar
 from .stopping import stoppable
 
@@ -44,7 +47,11 @@ def simulate(
     flows: AllFlows = False,
     json: Json = False,
 ) -> None:
-    """Simulate a scenario, or variations of it, in virtual time."""
+    """Simulate a scenario, or variations of it, in virtual time.
+
+    With --vary, complete runs in the folder are reused if their scenario and engine have not changed, so the same
+    command resumes after an interruption.
+    """
     from bentpipe.scenario.scenarios import load, seeded
     from bentpipe.scenario.variation import combinations
     from bentpipe.simulation import run_folder
@@ -57,20 +64,35 @@ def simulate(
     name = loaded.name
     folder = _folder_of_all(out, name) if vary else run_folder(out, lambda: name)
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    runs: list[Run | None]
+    failed: dict[str, Exception] = {}
+    reused = 0
     with stoppable() as stop, Bar("simulating", stop) as bar:
         if vary:
-            from bentpipe.campaign.jobs import jobs_of, run_all
+            from bentpipe.campaign.jobs import jobs_of, run_jobs
 
             planned = jobs_of(scenario, variations, seed=seed, overrides=overrides or [])
-            done = run_all(planned, folder, bar.advance, jobs, keep=False, command=command)
-            runs = list(done.values())
+            results = run_jobs(planned, folder, bar.advance, jobs, command=command)
+            if not results.runs:
+                results.check(folder)
+            runs = [results.runs.get(job) for job in planned]
+            failed = {job.name: error for job, error in results.failed.items()}
+            reused = results.reused
         else:
             runs = [simulate_one(loaded, out=folder, progress=bar.advance, command=command)]
-    drawn = report and bool(runs) and not stop.wanted
+    if reused:
+        typer.echo(f"reused {reused} of {len(runs)} runs: scenario and engine have not changed", err=True)
+    drawn = report and any(runs) and not stop.wanted
     tell(runs, variations, folder, report=drawn, json=json, all_flows=flows)
+    for name, error in failed.items():
+        message = trouble(error) if isinstance(error, OSError) else error
+        typer.echo(f"failed: {name}: {message}", err=True)
     if stop.wanted:
-        typer.echo(f"interrupted: partial results are in {folder} (marked incomplete)", err=True)
+        resumes = "; the same command resumes from here" if vary else ""
+        typer.echo(f"interrupted: partial results are in {folder} (marked incomplete){resumes}", err=True)
         raise typer.Exit(stop.exit_code)
+    if failed:
+        raise typer.Exit(TROUBLE)
 
 
 def _folder_of_all(out: Path | None, name: str) -> Path:
@@ -86,7 +108,7 @@ def _folder_of_all(out: Path | None, name: str) -> Path:
 
 
 def tell(
-    runs: list[Run],
+    given: Sequence[Run | None],
     variations: list[Variation],
     folder: Path,
     *,
@@ -94,9 +116,9 @@ def tell(
     json: bool,
     all_flows: bool = False,
 ) -> None:
-    """Print the table of flows and groups, and the folder of the results, or JSON. With ``report``, then write the page
-    about them, which may take longer than a run; JSON names it before it is written. Without, name the command that
-    writes it."""
+    """Print the table of flows and groups, and the folder of the results, or JSON. ``given`` has a run for each
+    variation, or None for one without results. With ``report``, then write the page about them, which may take longer
+    than a run; JSON names it before it is written. Without, name the command that writes it."""
     from bentpipe.quantities import listed
     from bentpipe.results.flows import flow_results
     from bentpipe.results.groups import by_group, summarise
@@ -109,8 +131,11 @@ def tell(
     names = short_names(variations[0].columns)
     labelled = [
         (run, {names[key]: label for key, label in labels.items()})
-        for run, labels in zip(runs, labels_of(variations), strict=False)
+        for run, labels in zip(given, labels_of(variations), strict=True)
+        if run is not None
     ]
+    runs = [run for run in given if run is not None]
+    variations = [one for run, one in zip(given, variations, strict=True) if run is not None]
     results = [(run, labels, flow_results(run)) for run, labels in labelled]
     if json:
         documents = [

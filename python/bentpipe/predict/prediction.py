@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from bentpipe.quantities import base_value, rate_text, span_text
-from bentpipe.scenario.facts import carried_bytes
+from bentpipe.scenario.facts import carried_bytes, dama_of
 from bentpipe.scenario.handshakes import given_up
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def flow_arguments(
         raise NotPredicted("it does not start within the run")
     if isinstance(app, Mapping) and "duration" in app:
         duration_s = min(duration_s, base_value(app["duration"]))
-    dama = next((hop["dama"] for hop in (*leg.there, *leg.back) if hop["dama"] is not None), None)
+    dama = next(filter(None, map(dama_of, (*leg.there, *leg.back))), None)
     if dama is not None and dama["scheme"] not in SCHEMES:
         raise NotPredicted(f"the equations know no scheme {dama['scheme']}")
     rates = [hop["rate_bit_s"]["mean"] for hop in leg.there]

@@ -7,7 +7,7 @@ seconds, sizes in bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, TypedDict, cast
 
 from bentpipe.quantities import base_value
 
@@ -41,8 +41,9 @@ class Queue(TypedDict):
 
 
 class Dama(TypedDict):
-    """Demand assignment on a hop; ``response_superframes`` is L."""
+    """Demand assignment on a hop; ``response_superframes`` is L, over moving satellites the greatest."""
 
+    kind: Literal["dama"]
     scheme: str
     superframe_s: float
     response_superframes: int
@@ -55,12 +56,25 @@ class Acm(TypedDict):
     (None for an outage), its bits per symbol, the Es/N0 in dB reported to the sender, and the start and end of each
     outage in seconds."""
 
+    kind: Literal["acm"]
     modcod: str | None
     least: str | None
     greatest: str | None
     efficiency: Course
     esn0_db: Course
     outages: list[list[float]]
+
+
+class Orbit(TypedDict):
+    """Moving satellites on a hop: the number of handovers of a run, and the start and end in seconds of each outage."""
+
+    kind: Literal["orbit"]
+    handovers: int
+    outages: list[list[float]]
+
+
+#: A mechanism of a hop's medium, by ``kind``.
+Access = Dama | Acm | Orbit
 
 
 class Change(TypedDict):
@@ -78,10 +92,10 @@ class Hop(Ends):
     """One hop of a path, from a node to the next over one link, multilink or network.
 
     ``rate_bit_s`` is the rate left after framing and the queue's own limit for packets of this flow's size, ``loss``
-    the expected fraction that the channel corrupts, ``shared`` the media that the hop uses and the rate at which each
-    carries such packets, ``flows`` the number of flows that share them, including this one, and ``pages_bit_s`` the
-    mean rate of the pages, files and mails of the others, at most. ``notes`` describe what happens to packets and is in
-    none of the numbers.
+    the expected fraction that the channel corrupts, ``access`` the mechanisms of the medium (see :func:`dama_of`),
+    ``shared`` the media that the hop uses and the rate at which each carries such packets, ``flows`` the number of
+    flows that share them, including this one, and ``pages_bit_s`` the mean rate of the pages, files and mails of the
+    others, at most. ``notes`` describe what happens to packets and is in none of the numbers.
     """
 
     network: str
@@ -90,13 +104,27 @@ class Hop(Ends):
     delay_s: Course
     loss: float
     queue: Queue
-    dama: Dama | None
-    acm: Acm | None
+    access: list[Access]
     shared: list[tuple[str, float]]
     notes: list[str]
     changes: list[Change]
     flows: int
     pages_bit_s: float
+
+
+def dama_of(hop: Hop) -> Dama | None:
+    """Returns the demand assignment of a hop, if any."""
+    return next((access for access in hop["access"] if access["kind"] == "dama"), None)
+
+
+def acm_of(hop: Hop) -> Acm | None:
+    """Returns the adaptive coding and modulation of a hop, if any."""
+    return next((access for access in hop["access"] if access["kind"] == "acm"), None)
+
+
+def orbit_of(hop: Hop) -> Orbit | None:
+    """Returns the moving satellites of a hop, if any."""
+    return next((access for access in hop["access"] if access["kind"] == "orbit"), None)
 
 
 class Proxy(TypedDict):

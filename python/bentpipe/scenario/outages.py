@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bentpipe.errors import in_order
 from bentpipe.quantities import base_value, span_text
 
+from .facts import acm_of, orbit_of
 from .topology import ranges
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def outages_of(scenario: Scenario, known: Sequence[Flow]) -> list[Outage]:
         dark = [hop for hop in hops if hop["rate_bit_s"]["least"] <= NONE_BIT_S]
         whole = [hop for hop in dark if hop["rate_bit_s"]["greatest"] <= NONE_BIT_S]
         for hop in whole or dark:
-            spans = () if hop["acm"] is None else tuple((begin, end) for begin, end in hop["acm"]["outages"])
+            dark_by = [access["outages"] for access in (acm_of(hop), orbit_of(hop)) if access is not None]
+            spans = tuple((begin, end) for outages in dark_by for begin, end in outages)
             add(hop["part"], spans, [flow["name"]], whole=bool(whole))
     for name, where, spans in _given(scenario):
         add(f"{name} {where}".strip(), spans, list(over.get(name, {})))

@@ -12,20 +12,24 @@ registered with :func:`congestion` and is then chosen by its name in scenarios o
     bp.simulate("examples/geo-bulk.toml", overrides={"flow.download.transport.congestion": "half"})
 
 Every call of a method passes from the engine into Python, which takes about a microsecond: the simulation of one flow
-takes four times as long as with C, and connections of several threads wait for each other. docs/congestion-recipe.md
-describes both.
+takes four times as long as with C, and connections of several threads wait for each other. A class has no text that
+could be compared, so runs that use one are not reused by another process. docs/congestion-recipe.md describes both.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from bentpipe import _native
 from bentpipe.errors import InputError
 
 Class = TypeVar("Class", bound=type)
+
+#: A token of each registered class, by its name. It differs between registrations and between processes.
+registered: Final[dict[str, str]] = {}
 
 #: What the kernel allows after ``bp_``, so that a class can become a C file of the same name.
 _NAME = re.compile("[a-z][a-z0-9_]{0,11}")
@@ -69,6 +73,7 @@ def congestion(name: str) -> Callable[[Class], Class]:
             _native.register_congestion(name, made)
         except ValueError as error:
             raise InputError(str(error)) from None
+        registered[name] = secrets.token_hex(8)
         return made
 
     return register

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bentpipe.errors import in_order
 from bentpipe.quantities import base_value, listed, number, rate_text, size_text, span_text
 
-from .facts import carried_bytes
+from .facts import acm_of, carried_bytes, dama_of, orbit_of
 from .handshakes import given_up
 from .outages import outages_of
 from .topology import drawing, ranges
@@ -207,8 +207,8 @@ def parts(known: Facts) -> list[Row]:
             if size == row.packet_bytes:
                 row.hops.append(hop)
             row.rtts_s.append(rtt)
-            if hop["acm"] is not None:
-                row.acms.append(hop["acm"])
+            if acm := acm_of(hop):
+                row.acms.append(acm)
     return list(rows.values())
 
 
@@ -455,10 +455,11 @@ def _hop(hop: Hop) -> str:
     parts = [f"{hop['from']} -> {hop['to']} over {hop['network']}", queue_text(hop["queue"])]
     if hop["loss"]:
         parts.append(f"loss {number(hop['loss'])}")
-    if hop["dama"] is not None:
-        dama = hop["dama"]
+    if dama := dama_of(hop):
         response = f"L = {dama['response_superframes']} superframes of {span_text(dama['superframe_s'])}"
         parts.append(f"{dama['scheme']}, {response}")
+    if orbit := orbit_of(hop):
+        parts.append(f"handovers between moving satellites: {orbit['handovers']}")
     if hop["flows"] > 1:
         parts.append(f"shared by {hop['flows']} flows")
     changes = [f"{change['what']} at {span_text(change['at_s'])}" for change in hop["changes"]]

@@ -1,5 +1,4 @@
-"""Variations of a scenario's values with a folder per combination, without the replications, statistics and store of
-:mod:`bentpipe.campaign`."""
+"""Variations of a scenario's values: combinations of values, their labels, and the names of their folders."""
 
 from __future__ import annotations
 

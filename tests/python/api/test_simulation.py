@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import bentpipe as bp
 import pytest
-from bentpipe.campaign.jobs import jobs_of, run_all
+from bentpipe.campaign.jobs import NOTE, jobs_of, run_all
 from bentpipe.predict.prediction import predict_scenario
 from bentpipe.results.predictions import predict_run
 from bentpipe.scenario.variation import combinations
@@ -26,15 +26,16 @@ SHORT: Scenario = {
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Returns every file of a run except the one that records when and where it was made."""
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.name != "provenance.json"]
+    """Returns every file of a run except those that record when and where it was made."""
+    dated = ("provenance.json", NOTE)
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.name not in dated]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 def test_runs_on_one_and_on_two_threads_are_equal_byte_for_byte(tmp_path: Path) -> None:
     variations = combinations(["flow.up.transport.congestion=reno,vegas", "seed=1,2"])
     for jobs in (1, 2):
-        runs = run_all(jobs_of(SHORT, variations), tmp_path / str(jobs), None, jobs, keep=False)
+        runs = run_all(jobs_of(SHORT, variations), tmp_path / str(jobs), None, jobs)
         assert [run.complete for run in runs.values()] == [True] * 4
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bentpipe.campaign.jobs import NOTE
 from bentpipe.results.flows import FAILURES
 from helpers import ROOT
 from helpers.folders import write_run
@@ -455,7 +456,7 @@ def test_an_interrupted_study_says_so_and_resumes_from_its_complete_runs(
     runs = place / "runs" / "long" / "runs"
     with subprocess.Popen(command("reproduce", "long"), stderr=subprocess.PIPE, text=True) as process:
         limit = time.monotonic() + 60
-        while not ((runs / "2s.key").exists() and (runs / "900d" / "provenance.json").exists()):
+        while not ((runs / "2s" / NOTE).exists() and (runs / "900d" / "provenance.json").exists()):
             assert process.poll() is None and time.monotonic() < limit
             time.sleep(0.05)
         process.send_signal(number)
@@ -464,11 +465,11 @@ def test_an_interrupted_study_says_so_and_resumes_from_its_complete_runs(
     message = "interrupted: complete runs are kept in runs/long, and the same command resumes from here"
     assert " ".join(said.split()) == message
     assert json.loads((runs / "900d" / "provenance.json").read_text())["status"] == "incomplete"
-    assert not (runs / "900d.key").exists()
+    assert not (runs / "900d" / NOTE).exists()
     kept = (runs / "2s" / "provenance.json").stat().st_mtime_ns
     (place / "durations").write_text("2s 3s")
     call("reproduce", "long")
-    assert (runs / "2s" / "provenance.json").stat().st_mtime_ns == kept and (runs / "3s.key").exists()
+    assert (runs / "2s" / "provenance.json").stat().st_mtime_ns == kept and (runs / "3s" / NOTE).exists()
 
 
 def test_a_call_is_rated_as_json_and_in_a_table_that_fits(place: Path) -> None:

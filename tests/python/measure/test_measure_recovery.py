@@ -1,7 +1,7 @@
 """Known truth is recovered from emulated paths that are drawn at random, with clocks that are apart and skewed.
 
 Quick: three paths. With `-m slow`, thirty, of which ten lead over DVB-RCS, two by each scheme of capacity; the share
-that is right is held to what docs/measure.md says.
+that is right is held to what docs/measure/accuracy.md says.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from bentpipe import studies
+from bentpipe.campaign.jobs import NOTE
 from helpers import ROOT
 
 native = pytest.importorskip("bentpipe._native")
@@ -95,7 +96,7 @@ def test_equation_9_is_shown_for_every_file(reproduction: studies.Reproduction) 
 def test_a_study_goes_on_where_it_stopped(reproduction: studies.Reproduction, out: Path) -> None:
     runs = sorted((out / "runs").glob("file-*/summary.json"))
     before = [file.stat().st_mtime_ns for file in runs]
-    (out / "runs" / "file-cra-3.key").unlink()
+    (out / "runs" / "file-cra-3" / NOTE).unlink()
     again = studies.run(FOLDER, "T_IV", out, json=True)
     assert again.tables == reproduction.tables[-1:]
     changed = [

@@ -82,8 +82,7 @@ fn unknown() -> Medium {
         delay_s: Course::constant(0.0),
         loss: 0.0,
         queue: Queue::fifo("", None, None),
-        dama: None,
-        acm: None,
+        access: Vec::new(),
         shared: Vec::new(),
         notes: Vec::new(),
     }

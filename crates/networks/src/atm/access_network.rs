@@ -155,8 +155,7 @@ impl AccessNetwork for Config {
                 delay_s: Course::constant(self.passing(bytes)),
                 loss: self.loss(bytes),
                 queue: facts::Queue::fifo("cells", Some(packets), None),
-                dama: None,
-                acm: None,
+                access: Vec::new(),
                 notes: self.notes(contract),
             }
             .within(efficiency)

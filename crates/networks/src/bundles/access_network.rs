@@ -92,8 +92,7 @@ impl AccessNetwork for Config {
             delay_s: Course::constant(self.delay(crossing.from, crossing.to).map_or(0.0, Span::as_secs_f64)),
             loss: 0.0,
             queue: facts::Queue::fifo("bundles", None, self.storage.map(Size::bytes)),
-            dama: None,
-            acm: None,
+            access: Vec::new(),
             shared: vec![(name.to_owned(), rate)],
             notes: vec![
                 "bundles are stored and forwarded in contacts, of which the prediction knows nothing"

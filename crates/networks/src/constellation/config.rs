@@ -172,34 +172,15 @@ impl Default for Routing {
     }
 }
 
-/// Maximum number of satellites in a constellation.
-const SATELLITES: usize = 20_000;
-
 impl Config {
     /// The Earth's rotation during the run.
     pub fn turning(&self) -> Turning {
         Turning::new(self.epoch, 0.0)
     }
 
-    /// All satellites, shell by shell, and the pairs of them that may be linked. If there are several shells,
-    /// names start with the number of the shell.
+    /// All satellites, and the pairs of them that may be linked ([`shell::fleet`]).
     pub fn fleet(&self) -> (Vec<Satellite>, Vec<Neighbours>) {
-        let (mut satellites, mut neighbours) = (Vec::new(), Vec::new());
-        for (index, shell) in self.shell.iter().enumerate() {
-            let first = satellites.len() as u32;
-            let mut own = shell.satellites(self.epoch, self.turning());
-            neighbours.extend(
-                shell.neighbours(&own).into_iter().map(|pair| Neighbours {
-                    places: (first + pair.places.0, first + pair.places.1),
-                    ..pair
-                }),
-            );
-            if self.shell.len() > 1 {
-                own.iter_mut().for_each(|one| one.name = format!("{}:{}", index + 1, one.name));
-            }
-            satellites.extend(own);
-        }
-        (satellites, neighbours)
+        shell::fleet(&self.shell, self.epoch, self.turning())
     }
 
     /// The delay between two sites, by number, that routing outside the constellation assumes: up to the lowest satellites, along
@@ -231,18 +212,7 @@ impl Config {
     /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         let before = problems.count();
-        if self.shell.is_empty() {
-            problems.add("shell", "has no satellites; allowed: at least one [[...shell]]");
-        }
-        problems.within("shell", |problems| {
-            for (index, shell) in self.shell.iter().enumerate() {
-                problems.within(index.to_string(), |problems| shell.check(self.epoch, problems));
-            }
-        });
-        let count: usize = self.shell.iter().map(|shell| shell.count()).sum();
-        if count > SATELLITES {
-            problems.add("shell", format!("{count} satellites; allowed: at most {SATELLITES}"));
-        }
+        shell::check(&self.shell, self.epoch, problems);
         problems.within("isl", |problems| self.isl.check(problems));
         problems.within("gsl", |problems| {
             check_mask("mask", self.gsl.mask, problems);

@@ -80,8 +80,7 @@ impl Config {
             delay_s: delays.unwrap_or_else(|| Course::constant(expected.as_secs_f64())),
             loss: 1.0 - survive,
             queue,
-            dama: None,
-            acm: None,
+            access: Vec::new(),
             shared: vec![
                 (format!("{name}.{}.up", crossing.from), up),
                 (format!("{name}.{}.down", crossing.to), down),

@@ -12,9 +12,10 @@ use super::flights::{CarrierId, Flights, Slot};
 use super::lane::Lane;
 use super::path::{FlowPath, PathTrace};
 use super::routes::{Cost, Exit, Hop, Routes, NO_PATH};
+use super::serving::Tally;
 use super::topology::{Ends, Ground, Topology};
 use crate::fate::Fate;
-use bentpipe_core::{Calendar, Column, Due, NodeId, Probe, Report, Span, Streams, Table, Time, Wakes, Whole};
+use bentpipe_core::{Calendar, Due, NodeId, Probe, Report, Span, Streams, Time, Wakes, Whole};
 use bentpipe_link::channel::{self, SPOILED};
 use bentpipe_link::pace::Pace;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
@@ -26,32 +27,6 @@ pub const NO_SATELLITE: DropReason = DropReason::new("no satellite in view");
 pub const VANISHED: DropReason = DropReason::new("inter-satellite link went down");
 /// The packet was on its way over the satellite that served the site before.
 pub const HANDED_OVER: DropReason = DropReason::new("handover");
-
-/// Trace of the satellites that serve a site.
-pub static HANDOVER: Table = Table {
-    name: "handover",
-    entity: "site",
-    about: "when a site is served by another satellite, or by none",
-    columns: &[
-        Column::whole("antenna", "1", "antenna of the site, from 0"),
-        Column::whole("from", "1", "number of the satellite that served before, from 0; null if none did"),
-        Column::whole("to", "1", "number of the satellite that serves now; null if none does"),
-        Column::real("elevation", "deg", "elevation of the satellite that serves now"),
-        Column::real("range", "m", "distance of the satellite that serves now"),
-        Column::whole("waiting", "packets", "packets that waited at the satellite that served before"),
-    ],
-};
-
-/// Counters of a site's links over a run.
-pub static SITE: Table = Table {
-    name: "site",
-    entity: "site",
-    about: "at the end of the run",
-    columns: &[
-        Column::whole("handovers", "1", "number of changes from one satellite to another"),
-        Column::real("outage", "s", "total time in which no satellite served the site"),
-    ],
-};
 
 /// The parts of the stage besides its configuration.
 pub struct Parts {
@@ -86,14 +61,6 @@ struct Stray {
     packet: Whole<Packet>,
     carrier: CarrierId,
     taker: Taker,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    handovers: u64,
-    outage: Span,
-    /// Time since which no satellite serves the site.
-    dark: Option<Time>,
 }
 
 /// A constellation of satellites as one stage.
@@ -171,7 +138,7 @@ impl Constellation {
         }
         carriers.resize_with(carriers.len() + 2 * topology.isls.len(), || None);
         let dark = |site: &Ground| site.serving.iter().all(Option::is_none);
-        let tally = |site| Tally { dark: dark(site).then_some(Time::ZERO), ..Tally::default() };
+        let tally = |site| Tally::new(dark(site));
         let routes = config.routes(&topology, exits);
         let isl = config.isl.link();
         let kinds = [config.ground_link(config.gsl.up), config.ground_link(config.gsl.down)];
@@ -579,10 +546,9 @@ impl Stage for Constellation {
 
     fn report(&self, now: Time, report: &mut Report) {
         for (name, tally) in self.site_names.iter().zip(&self.tallies) {
-            let outage = tally.outage + tally.dark.map_or(Span::ZERO, |since| now.since(since));
-            report.row(&SITE, name, &[tally.handovers as f64, outage.as_secs_f64()]);
+            tally.report(now, name, report);
         }
-        let handovers = |site: u32| self.tallies[site as usize].handovers;
+        let handovers = |site: u32| self.tallies[site as usize].handovers();
         self.flows.iter().flatten().for_each(|path| path.report(handovers, report));
         let mut pending = vec![Held::default(); self.carriers.len()];
         for (carrier, flight) in self.flights.all().filter(|(_, flight)| flight.sent > now) {

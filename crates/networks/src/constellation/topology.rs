@@ -10,7 +10,7 @@
 use super::choice::{self, Sky, Visible};
 use super::isl;
 use bentpipe_core::Time;
-use bentpipe_orbit::crossing::{self, Found};
+use bentpipe_orbit::crossing::{self, Bound, Found};
 use bentpipe_orbit::epoch::Epoch;
 use bentpipe_orbit::look::Observer;
 use bentpipe_orbit::satellite::Satellite;
@@ -38,7 +38,10 @@ pub struct Ground {
     pub observer: Observer,
     /// Elevation from which satellites are visible, in radians.
     pub mask: f64,
-    /// Satellites above the mask, in order of rising.
+    /// Other places, with their masks, from which a satellite must be visible to serve this site. Empty in a constellation;
+    /// the terminals of a star network share the satellite of its gateway.
+    pub others: Vec<(Observer, f64)>,
+    /// Satellites above the masks, in order of rising.
     pub visible: Vec<Visible>,
     /// The satellites that serve the site, by antenna.
     pub serving: Vec<Option<u32>>,
@@ -48,6 +51,32 @@ pub struct Ground {
     pub changed: Time,
     /// Number of choices, by which the review of an earlier choice is recognised.
     choices: u32,
+}
+
+impl Ground {
+    /// How far a satellite is above the masks, as [`visibility::above`]: the least of all places.
+    fn above(&self, satellite: &Satellite, t: f64) -> Bound {
+        let others =
+            self.others.iter().map(|(observer, mask)| visibility::above(observer, satellite, *mask, t));
+        others.fold(visibility::above(&self.observer, satellite, self.mask, t), |all, one| {
+            let safe = match (all.value >= 0.0, one.value >= 0.0) {
+                (true, true) => all.safe.min(one.safe),
+                // A satellite below one mask is not visible, whatever the other places see.
+                (true, false) => one.safe,
+                (false, true) => all.safe,
+                (false, false) => all.safe.max(one.safe),
+            };
+            Bound { value: all.value.min(one.value), safe }
+        })
+    }
+
+    /// The time until which a satellite stays on its side of the masks, as [`visibility::change`].
+    fn change(&self, satellite: &Satellite, from: f64, to: f64) -> Found {
+        if satellite.speed == 0.0 {
+            return Found::NotBefore(f64::INFINITY);
+        }
+        crossing::next(from, to, |t| self.above(satellite, t))
+    }
 }
 
 /// The two ends of a link.
@@ -148,6 +177,18 @@ fn at_or_after(seconds: f64) -> Time {
     Time::from_nanos((seconds * 1e9 - 0.1).ceil() as u64)
 }
 
+/// A site of a topology.
+pub struct Place {
+    /// The observer at the site.
+    pub observer: Observer,
+    /// Elevation from which satellites are visible, in radians.
+    pub mask: f64,
+    /// Number of satellites that serve the site at once.
+    pub antennas: usize,
+    /// Other places, with their masks, from which a satellite must be visible to serve this site.
+    pub others: Vec<(Observer, f64)>,
+}
+
 /// The parts of a topology.
 pub struct Parts {
     /// Start of the run.
@@ -156,8 +197,8 @@ pub struct Parts {
     pub satellites: Vec<Satellite>,
     /// Pairs of satellites, by number, that may be linked.
     pub neighbours: Vec<Neighbours>,
-    /// Sites with their masks in radians and their antennas.
-    pub sites: Vec<(Observer, f64, usize)>,
+    /// The sites.
+    pub sites: Vec<Place>,
     /// The rules of inter-satellite links.
     pub rules: isl::Config,
     /// The policy that chooses the serving satellites.
@@ -167,9 +208,10 @@ pub struct Parts {
 impl Topology {
     /// Creates the state at the start.
     pub fn new(parts: Parts) -> Topology {
-        let ground = |(observer, mask, antennas): (Observer, f64, usize)| Ground {
+        let ground = |Place { observer, mask, antennas, others }: Place| Ground {
             observer,
             mask,
+            others,
             visible: Vec::new(),
             serving: vec![None; antennas],
             version: 0,
@@ -199,7 +241,7 @@ impl Topology {
             for satellite in 0..topology.satellites.len() as u32 {
                 let ground = &topology.sites[site as usize];
                 let target = &topology.satellites[satellite as usize];
-                if visibility::above(&ground.observer, target, ground.mask, 0.0).value >= 0.0 {
+                if ground.above(target, 0.0).value >= 0.0 {
                     topology.see(0.0, site, satellite);
                 } else {
                     topology.look(0.0, Look::Pair { site, satellite });
@@ -237,9 +279,8 @@ impl Topology {
                 (crossing::next(from, to, |t| self.margin(index, t)), Event::Isl { index })
             }
             Look::Pair { site, satellite } => {
-                let Ground { observer, mask, .. } = &self.sites[site as usize];
-                let target = &self.satellites[satellite as usize];
-                (visibility::change(observer, target, *mask, from, to), Event::Rise { site, satellite })
+                let (ground, target) = (&self.sites[site as usize], &self.satellites[satellite as usize]);
+                (ground.change(target, from, to), Event::Rise { site, satellite })
             }
         };
         match found {
@@ -253,7 +294,7 @@ impl Topology {
     fn see(&mut self, from: f64, site: u32, satellite: u32) {
         let ground = &mut self.sites[site as usize];
         let target = &self.satellites[satellite as usize];
-        let found = visibility::change(&ground.observer, target, ground.mask, from, from + HORIZON);
+        let found = ground.change(target, from, from + HORIZON);
         let set = match found {
             Found::At(moment) => {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
@@ -324,7 +365,7 @@ impl Topology {
                 let ground = &mut self.sites[site as usize];
                 ground.visible.retain(|visible| visible.satellite != satellite);
                 let target = &self.satellites[satellite as usize];
-                if visibility::above(&ground.observer, target, ground.mask, t).value >= 0.0 {
+                if ground.above(target, t).value >= 0.0 {
                     self.see(t, site, satellite);
                 } else {
                     self.look(t, Look::Pair { site, satellite });

@@ -4,7 +4,7 @@
 use super::config::Config;
 use super::forwarding::{text_of, State};
 use super::routes::{light_time, Exit, Hop, Routes};
-use super::topology::{seconds, Ends, Isl, Parts, Topology};
+use super::topology::{seconds, Ends, Isl, Parts, Place, Topology};
 use bentpipe_core::{Span, Time};
 use bentpipe_orbit::look::{Observer, Turning};
 use bentpipe_orbit::vector::Vector;
@@ -50,14 +50,17 @@ impl Config {
     pub fn topology(&self) -> Topology {
         let (satellites, neighbours) = self.fleet();
         let turning = self.turning();
-        let observe = |site: &super::GroundSite| {
-            (Observer::new(&site.site(), turning), self.mask(site), self.antennas(site))
+        let place = |site: &super::GroundSite| Place {
+            observer: Observer::new(&site.site(), turning),
+            mask: self.mask(site),
+            antennas: self.antennas(site),
+            others: Vec::new(),
         };
         Topology::new(Parts {
             start: self.epoch,
             satellites,
             neighbours,
-            sites: self.sites.values().map(observe).collect(),
+            sites: self.sites.values().map(place).collect(),
             rules: self.isl.clone(),
             choice: self.gsl.choice.clone(),
         })

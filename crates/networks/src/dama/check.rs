@@ -1,6 +1,6 @@
 //! Checks of a DVB-RCS network, with the arithmetic behind them.
 
-use super::config::{Carrier, Config, Propagation, MAX_FRAME, MAX_SLOTS, MAX_SLOT_BYTES, MAX_TERMINALS};
+use super::config::{Carrier, Config, MAX_FRAME, MAX_SLOTS, MAX_SLOT_BYTES, MAX_TERMINALS};
 use super::plan::Plan;
 use super::terminals::{Group, Terminals};
 use super::traffic;
@@ -8,7 +8,7 @@ use bentpipe_core::{Problems, RateOrZero, Span};
 use bentpipe_link::acm::signal::Columns;
 use bentpipe_link::acm::{self, Modcod};
 use bentpipe_link::check_symbol_rate;
-use bentpipe_orbit::geo::{Satellite, Site};
+use bentpipe_orbit::site::Site;
 
 impl Config {
     /// Adds the problems of this configuration.
@@ -23,6 +23,9 @@ impl Config {
         problems.within("return", |problems| self.check_return(problems));
         self.check_terminals(problems);
         self.check_positions(problems);
+        if problems.count() == before {
+            self.check_handovers(problems);
+        }
         if problems.count() == before {
             let dama = |problems: &mut Problems| self.check_response(problems);
             problems.within("return", |problems| problems.within("dama", dama));
@@ -225,49 +228,52 @@ impl Config {
     }
 
     fn check_positions(&self, problems: &mut Problems) {
-        let Propagation::Positions(positions) = &self.propagation else {
-            for (index, entry) in self.terminals.iter().enumerate() {
-                if entry.group().site.is_some() {
-                    let key = |problems: &mut Problems| {
-                        problems
-                            .add("site", "has no effect, as propagation is a fixed delay; give propagation by positions to use sites");
-                    };
-                    problems.within("terminals", |problems| problems.within(index.to_string(), key));
-                }
-            }
+        let sites: Vec<Option<Site>> = self.terminals.iter().map(|entry| entry.group().site).collect();
+        self.propagation.check(&sites, problems);
+    }
+
+    /// Adds warnings about moving satellites in a run of `duration`.
+    pub(super) fn remark_orbit(&self, duration: Span, remarks: &mut Problems) {
+        let (Some((_, orbit)), Some(moving)) = (self.propagation.orbit(), self.moving(&self.members()))
+        else {
             return;
         };
-        let satellite = Satellite { longitude: positions.satellite };
-        let see = |site: &Site, problems: &mut Problems| {
-            site.check(problems);
-            let elevation = satellite.elevation(site).degrees();
-            if elevation < 0.0 {
-                let message = format!(
-                    "the satellite at {} is {:.1} deg below the horizon",
-                    positions.satellite, -elevation
-                );
-                problems.add("", message);
-            }
-        };
-        problems.within("propagation", |problems| {
-            problems.within("gateway", |problems| see(&positions.gateway, problems));
-            if let Some(site) = &positions.terminals {
-                problems.within("terminals", |problems| see(site, problems));
-            }
-        });
-        for (index, entry) in self.terminals.iter().enumerate() {
-            problems.within("terminals", |problems| {
-                problems.within(index.to_string(), |problems| {
-                    match (entry.group().site, &positions.terminals) {
-                        (Some(site), _) => problems.within("site", |problems| see(&site, problems)),
-                        (None, None) => problems.add(
-                            "",
-                            "has no position; give it a site, or give propagation.terminals for all",
-                        ),
-                        _ => {}
+        remarks.within("propagation", |remarks| {
+            remarks.within("orbit", |remarks| {
+                let dark: f64 = moving.facts(duration).outages.iter().map(|[begin, end]| end - begin).sum();
+                if dark >= duration.as_secs_f64() {
+                    let message = format!(
+                        "no satellite is above {} for the gateway and all terminals at once in the whole run",
+                        orbit.mask
+                    );
+                    remarks.add("", message);
+                }
+                for (index, shell) in orbit.shell.iter().enumerate() {
+                    for remark in shell.remarks(orbit.epoch, duration) {
+                        remarks.within("shell", |remarks| {
+                            remarks.within(index.to_string(), |remarks| remarks.add("", remark));
+                        });
                     }
-                });
+                }
             });
+        });
+    }
+
+    /// Superframes must stay in order when a handover moves their starts.
+    fn check_handovers(&self, problems: &mut Problems) {
+        let (Some((positions, orbit)), Some(frame)) = (self.propagation.orbit(), self.frame()) else {
+            return;
+        };
+        let sites = self.terminals.iter().filter_map(|entry| positions.site(entry.group().site.as_ref()));
+        let shift = sites.map(|site| orbit.longest(&site).saturating_sub(orbit.shortest(&site))).max();
+        let shift = shift.unwrap_or(Span::ZERO);
+        if frame.superframe() <= shift {
+            let message = format!(
+                "a handover may move the start of a terminal's superframe by {shift}, and a superframe lasts {}; allowed: \
+                 longer superframes (return.frame, return.frames_per_superframe), or a higher mask",
+                frame.superframe()
+            );
+            problems.within("propagation", |problems| problems.add("orbit", message));
         }
     }
 

@@ -20,17 +20,16 @@ use super::terminals::{Member, Terminals};
 use super::timing::Schedule;
 use super::traffic::Class;
 use super::{allocator, requests, scheme};
-use crate::text_or_table::text_or_table;
-use bentpipe_core::{Angle, ChannelRate, Count, Fraction, Rate, RateOrZero, Sample, Span};
+use crate::propagation::Propagation;
+use bentpipe_core::{ChannelRate, Count, Fraction, Rate, RateOrZero, Sample, Span};
 use bentpipe_link::acm;
 use bentpipe_link::framing::{self, Framer};
 use bentpipe_link::{channel, queue};
-use bentpipe_orbit::geo::{Satellite, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A DVB-RCS star network (EN 301 790): terminals, a transparent geostationary satellite, and a gateway with
-/// the network control centre.
+/// A DVB-RCS star network (EN 301 790): terminals, a transparent satellite, and a gateway with the network control
+/// centre.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -39,8 +38,8 @@ pub struct Config {
     /// The shared link from the terminals to the gateway (MF-TDMA).
     #[serde(rename = "return")]
     pub return_link: Return,
-    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which
-    /// it is computed.
+    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which delays are
+    /// computed, of a geostationary satellite or of moving ones.
     #[serde(default)]
     pub propagation: Propagation,
     /// The terminals: node names, or tables with values that differ from the network's.
@@ -186,29 +185,6 @@ pub struct Dama {
     pub response: Option<Count<1, 100_000>>,
 }
 
-/// Propagation between the gateway and the terminals.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Propagation {
-    /// The same one-way delay for all terminals.
-    Delay(Span),
-    /// Computed from the positions of the satellite, the gateway and the terminals.
-    Positions(Positions),
-}
-
-/// Positions of the satellite and the stations, from which propagation delays are computed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Positions {
-    /// Longitude of the satellite in geostationary orbit, east positive.
-    pub satellite: Angle,
-    /// Position of the gateway on the ground.
-    pub gateway: Site,
-    /// Position of the terminals that have no `site` of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub terminals: Option<Site>,
-}
-
 fn one() -> Count<1, 1000> {
     Count::new(1)
 }
@@ -238,12 +214,6 @@ impl Default for Dama {
             plan_error: channel::Config::default(),
             response: None,
         }
-    }
-}
-
-impl Default for Propagation {
-    fn default() -> Propagation {
-        Propagation::Delay(Span::from_millis(250))
     }
 }
 
@@ -388,19 +358,6 @@ impl Config {
         let shares = |slots: u32| plan.gaps().map(|gap| u64::from(gap / slots)).sum::<u64>();
         (1..=plan.longest()).rev().find(|slots| shares(*slots) >= sharing.max(1)).unwrap_or(0)
     }
-
-    /// Propagation delay from terminal to satellite and from satellite to gateway; `None` if the terminal's
-    /// position is unknown.
-    pub(super) fn one_way(&self, site: Option<&Site>) -> Option<(Span, Span)> {
-        match &self.propagation {
-            Propagation::Delay(delay) => Some((*delay, Span::ZERO)),
-            Propagation::Positions(positions) => {
-                let satellite = Satellite { longitude: positions.satellite };
-                let site = site.or(positions.terminals.as_ref())?;
-                Some((satellite.delay(site), satellite.delay(&positions.gateway)))
-            }
-        }
-    }
 }
 
 /// Length of a frame in the study.
@@ -413,13 +370,3 @@ pub(super) const MAX_SLOT_BYTES: u32 = 1 << 20;
 pub(super) const MAX_FRAME: Span = Span::from_secs(60);
 /// Logon identifiers have 16 bits.
 pub(super) const MAX_TERMINALS: usize = 65_000;
-
-text_or_table!(
-    Propagation,
-    "a delay such as \"250 ms\", or a table with satellite and gateway",
-    |text| text
-        .parse()
-        .map(Propagation::Delay)
-        .map_err(|error: bentpipe_core::QuantityError| error.to_string()),
-    Propagation::Positions
-);

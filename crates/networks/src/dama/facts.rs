@@ -4,12 +4,17 @@ use super::config::{Config, Dama, Planning, Return};
 use super::frame::Frame;
 use super::scheme::Link;
 use super::terminals::Member;
-use bentpipe_core::{Rate, Span};
+use super::timing::{Schedule, Timing};
+use crate::propagation::{Legs, Moving};
+use bentpipe_core::{Rate, Span, Time};
 use bentpipe_link::acm::{self, Modcod};
 use bentpipe_link::channel;
 use bentpipe_link::queue::{self, classes};
-use bentpipe_stage::facts::{self, Course, Crossing, Hop, Traffic};
+use bentpipe_stage::facts::{self, Access, Course, Crossing, Hop, Traffic};
 use std::collections::BTreeMap;
+
+/// Moments of the run at which delays are looked at, besides its start.
+const MOMENTS: u64 = 20;
 
 impl Config {
     /// The hops of network `name` that paths take, each between the gateway and a terminal.
@@ -19,6 +24,7 @@ impl Config {
     pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
         let members = self.members();
         let frame = self.frame().expect("the configuration has been checked");
+        let (schedule, lead, response) = self.response(&frame, &members);
         let star = Star {
             name,
             config: self,
@@ -26,7 +32,10 @@ impl Config {
             link: self.link(),
             slots: self.carriers().into_iter().flatten().sum(),
             constant: members.iter().map(|member| member.constant).sum(),
-            response: self.response(&frame, &members).2,
+            response,
+            schedule,
+            lead,
+            moving: self.moving(&members),
             plan: self.plan_transmission(&frame, members.len()),
         };
         let by_name: BTreeMap<&str, &Member> =
@@ -64,14 +73,70 @@ struct Star<'a> {
     /// Slots of all carriers in a frame, and those of them that are constant.
     slots: u32,
     constant: u32,
-    /// Response time L in superframes.
+    /// Response time L in superframes, at the longest delays.
     response: u64,
+    /// When requests and plans are made, and how many superframes ahead.
+    schedule: Schedule,
+    lead: u64,
+    /// The satellites, if they move.
+    moving: Option<Moving>,
     /// Transmission time of a plan.
     plan: Span,
 }
 
+/// What the satellites mean for a hop.
+struct Sky {
+    delay_s: Course,
+    access: Option<Access>,
+    /// Part of the run in which a satellite serves.
+    served: f64,
+    /// Least and greatest response time L during the run, in superframes.
+    response: Option<(u64, u64)>,
+}
+
+impl Sky {
+    /// The rate of a hop in the course of a run, of which satellites serve a part.
+    fn rate(&self, served: Course) -> Course {
+        match self.served < 1.0 {
+            false => served,
+            true => Course { mean: served.mean * self.served, least: 0.0, ..served },
+        }
+    }
+}
+
 impl Star<'_> {
+    /// The satellites as one terminal sees them during a run.
+    fn sky(&self, member: &Member, run: Span) -> Sky {
+        let one_way = Course::constant(member.timing.one_way.as_secs_f64());
+        let (Some(moving), Some(site)) = (&self.moving, self.config.site(member)) else {
+            return Sky { delay_s: one_way, access: None, served: 1.0, response: None };
+        };
+        let (track, facts) = (moving.track(&site), moving.facts(run));
+        let moments =
+            (0..=MOMENTS).map(|moment| Time::ZERO + Span::from_nanos(run.as_nanos() / MOMENTS * moment));
+        let legs: Vec<Legs> =
+            moments.filter(|at| moving.satellite(*at).is_some()).map(|at| track.legs(at)).collect();
+        let delays = legs.iter().map(|legs| ((legs.terminal + legs.gateway).as_secs_f64(), 1.0));
+        let responses = || legs.iter().map(|legs| self.response_with(legs.gateway, member.timing.up));
+        let dark: f64 = facts.outages.iter().map(|[begin, end]| end - begin).sum();
+        Sky {
+            delay_s: Course::of(delays).unwrap_or(one_way),
+            access: Some(Access::Orbit(facts)),
+            served: 1.0 - dark / run.as_secs_f64().max(f64::MIN_POSITIVE),
+            response: responses().min().zip(responses().max()),
+        }
+    }
+
+    /// L while the satellite has this delay to the gateway, as derived in [`super::timing`]; `longest` is R there.
+    fn response_with(&self, gateway: Span, longest: Span) -> u64 {
+        let dama = &self.config.return_link.dama;
+        let timing = Timing { up: longest, one_way: longest + gateway, offset: Span::ZERO };
+        let emergent = self.schedule.response(&self.frame, dama.processing, self.lead, [timing].iter());
+        dama.response.map_or(emergent, |imposed| imposed.value().max(emergent))
+    }
+
     fn forward(&self, member: &Member, traffic: Traffic) -> Hop {
+        let sky = self.sky(member, traffic.run);
         let super::config::Forward { rate, queue, framing, error, acm } = &self.config.forward;
         let frames = acm.as_ref().filter(|_| framing.has_frames());
         let clear = frames.map(|acm| acm.in_clear_sky(member.esn0_db.0).unwrap_or(acm.most_robust()));
@@ -92,14 +157,14 @@ impl Star<'_> {
         };
         let within = if frames.is_some() { 1.0 } else { framed.efficiency };
         let rate_bit_s = course.mean;
+        let course = sky.rate(course);
         Hop {
             part: part.clone(),
             rate_bit_s: course,
-            delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
+            delay_s: sky.delay_s,
             loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(**rate, traffic.dscp),
-            dama: None,
-            acm,
+            access: acm.map(Access::Acm).into_iter().chain(sky.access.clone()).collect(),
             shared: vec![(part, rate_bit_s)],
             notes,
         }
@@ -107,6 +172,7 @@ impl Star<'_> {
     }
 
     fn back(&self, member: &Member, traffic: Traffic) -> Hop {
+        let sky = self.sky(member, traffic.run);
         let Return {
             rate: carrier,
             slots_per_frame: _,
@@ -128,6 +194,9 @@ impl Star<'_> {
         let (slots, all) = self.slots(member);
         let mut notes = error.notes();
         notes.extend(self.notes(dama, member));
+        if let Some((least, greatest)) = sky.response.filter(|(least, greatest)| least < greatest) {
+            notes.push(format!("L is {least} to {greatest} superframes in the course of the run"));
+        }
         let mut queue = queue;
         if !classes.is_empty() {
             let class = &classes[usize::from(classes::by_dscp(classes)[usize::from(traffic.dscp.value())])];
@@ -143,11 +212,11 @@ impl Star<'_> {
             (rate(slots) * traffic.run.as_secs_f64() / 8.0) as u64 / u64::from(traffic.bytes.max(1));
         Hop {
             part: format!("{}.{}", self.name, member.name),
-            rate_bit_s: course,
-            delay_s: Course::constant(member.timing.one_way.as_secs_f64()),
+            rate_bit_s: sky.rate(course),
+            delay_s: sky.delay_s,
             loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(*carrier, traffic.dscp),
-            dama: Some(facts::Dama {
+            access: [Access::Dama(facts::Dama {
                 scheme: dama.scheme.kind(),
                 superframe_s: self.frame.superframe().as_secs_f64(),
                 response_superframes: self.response,
@@ -156,8 +225,11 @@ impl Star<'_> {
                     Planning::JustInTime => "just-in-time",
                 },
                 constant_bit_s: rate(member.constant) * framed.efficiency,
-            }),
-            acm,
+            })]
+            .into_iter()
+            .chain(acm.map(Access::Acm))
+            .chain(sky.access.clone())
+            .collect(),
             shared: vec![(format!("{}.return", self.name), rate(all))],
             notes,
         }

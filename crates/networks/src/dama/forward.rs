@@ -19,6 +19,9 @@
 //! With ACM and GSE, packets of all terminals with one MODCOD share baseband frames ([`acm::frames`]). Without a framing a packet takes
 //! its own bits, which is what frames take that are always full; with others whole units of its own.
 //!
+//! **Moving satellites.** Delays are those of the control centre's superframe in which a packet is sent ([`super::timing`]). While no
+//! satellite serves, data wait in the queue, and signalling is lost ([`NO_SATELLITE`]).
+//!
 //! Ports: input port i takes data for terminal i, input port n signalling, where n is the number of
 //! terminals; output port i leads to terminal i, and output port n + i past it to its node, where data go for which the
 //! terminal does nothing.
@@ -27,7 +30,9 @@ use super::board::Shared;
 use super::config::Config;
 use super::frame::Frame;
 use super::message::{LogonResponse, Tbtp};
-use super::timing::Timing;
+use super::timing::Timeline;
+use crate::constellation::NO_SATELLITE;
+use crate::propagation::orbit::Handovers;
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
 use bentpipe_link::acm::frames::{Ending, Frames, Sent};
 use bentpipe_link::acm::{self, Adaptation, Modcod};
@@ -49,6 +54,10 @@ pub struct Parts {
     pub terminals: Vec<Listener>,
     /// Time structure of the return link.
     pub frame: Frame,
+    /// How much later than the control centre the last terminal may start its superframes.
+    pub last: Span,
+    /// Reports the handovers of moving satellites.
+    pub handovers: Option<Handovers>,
     /// Where terminals may find their slots.
     pub(super) board: Shared,
     /// The link's random stream.
@@ -61,8 +70,8 @@ pub struct Parts {
 pub struct Listener {
     /// Address of the terminal.
     pub address: NodeId,
-    /// Propagation and processing delays of the terminal.
-    pub timing: Timing,
+    /// The terminal's superframes, and its delays in each.
+    pub timeline: Timeline,
     /// Whether it finds its slots on the board when it is awake.
     pub reads: bool,
     /// Whether data that arrive change nothing at the terminal, which then does not see them.
@@ -80,6 +89,8 @@ pub struct Listener {
 /// A packet between transmitter and terminal.
 struct Flight {
     arrival: Time,
+    /// When its last bit leaves the gateway.
+    sent: Time,
     terminal: u16,
     added: Added,
     /// The MODCOD of data, with ACM.
@@ -98,6 +109,11 @@ pub struct Forward {
     board: Shared,
     /// Offset of the terminal that starts its superframes last.
     last: Span,
+    handovers: Option<Handovers>,
+    /// End of the present superframe over moving satellites: the delays are those of this superframe.
+    until: Time,
+    /// Whether no satellite serves in the present superframe.
+    dark: bool,
     /// Packets in order of arrival.
     flying: VecDeque<Flight>,
     held_bytes: u64,
@@ -126,7 +142,8 @@ impl Rates {
 impl Forward {
     /// Creates an idle link.
     pub fn new(parts: Parts) -> Forward {
-        let Parts { name, config, grants, mut terminals, frame, board, stream, probe } = parts;
+        let Parts { name, config, grants, mut terminals, frame, last, handovers, board, stream, probe } =
+            parts;
         if 2 * terminals.len() > usize::from(u16::MAX) {
             // There is no port for each to pass.
             terminals.iter_mut().for_each(|terminal| terminal.passes = false);
@@ -135,16 +152,21 @@ impl Forward {
         let mut transmitter =
             Transmitter::new(*config.rate, queue, config.signalling_framer(), stream, probe);
         transmitter.grant(grants);
-        if config.acm.is_some() {
+        if config.acm.is_some() || handovers.is_some() {
+            // Whether and how a packet can be sent is known when its transmission starts.
             transmitter.hold();
         }
+        let until = if handovers.is_some() { Time::ZERO } else { Time::MAX };
         Forward {
             rates: Rates::of(&config),
             frames: config.acm.as_ref().and_then(|_| Frames::new(&config.framing)),
             name,
             transmitter,
             longest,
-            last: terminals.iter().map(|one| one.timing.offset).max().unwrap_or(Span::ZERO),
+            last,
+            handovers,
+            until,
+            dark: false,
             terminals,
             frame,
             board,
@@ -174,19 +196,44 @@ impl Forward {
         added: Added,
         packet: Packet,
     ) {
-        let arrival = sent + self.terminals[usize::from(terminal)].timing.one_way;
+        let arrival = sent + self.terminals[usize::from(terminal)].timeline.timing().one_way;
         self.held_bytes += u64::from(packet.size);
         let mut at = self.flying.len();
         while at > 0 && self.flying[at - 1].arrival > arrival {
             at -= 1;
         }
-        self.flying.insert(at, Flight { arrival, terminal, added, modcod, packet });
+        self.flying.insert(at, Flight { arrival, sent, terminal, added, modcod, packet });
     }
 
     /// Whether a packet is data and not yet sent. (A plan is counted once, however many terminals hear it.)
     fn waits(&self, flight: &Flight, now: Time) -> bool {
-        let delay = self.terminals[usize::from(flight.terminal)].timing.one_way;
-        flight.arrival > now + delay && !flight.packet.body.is_signalling()
+        flight.sent > now && !flight.packet.body.is_signalling()
+    }
+
+    /// Takes the delays of the superframe that has started, and keeps data back while no satellite serves.
+    #[cold]
+    fn enter_superframe(&mut self, now: Time) {
+        let superframe = now.since(Time::ZERO) / self.frame.superframe();
+        self.until = Time::ZERO + self.frame.superframe() * (superframe + 1);
+        let first = &self.terminals[0].timeline;
+        self.dark = !first.is_served(&self.frame, superframe);
+        if self.dark {
+            self.transmitter.pause(self.until);
+        }
+        for terminal in &mut self.terminals {
+            terminal.timeline.enter(&self.frame, superframe);
+        }
+    }
+
+    /// Brings delays and handovers up to date.
+    #[inline]
+    fn advance(&mut self, now: Time, out: &mut Outbox) {
+        if now >= self.until {
+            self.enter_superframe(now);
+        }
+        if let Some(handovers) = &mut self.handovers {
+            handovers.catch_up(now, self.transmitter.buffered().packets, out);
+        }
     }
 
     /// Applies another rate to the data that have not been sent. Signalling in transmission keeps its time.
@@ -194,12 +241,12 @@ impl Forward {
         let ends = self.transmitter.set_rate(now, rate);
         let waits = |index: &usize| self.waits(&self.flying[*index], now);
         let mut waiting: Vec<usize> = (0..self.flying.len()).filter(waits).collect();
-        let delay = |flight: &Flight| self.terminals[usize::from(flight.terminal)].timing.one_way;
-        waiting.sort_by_key(|index| self.flying[*index].arrival - delay(&self.flying[*index]));
+        waiting.sort_by_key(|index| self.flying[*index].sent);
         // From the last: the transmitter may be busy with signalling.
         for (index, end) in waiting.into_iter().rev().zip(ends.into_iter().rev()) {
             let flight = &mut self.flying[index];
-            flight.arrival = end + self.terminals[usize::from(flight.terminal)].timing.one_way;
+            flight.arrival = end + flight.arrival.since(flight.sent);
+            flight.sent = end;
         }
         self.flying.make_contiguous().sort_by_key(|flight| flight.arrival);
     }
@@ -281,6 +328,9 @@ impl Forward {
     }
 
     fn send_signalling(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
+        if self.dark {
+            return out.drop(packet, NO_SATELLITE);
+        }
         if let Some(rates) = &self.rates {
             self.transmitter.pace_signalling(rates.signalling);
         }
@@ -315,10 +365,10 @@ impl Forward {
     /// Whether a terminal has the plan of a superframe when that starts, whatever happens. An arrival at that moment is late.
     #[inline]
     fn finds(&mut self, sent: Time, superframe: u64, terminal: u16) -> bool {
-        let Listener { timing, reads, errors, plan_errors, acm, .. } =
+        let Listener { timeline, reads, errors, plan_errors, acm, .. } =
             &mut self.terminals[usize::from(terminal)];
-        let arrival = sent + timing.one_way;
-        let in_time = arrival < timing.start(&self.frame, superframe);
+        let arrival = sent + timeline.timing().one_way;
+        let in_time = arrival < timeline.start(&self.frame, superframe);
         let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.hears_signalling(arrival));
         *reads && in_time && heard && errors.is_none() && plan_errors.is_none()
     }
@@ -326,6 +376,7 @@ impl Forward {
 
 impl Stage for Forward {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        self.advance(now, out);
         if usize::from(port.0) < self.terminals.len() {
             self.send_data(now, port.0, packet, out);
         } else {
@@ -334,6 +385,7 @@ impl Stage for Forward {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
+        self.advance(now, out);
         if self.rates.is_some() {
             self.begin_adapted(now, out);
         } else {
@@ -341,7 +393,7 @@ impl Stage for Forward {
             self.fly_on(begun);
         }
         while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, terminal, added, modcod, mut packet } =
+            let Flight { arrival, terminal, added, modcod, mut packet, .. } =
                 self.flying.pop_front().expect("there is a front");
             self.held_bytes -= u64::from(packet.size);
             let is_plan = packet.body.of::<Tbtp>().is_some();
@@ -398,7 +450,7 @@ impl Stage for Forward {
         }
         if before.queue != after.queue {
             let waiting = self.transmitter.set_queue(after.queue.build(*after.rate));
-            if self.rates.is_some() {
+            if self.rates.is_some() || self.handovers.is_some() {
                 self.transmitter.hold();
             }
             for packet in waiting {
@@ -415,7 +467,8 @@ impl Stage for Forward {
         let arrival = self.flying.front().map(|flight| flight.arrival);
         let framed = self.frames.as_ref().filter(|frames| frames.held().packets > 0);
         let frame = framed.map(|_| self.transmitter.free_at());
-        arrival.into_iter().chain(frame).chain(self.transmitter.next_begin()).min()
+        let handover = self.handovers.as_ref().and_then(Handovers::due);
+        arrival.into_iter().chain(frame).chain(self.transmitter.next_begin()).chain(handover).min()
     }
 
     fn finish(&mut self, now: Time, out: &mut Outbox) {
@@ -439,6 +492,7 @@ impl Stage for Forward {
             .filter(|flight| self.waits(flight, now))
             .for_each(|flight| pending.add(&flight.packet));
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
+        self.handovers.iter().for_each(|handovers| handovers.report(now, report));
         for (name, adaptation) in self.terminals.iter().filter_map(|terminal| terminal.acm.as_ref()) {
             report.row(&acm::REPORT, name, &adaptation.report());
         }

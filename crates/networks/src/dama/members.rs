@@ -3,8 +3,10 @@
 use super::config::Config;
 use super::terminals::{Member, Terminals};
 use super::timing::Timing;
+use crate::propagation::{Moving, Propagation};
 use bentpipe_core::{RateOrZero, Span};
 use bentpipe_link::acm::Decibel;
+use bentpipe_orbit::site::Site;
 
 impl Config {
     /// Node names of all terminals, in the order in which they are listed.
@@ -21,7 +23,7 @@ impl Config {
         for entry in &self.terminals {
             let group = entry.group();
             let constant = self.slots_of(group.cra).expect("check has passed");
-            let one_way = self.one_way(group.site.as_ref()).expect("check has passed");
+            let legs = self.propagation.legs(group.site.as_ref()).expect("check has passed");
             let slots = |rate: Option<RateOrZero>| {
                 rate.map(|rate| self.link().whole_slots(rate).expect("check has passed"))
             };
@@ -31,7 +33,8 @@ impl Config {
             let slot_bytes = self.slot_bytes_of(group.esn0_db).expect("check has passed");
             let esn0_db = (group.forward_esn0_db, group.esn0_db);
             for name in entry.names() {
-                let timing = Timing { up: one_way.0, one_way: one_way.0 + one_way.1, offset: Span::ZERO };
+                let timing =
+                    Timing { up: legs.terminal, one_way: legs.terminal + legs.gateway, offset: Span::ZERO };
                 members.push(Member {
                     names: [name.clone()].into_iter().chain(entry.group_name()).collect(),
                     name,
@@ -45,11 +48,38 @@ impl Config {
                     weight,
                     slot_bytes,
                     timing,
+                    site: group.site,
                 });
+            }
+        }
+        if self.propagation.orbit().is_some() {
+            // As planned for: the terminal is as far from the satellite as any may be.
+            let farthest = members.iter().map(|member| member.timing.up).max().unwrap_or(Span::ZERO);
+            for Member { timing, .. } in &mut members {
+                *timing = Timing {
+                    up: farthest,
+                    one_way: farthest + (timing.one_way - timing.up),
+                    offset: Span::ZERO,
+                };
             }
         }
         Timing::align(members.iter_mut().map(|member| &mut member.timing));
         members
+    }
+
+    /// The position of a terminal, if propagation is computed from positions.
+    pub(super) fn site(&self, member: &Member) -> Option<Site> {
+        match &self.propagation {
+            Propagation::Delay(_) => None,
+            Propagation::Positions(positions) => positions.site(member.site.as_ref()),
+        }
+    }
+
+    /// The satellites that serve these terminals, if they move.
+    pub(super) fn moving(&self, members: &[Member]) -> Option<Moving> {
+        let (positions, orbit) = self.propagation.orbit()?;
+        let sites: Vec<Site> = members.iter().filter_map(|member| self.site(member)).collect();
+        Some(Moving::new(positions, orbit, &sites))
     }
 
     /// Bytes that each slot of a terminal with this Es/N0 carries in clear sky, with the most robust waveform if its

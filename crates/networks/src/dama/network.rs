@@ -9,10 +9,13 @@ use super::plan::Plan;
 use super::scheme::Terms;
 use super::terminal::{self, Logon, Terminal};
 use super::terminals::Member;
-use super::timing::Schedule;
+use super::timing::{Schedule, Timeline};
 use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
-use bentpipe_core::{NodeId, Time};
+use crate::constellation::HANDOVER;
+use crate::propagation::orbit::Handovers;
+use crate::propagation::Moving;
+use bentpipe_core::{NodeId, Span, Time};
 use bentpipe_link::acm;
 use bentpipe_link::queue::classes;
 use bentpipe_stage::packet::quick_start::Grants;
@@ -69,7 +72,8 @@ pub fn build(
         listeners.push(shape.listener(member, address, label, supply));
     }
     let ncc = shape.ncc(gateway, accounts, plan, supply);
-    Star { terminals: macs, ncc, forward: shape.forward(listeners, supply) }
+    let last = members.iter().map(|member| shape.latest(member)).max().unwrap_or(Span::ZERO);
+    Star { terminals: macs, ncc, forward: shape.forward(listeners, last, supply) }
 }
 
 const CHECKED: &str = "the configuration has been checked";
@@ -99,6 +103,8 @@ struct Shape<'a> {
     response: u64,
     controller: Controller,
     board: Shared,
+    /// The satellites, if they move.
+    moving: Option<Moving>,
 }
 
 impl<'a> Shape<'a> {
@@ -108,7 +114,29 @@ impl<'a> Shape<'a> {
         let (schedule, lead, response) = config.response(&frame, members);
         let imposed = dama.response.map(|response| response.value());
         let controller = Controller { phase: schedule.plan, lead, processing: dama.processing, imposed };
-        Shape { name, config, frame, schedule, response, controller, board: Shared::default() }
+        let moving = config.moving(members);
+        Shape { name, config, frame, schedule, response, controller, board: Shared::default(), moving }
+    }
+
+    /// How much later than the control centre a terminal may start its superframes.
+    fn latest(&self, member: &Member) -> Span {
+        // Over moving satellites the offset is less than the longest delay.
+        if self.moving.is_some() {
+            member.timing.up
+        } else {
+            member.timing.offset
+        }
+    }
+
+    /// The superframes of a terminal.
+    fn timeline(&self, member: &Member) -> Timeline {
+        match &self.moving {
+            None => Timeline::constant(member.timing),
+            Some(moving) => {
+                let site = self.config.site(member).expect(CHECKED);
+                Timeline::moving(&self.frame, member.timing, moving.track(&site))
+            }
+        }
     }
 
     /// The frame with slots of the capacity of a terminal's.
@@ -131,12 +159,11 @@ impl<'a> Shape<'a> {
     ) -> Terminal {
         let (config, link) = (self.config, &self.config.return_link);
         let dama = &link.dama;
-        Terminal::new(terminal::Parts {
+        let parts = terminal::Parts {
             name: label.to_owned(),
             terminal,
             addresses,
             frame: self.frame_of(member),
-            timing: member.timing,
             ask: self.schedule.ask,
             logon,
             logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
@@ -161,7 +188,8 @@ impl<'a> Shape<'a> {
             stream: supply.stream(&terminal_name(self.name, &member.name)),
             probe: supply.probe(&terminal::TRACE, label),
             waits: supply.probe(&waits::TRACE, label),
-        })
+        };
+        Terminal::new(parts, self.timeline(member))
     }
 
     fn account(&self, member: &Member, address: NodeId, logon: Logon) -> ncc::Member {
@@ -206,7 +234,7 @@ impl<'a> Shape<'a> {
             acm: self.adaptation(acm, member.esn0_db.0, (member, label, "forward"), supply),
             esn0_db: member.esn0_db.0,
             address,
-            timing: member.timing,
+            timeline: self.timeline(member),
             reads: self.reads_board(member),
             passes: self.reads_board(member) && self.config.return_link.acm.is_none(),
             errors: self.config.forward.error.errors(),
@@ -229,13 +257,20 @@ impl<'a> Shape<'a> {
         })
     }
 
-    fn forward(&self, terminals: Vec<Listener>, supply: &mut dyn Supply) -> Forward {
+    fn forward(&self, terminals: Vec<Listener>, last: Span, supply: &mut dyn Supply) -> Forward {
         let (name, link) = (forward_name(self.name), &self.config.forward);
+        let handovers = self.moving.as_ref().map(|moving| {
+            let gateway = self.config.gateway.clone();
+            let probe = supply.probe(&HANDOVER, &gateway);
+            Handovers::new(moving.clone(), gateway, probe)
+        });
         Forward::new(forward::Parts {
             config: link.clone(),
             grants: self.config.quick_start,
             terminals,
             frame: self.frame,
+            last,
+            handovers,
             board: self.board.clone(),
             stream: supply.stream(&name),
             probe: supply.probe(&bentpipe_link::TRACE, &name),

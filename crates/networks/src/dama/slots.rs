@@ -1,14 +1,14 @@
 //! A terminal's own slots, as they fill up in the course of a superframe.
 
 use super::frame::{Assignment, Frame, Run};
-use super::timing::Timing;
+use super::timing::{Timeline, Timing};
 use bentpipe_core::Time;
 
 /// The present superframe and how far its slots are filled.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Slots {
     frame: Frame,
-    timing: Timing,
+    timeline: Timeline,
     superframe: u64,
     start: Time,
     end: Time,
@@ -39,13 +39,13 @@ impl Placed {
 
 impl Slots {
     /// Creates the state of superframe 0, without slots.
-    pub fn new(frame: Frame, timing: Timing) -> Slots {
+    pub fn new(frame: Frame, timeline: Timeline) -> Slots {
         Slots {
-            frame,
-            timing,
             superframe: 0,
-            start: timing.start(&frame, 0),
-            end: timing.start(&frame, 1),
+            start: timeline.start(&frame, 0),
+            end: timeline.start(&frame, 1),
+            frame,
+            timeline,
             assignment: Assignment::default(),
             filled: 0,
         }
@@ -57,10 +57,11 @@ impl Slots {
             self.superframe += 1;
             self.start = now;
         } else {
-            self.superframe = self.timing.superframe(&self.frame, now);
-            self.start = self.timing.start(&self.frame, self.superframe);
+            self.superframe = self.timeline.superframe(&self.frame, now);
+            self.start = self.timeline.start(&self.frame, self.superframe);
         }
-        self.end = self.start + self.frame.superframe();
+        self.timeline.enter(&self.frame, self.superframe);
+        self.end = self.timeline.start(&self.frame, self.superframe + 1);
         self.assign(std::iter::empty());
     }
 
@@ -123,6 +124,24 @@ impl Slots {
         self.assignment.position(last as u32)
     }
 
+    /// Delays in the superframe.
+    #[inline]
+    pub fn timing(&self) -> Timing {
+        self.timeline.timing()
+    }
+
+    /// The starts of all superframes.
+    #[inline]
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Returns true if a satellite serves in the superframe.
+    #[inline]
+    pub fn are_served(&self) -> bool {
+        self.timeline.is_served(&self.frame, self.superframe)
+    }
+
     /// Number of the superframe.
     #[inline]
     pub fn superframe(&self) -> u64 {
@@ -163,7 +182,7 @@ mod tests {
     const SLOT: u64 = 734_375;
 
     fn slots(first: u16, count: u16) -> Slots {
-        let mut slots = Slots::new(STUDY, Timing::default());
+        let mut slots = Slots::new(STUDY, Timeline::constant(Timing::default()));
         slots.assign([run(first, count)].into_iter());
         slots
     }

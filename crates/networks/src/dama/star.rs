@@ -52,7 +52,8 @@ impl AccessNetwork for Config {
         Config::check(self, problems);
     }
 
-    fn remark(&self, _duration: Span, remarks: &mut Problems) {
+    fn remark(&self, duration: Span, remarks: &mut Problems) {
+        self.remark_orbit(duration, remarks);
         for (key, acm) in [("forward", &self.forward.acm), ("return", &self.return_link.acm)] {
             let Some(acm) = acm else { continue };
             remarks.within(key, |remarks| remarks.within("acm", |remarks| acm.remark(remarks)));

@@ -1,7 +1,7 @@
 //! The terminals of a network: how a scenario lists them, and each with all its values.
 
 use super::timing::Timing;
-use crate::text_or_table::text_or_table;
+use bentpipe_core::text_or_table;
 use bentpipe_core::{numbered, Count, RateOrZero, Span};
 use bentpipe_link::acm::Decibel;
 use bentpipe_orbit::geo::Site;
@@ -89,8 +89,10 @@ pub struct Member {
     pub esn0_db: (Option<Decibel>, Option<Decibel>),
     /// Names by which a fade may have its column: its own, and that of its group.
     pub names: Vec<String>,
-    /// Propagation and processing delays of the terminal.
+    /// Propagation delays of the terminal; the longest ones over moving satellites.
     pub timing: Timing,
+    /// Its own position.
+    pub site: Option<Site>,
 }
 
 impl Terminals {

@@ -16,8 +16,28 @@
 //! terminals make requests some time after the start of their superframe, and the centre plans some time
 //! after the start of its own. *Just in time* means that a plan leaves so that it arrives when its superframe
 //! starts, and a request is made so that it arrives when the plan is made.
+//!
+//! **Moving satellites.** Let R be the longest delay between a terminal and the satellite ([`Orbit::longest`]), u(t) and g(t) the
+//! delays at time t from the satellite to a terminal and to the gateway. A terminal starts superframe n at
+//!
+//! ```text
+//! n D + R - u(n D + R)
+//! ```
+//!
+//! so that bursts of all terminals reach the satellite at n D + R, wherever it is. A request of superframe n reaches the
+//! control centre at n D + R + g: u cancels out. The lead must suffice for the longest delays, and stays the same for the whole run.
+//! So L varies during a pass as floor((R + g + processing) / D) + 1 + lead does.
+//!
+//! For example, superframes of 23.5 ms over satellites at 8062 km with a mask of 10 deg, all stations on the equator: the slant
+//! range is 11 895 km at the mask (R = 39.68 ms) and 8062 km overhead (26.89 ms). A plan arrives up to 2 R + 0.03 ms = 79.39 ms
+//! after its boundary, relative to the start of a superframe at the terminal: lead = 4. A request arrives between 66.57 ms (2.83 D)
+//! and 79.36 ms (3.38 D) after the control centre's superframe started, and is used at 3 D or 4 D: L = 7 while the satellite
+//! is closer to the gateway than 30.82 ms (9240 km), and L = 8 before and after.
+//!
+//! [`Orbit::longest`]: crate::propagation::Orbit::longest
 
 use super::frame::Frame;
+use crate::propagation::{Legs, Track};
 use bentpipe_core::{Span, Time};
 
 /// The times within a superframe at which requests and plans are made.
@@ -119,17 +139,95 @@ impl Timing {
             timing.offset = farthest - timing.up;
         }
     }
+}
+
+/// When the superframes of one terminal start, and the delays in each.
+#[derive(Clone)]
+pub struct Timeline {
+    /// Delays in the superframe that was entered last; with constant delays those of all superframes.
+    timing: Timing,
+    moving: Option<Box<Course>>,
+}
+
+/// The delays of a terminal over moving satellites.
+#[derive(Clone)]
+struct Course {
+    track: Track,
+    /// R, the longest delay between a terminal and the satellite.
+    longest: Span,
+}
+
+impl Course {
+    /// The moment at which the bursts of a superframe reach the satellite.
+    fn passage(&self, frame: &Frame, superframe: u64) -> Time {
+        Time::ZERO + frame.superframe() * superframe + self.longest
+    }
+
+    fn timing(&self, frame: &Frame, superframe: u64) -> Timing {
+        let Legs { terminal, gateway } = self.track.legs(self.passage(frame, superframe));
+        Timing { up: terminal, one_way: terminal + gateway, offset: self.longest.saturating_sub(terminal) }
+    }
+}
+
+impl Timeline {
+    /// Creates the superframes of a terminal with constant delays.
+    pub fn constant(timing: Timing) -> Timeline {
+        Timeline { timing, moving: None }
+    }
+
+    /// Creates the superframes of a terminal over moving satellites, for which `longest` are the longest delays.
+    pub fn moving(frame: &Frame, longest: Timing, track: Track) -> Timeline {
+        let course = Course { track, longest: longest.up };
+        Timeline { timing: course.timing(frame, 0), moving: Some(Box::new(course)) }
+    }
+
+    /// Delays in the superframe that was entered last.
+    #[inline]
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// Takes the delays of a superframe.
+    #[inline]
+    pub fn enter(&mut self, frame: &Frame, superframe: u64) {
+        if let Some(course) = &self.moving {
+            self.timing = course.timing(frame, superframe);
+        }
+    }
 
     /// The start of a superframe at the terminal.
     #[inline]
     pub fn start(&self, frame: &Frame, superframe: u64) -> Time {
-        Time::ZERO + self.offset + frame.superframe() * superframe
+        let timing = match &self.moving {
+            None => self.timing,
+            Some(course) => course.timing(frame, superframe),
+        };
+        Time::ZERO + timing.offset + frame.superframe() * superframe
     }
 
     /// The present superframe of a terminal; the first one until it has started.
     #[inline]
     pub fn superframe(&self, frame: &Frame, now: Time) -> u64 {
-        now.since(Time::ZERO + self.offset) / frame.superframe()
+        let mut superframe = now.since(Time::ZERO + self.timing.offset) / frame.superframe();
+        if self.moving.is_some() {
+            // The delays have changed since the superframe that was entered last, by less than a superframe.
+            while superframe > 0 && self.start(frame, superframe) > now {
+                superframe -= 1;
+            }
+            while self.start(frame, superframe + 1) <= now {
+                superframe += 1;
+            }
+        }
+        superframe
+    }
+
+    /// Returns true if bursts of a superframe reach the gateway: a satellite serves for its whole length.
+    #[inline]
+    pub fn is_served(&self, frame: &Frame, superframe: u64) -> bool {
+        self.moving.as_ref().is_none_or(|course| {
+            let passage = course.passage(frame, superframe);
+            course.track.serves(passage, passage + frame.superframe())
+        })
     }
 }
 
@@ -187,7 +285,8 @@ mod tests {
         });
         Timing::align(timings.iter_mut());
         assert_eq!(timings.map(|timing| timing.offset.as_micros() / 1000), [15, 0, 7]);
-        assert_eq!(timings[0].superframe(&STUDY, Time::from_nanos(14_999_999)), 0);
-        assert_eq!(timings[0].superframe(&STUDY, timings[0].start(&STUDY, 3)), 3);
+        let timeline = Timeline::constant(timings[0]);
+        assert_eq!(timeline.superframe(&STUDY, Time::from_nanos(14_999_999)), 0);
+        assert_eq!(timeline.superframe(&STUDY, timeline.start(&STUDY, 3)), 3);
     }
 }

@@ -17,7 +17,7 @@
 //! request after its arrival can be served, that request did not bring the slot, and no part of the wait was for it.
 
 use super::frame::Frame;
-use super::timing::Timing;
+use super::timing::Timeline;
 use bentpipe_core::{Column, Span, Table, Time};
 use std::collections::VecDeque;
 
@@ -124,7 +124,7 @@ impl Requests {
         &self,
         (arrival, start, end): (Time, Time, Time),
         frame: &Frame,
-        timing: &Timing,
+        timeline: &Timeline,
         controller: &Controller,
     ) -> Parts {
         // It may have arrived after the superframe started.
@@ -132,8 +132,8 @@ impl Requests {
         let mut after = self.made.iter().skip_while(|(made, ..)| *made < arrival).peekable();
         let first = after.peek().map(|(made, ..)| *made);
         let served = after.find(|(.., lost)| !lost).map(|(made, superframe, reaches, _)| {
-            let earliest = timing.start(frame, controller.earliest(frame, *reaches, *superframe));
-            (*made, reaches.since(*made) + timing.one_way, earliest)
+            let earliest = timeline.start(frame, controller.earliest(frame, *reaches, *superframe));
+            (*made, reaches.since(*made) + timeline.timing().one_way, earliest)
         });
         let served = served.filter(|(.., earliest)| *earliest <= start);
         let (Some(first), Some((asked, propagation, earliest))) = (first, served) else {
@@ -165,6 +165,7 @@ impl Requests {
 #[cfg(test)]
 mod tests {
     use super::super::frame::tests::STUDY;
+    use super::super::timing::Timing;
     use super::*;
 
     fn ms(milliseconds: u64) -> Time {
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn parts_by_hand() {
         let one_way = Span::from_millis(250);
-        let timing = Timing { up: one_way, one_way, offset: Span::ZERO };
+        let timing = Timeline::constant(Timing { up: one_way, one_way, offset: Span::ZERO });
         let controller = Controller { lead: 3, ..Controller::default() };
         let mut requests = Requests::default();
         for superframe in [1, 2, 3] {

@@ -238,8 +238,7 @@ impl AccessNetwork for Config {
                 .map(|delay| delay.max(0.0)),
                 loss: loss.powi(limit as i32),
                 queue: self.queue.facts(slowest, crossing.traffic.dscp),
-                dama: None,
-                acm: None,
+                access: Vec::new(),
                 shared: vec![(name.to_owned(), rate_bit_s / attempts)],
                 notes,
             }

@@ -5,7 +5,7 @@ use super::air::Access;
 use super::cell::Rules;
 use super::phy::{self, Phy};
 use super::{HEADER, LLC_SNAP, QOS};
-use crate::text_or_table::text_or_table;
+use bentpipe_core::text_or_table;
 use bentpipe_core::{Count, Problems, Sample, Size, Span};
 use bentpipe_link::channel::{self, Effect};
 use bentpipe_link::queue;

@@ -60,6 +60,11 @@ impl Sample for Config {
     const SAMPLE: &'static str = r#"elements = "1 00001U 00001A   00001.50000000  .00000000  00000-0  00000-0 0    12\n2 00001   0.0100   0.0000 0000100   0.0000 280.4600  1.00273791    16\n""#;
 }
 
+/// Bound in metres of the periodic terms by which SGP4 moves a satellite away from the ellipse of
+/// its mean elements. The largest term in the radius is about 1.5 J2 R^2 / a: 10 km in a low orbit,
+/// less in higher ones.
+const PERIODIC: f64 = 50_000.0;
+
 impl Shell for Config {
     fn count(&self) -> usize {
         self.elements.sets.len()
@@ -68,6 +73,11 @@ impl Shell for Config {
     fn height(&self) -> f64 {
         let perigee = |set: &Elements| semi_major_axis(set) * (1.0 - set.eccentricity) - EQUATORIAL_RADIUS;
         self.elements.sets.iter().map(perigee).fold(f64::INFINITY, f64::min)
+    }
+
+    fn farthest(&self) -> f64 {
+        let apogee = |set: &Elements| semi_major_axis(set) * (1.0 + set.eccentricity);
+        self.elements.sets.iter().map(apogee).fold(0.0, f64::max) + PERIODIC
     }
 
     fn satellites(&self, start: Epoch, _turning: Turning) -> Vec<Satellite> {

@@ -46,6 +46,10 @@ impl Shell for Config {
         GEOSTATIONARY_RADIUS - EQUATORIAL_RADIUS
     }
 
+    fn farthest(&self) -> f64 {
+        GEOSTATIONARY_RADIUS
+    }
+
     fn satellites(&self, _start: Epoch, turning: Turning) -> Vec<Satellite> {
         let build = |longitude: &Angle| Satellite {
             name: format!("GEO {longitude}"),

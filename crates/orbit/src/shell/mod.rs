@@ -31,6 +31,10 @@ pub trait Shell {
     /// Returns the height of the lowest satellite above the equatorial radius, in metres.
     fn height(&self) -> f64;
 
+    /// Returns an upper bound of the distance between a satellite and the Earth's centre during a
+    /// run, in metres.
+    fn farthest(&self) -> f64;
+
     /// Creates the satellites for a run that starts at `start`. The configuration has passed
     /// `check`.
     fn satellites(&self, start: Epoch, turning: Turning) -> Vec<Satellite>;
@@ -46,6 +50,46 @@ pub trait Shell {
     fn remarks(&self, _start: Epoch, _duration: Span) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// Maximum number of satellites in several shells together.
+const SATELLITES: usize = 20_000;
+
+/// Adds the problems of the key `shell` of a network whose run starts at `start`.
+pub fn check(shells: &[Config], start: Epoch, problems: &mut Problems) {
+    if shells.is_empty() {
+        problems.add("shell", "has no satellites; allowed: at least one [[...shell]]");
+    }
+    problems.within("shell", |problems| {
+        for (index, shell) in shells.iter().enumerate() {
+            problems.within(index.to_string(), |problems| shell.check(start, problems));
+        }
+    });
+    let count: usize = shells.iter().map(|shell| shell.count()).sum();
+    if count > SATELLITES {
+        problems.add("shell", format!("{count} satellites; allowed: at most {SATELLITES}"));
+    }
+}
+
+/// Returns the satellites of several shells, shell by shell, and the pairs of them that may be
+/// linked. If there are several shells, names start with the number of the shell.
+pub fn fleet(shells: &[Config], start: Epoch, turning: Turning) -> (Vec<Satellite>, Vec<Neighbours>) {
+    let (mut satellites, mut neighbours) = (Vec::new(), Vec::new());
+    for (index, shell) in shells.iter().enumerate() {
+        let first = satellites.len() as u32;
+        let mut own = shell.satellites(start, turning);
+        neighbours.extend(
+            shell
+                .neighbours(&own)
+                .into_iter()
+                .map(|pair| Neighbours { places: (first + pair.places.0, first + pair.places.1), ..pair }),
+        );
+        if shells.len() > 1 {
+            own.iter_mut().for_each(|one| one.name = format!("{}:{}", index + 1, one.name));
+        }
+        satellites.extend(own);
+    }
+    (satellites, neighbours)
 }
 
 /// Two satellites of a shell that may be linked.

@@ -52,6 +52,10 @@ impl<P: Pattern> Shell for P {
         self.walker().altitude.metres()
     }
 
+    fn farthest(&self) -> f64 {
+        EQUATORIAL_RADIUS + self.walker().altitude.metres()
+    }
+
     fn satellites(&self, _start: Epoch, _turning: Turning) -> Vec<Satellite> {
         self.walker().build()
     }

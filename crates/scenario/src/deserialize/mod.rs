@@ -13,6 +13,7 @@ use crate::merge::KIND;
 use crate::nearest::nearest;
 use crate::renamed::Renamed;
 use crate::value::{address, path_text, Entry, Node, Table, Value};
+use bentpipe_core::TEXT_OR_TABLE;
 use serde::de::value::StrDeserializer;
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
@@ -42,7 +43,7 @@ pub(crate) fn deserialize<T: DeserializeOwned>(
 ) -> (Option<Typed<T>>, Vec<Problem>) {
     let mut context = Context { renamed, ..Context::default() };
     for _ in 0..TRIES {
-        let cursor = Cursor { value: root, trail: None, context: &context };
+        let cursor = Cursor { value: root, trail: None, context: &context, is_config: false };
         match cursor.seed(PhantomData::<T>) {
             Ok(value) => {
                 let found = context.found.into_inner();
@@ -123,6 +124,9 @@ pub(crate) struct Cursor<'a> {
     pub(crate) value: &'a Value,
     pub(crate) trail: Option<&'a Trail<'a>>,
     pub(crate) context: &'a Context,
+    /// True for a value of this scenario that may be a text or a table: keys that are unset are
+    /// missing in such a table.
+    pub(crate) is_config: bool,
 }
 
 /// The last step of the path to a node.
@@ -268,9 +272,10 @@ impl<'a> Cursor<'a> {
             Node::Array(elements) => self.list(elements, visitor),
             // Values for another scenario or for later, such as those of a campaign, may contain
             // `"unset"`.
-            Node::Table(table) => {
-                visitor.visit_map(self.chosen(table, |key, entry| !self.is_out(Some(key), &entry.value)))
-            }
+            Node::Table(table) => visitor.visit_map(self.chosen(table, |key, entry| {
+                let is_missing = self.is_config && entry.value.is_unset();
+                !is_missing && !self.is_out(Some(key), &entry.value)
+            })),
         };
         result.map_err(|fault| fault.at(|| self.place()))
     }
@@ -300,10 +305,11 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        visitor.visit_newtype_struct(self).map_err(|fault| fault.at(|| self.place()))
+        let cursor = Cursor { is_config: name == TEXT_OR_TABLE, ..self };
+        visitor.visit_newtype_struct(cursor).map_err(|fault| fault.at(|| self.place()))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -373,7 +379,7 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
             if !self.of.is_out(None, value) {
                 let today = value.text().and_then(|name| self.of.today(name));
                 let trail = Trail { before: self.of.trail, of: self.of.value, step };
-                let element = Cursor { value, trail: Some(&trail), ..self.of };
+                let element = Cursor { value, trail: Some(&trail), is_config: false, ..self.of };
                 if let Some(today) = today {
                     let fault: Fault = de::Error::custom(format!("unknown name; it is called {today} now"));
                     return Err(fault.at(|| element.place()));
@@ -414,7 +420,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
         let (key, entry) = self.next.take().expect("serde asks for a value after its key");
         let trail = Trail { before: self.of.trail, of: self.of.value, step: Step::Key(key) };
-        Cursor { value: &entry.value, trail: Some(&trail), ..self.of }.seed(seed)
+        Cursor { value: &entry.value, trail: Some(&trail), is_config: false, ..self.of }.seed(seed)
     }
 
     fn size_hint(&self) -> Option<usize> {

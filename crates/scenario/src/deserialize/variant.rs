@@ -26,7 +26,12 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
                     .at(|| cursor.place()));
             };
             let trail = Trail { before: cursor.trail, of: cursor.value, step: Step::Key(KIND) };
-            let kind = Cursor { value: &entry.value, trail: Some(&trail), context: cursor.context };
+            let kind = Cursor {
+                value: &entry.value,
+                trail: Some(&trail),
+                is_config: false,
+                context: cursor.context,
+            };
             let content = Content { of: cursor, table, kinds: variants };
             // Faults in the variant's keys already have their place; the remaining ones concern its
             // name.

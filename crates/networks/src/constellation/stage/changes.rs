@@ -4,7 +4,8 @@
 use super::{Constellation, Stray, Taker, HANDED_OVER, NO_SATELLITE, VANISHED};
 use crate::constellation::carrier::Cut;
 use crate::constellation::flights::CarrierId;
-use crate::constellation::topology::{seconds, Change};
+use crate::constellation::serving::Handover;
+use crate::constellation::topology::Change;
 use crate::fate::Fate;
 use bentpipe_core::{Span, Time, Whole};
 use bentpipe_stage::{DropReason, Outbox, Packet};
@@ -73,27 +74,10 @@ impl Constellation {
         out: &mut Outbox,
     ) {
         let ground = &self.topology.sites[site as usize];
-        let tally = &mut self.tallies[site as usize];
-        tally.handovers += u64::from(from.is_some() && to.is_some());
         let dark = ground.serving.iter().all(Option::is_none);
-        match (dark, tally.dark) {
-            (true, None) => tally.dark = Some(now),
-            (false, Some(since)) => {
-                tally.outage += now.since(since);
-                tally.dark = None;
-            }
-            _ => {}
-        }
+        self.tallies[site as usize].note(now, (from, to), dark);
         if let Some(probe) = self.handovers[site as usize] {
-            let number = |satellite: Option<u32>| satellite.map_or(f64::NAN, f64::from);
-            let look = to.map(|to| {
-                let target = &self.topology.satellites[to as usize];
-                ground.observer.elevation(target, seconds(now))
-            });
-            let (elevation, range) = look.unwrap_or((f64::NAN, f64::NAN));
-            let values =
-                [f64::from(antenna), number(from), number(to), elevation.to_degrees(), range, waiting as f64];
-            out.record(probe, now, &values);
+            Handover { site, antenna, from, to, waiting }.record(now, &self.topology, probe, out);
         }
     }
 

@@ -100,9 +100,9 @@ impl Terminal {
         self.counters.requests += 1;
         self.counters.requested += ask.slots();
         if self.parts.waits.is_some() {
-            self.requests.add(now, superframe, leaves + self.parts.timing.one_way);
+            self.requests.add(now, superframe, leaves + self.slots.timing().one_way);
         }
-        if self.post(Posted { terminal, superframe, ask, arrival: leaves + self.parts.timing.one_way }) {
+        if self.post(Posted { terminal, superframe, ask, arrival: leaves + self.slots.timing().one_way }) {
             self.messages += 1;
             out.pass(message::REQUEST_BYTES);
         } else {
@@ -124,8 +124,11 @@ impl Terminal {
         let packet = message::packet(leaves, self.parts.addresses, self.messages, size, body);
         self.messages += 1;
         out.create_held(&packet);
+        if !self.served {
+            return out.drop(packet, NO_SATELLITE);
+        }
         self.held.add(&packet);
-        let arrival = leaves + self.parts.timing.one_way;
+        let arrival = leaves + self.slots.timing().one_way;
         let (packet, added) = (Whole::new(packet), Added::default());
         self.fly(Flight { packet, arrival, waited: None, added, class: 0, waveform: None });
     }

@@ -16,6 +16,10 @@
 //! wait in its queue; it stays logged on. What was sent with a waveform whose threshold is above its signal when it
 //! arrives is lost ([`acm::FADED`]), as are messages, which use the most robust one, below that one's threshold.
 //!
+//! **Moving satellites.** In a superframe in which no satellite serves ([`super::timing`]) the terminal neither sends nor requests, and
+//! packets wait in its queue. It stays logged on. Messages about logon and logoff are lost ([`NO_SATELLITE`]). The capacity
+//! in results includes constant slots of such superframes that passed while the terminal was idle.
+//!
 //! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to the network control
 //! centre, out 2 to the gateway.
 //! What comes from the satellite and is no message for the MAC is passed on at once.
@@ -39,9 +43,10 @@ use super::requests::contention::Contention;
 use super::requests::{Turns, Via};
 use super::scheme::{Ask, Need, Requester};
 use super::slots::{Placed, Slots};
-use super::timing::Timing;
+use super::timing::Timeline;
 use super::traffic::{Asks, Traffic, Waiting};
 use super::waits::{self, Controller, Requests};
+use crate::constellation::NO_SATELLITE;
 use bentpipe_core::{NodeId, Probe, Rate, Report, Span, Stream, Time, Whole};
 use bentpipe_link::acm::{self, Adaptation, Modcod};
 use bentpipe_link::channel::{Errors, Fate, SPOILED};
@@ -66,8 +71,6 @@ pub struct Parts {
     pub(super) board: Option<Shared>,
     /// Time structure of the return link.
     pub frame: Frame,
-    /// Propagation and processing delays of the terminal.
-    pub timing: Timing,
     /// When requests are made, relative to the start of a superframe.
     pub ask: Span,
     /// Probe of the trace [`TRACE`], if it is recorded.
@@ -151,6 +154,8 @@ pub struct Terminal {
     active: bool,
     /// The waveform of this superframe, with ACM; none in an outage.
     waveform: Option<&'static Modcod>,
+    /// Whether a satellite serves in this superframe.
+    served: bool,
     /// The last superframe whose plan is not to be looked up on the board.
     looked_up: Option<u64>,
     /// Queue, request and used bytes of this superframe, for the trace.
@@ -168,7 +173,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Creates a terminal at the start of superframe 0.
-    pub fn new(parts: Parts) -> Terminal {
+    pub fn new(parts: Parts, timeline: Timeline) -> Terminal {
         let (constant, ask_logon) = match parts.logon {
             Logon::Done(run) => (Some((run, 0)), None),
             Logon::Begins(at) => (None, Some(at)),
@@ -181,8 +186,9 @@ impl Terminal {
             ask: None,
             plans: VecDeque::new(),
             looked_up: None,
-            slots: Slots::new(parts.frame, parts.timing),
+            slots: Slots::new(parts.frame, timeline),
             waveform: None,
+            served: true,
             former: (0, 0),
             active: false,
             unsent: 0,
@@ -448,7 +454,7 @@ impl Stage for Terminal {
         if self.active {
             next = next.min(self.slots.end());
         } else if let Some((superframe, _)) = self.plans.front() {
-            next = next.min(self.parts.timing.start(&self.parts.frame, *superframe));
+            next = next.min(self.slots.timeline().start(&self.parts.frame, *superframe));
         }
         if let Some(at) = self.ask_logon {
             next = next.min(at);
@@ -458,10 +464,11 @@ impl Stage for Terminal {
         }
         if let Some(at) = self.logoff.filter(|_| !self.active) {
             // From the first superframe that starts then or later.
-            let superframe = self.parts.timing.superframe(&self.parts.frame, at);
-            let start = self.parts.timing.start(&self.parts.frame, superframe);
+            let timeline = self.slots.timeline();
+            let superframe = timeline.superframe(&self.parts.frame, at);
+            let start = timeline.start(&self.parts.frame, superframe);
             let superframe = superframe + u64::from(start < at);
-            next = next.min(self.parts.timing.start(&self.parts.frame, superframe).max(self.slots.end()));
+            next = next.min(timeline.start(&self.parts.frame, superframe).max(self.slots.end()));
         }
         if let Some(at) = self.ask.filter(|_| self.wants_to_ask()) {
             next = next.min(at);

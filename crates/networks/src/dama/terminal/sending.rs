@@ -63,7 +63,7 @@ impl Terminal {
         };
         self.counters.delay.add(placed.end.since(arrival));
         let waited = self.parts.waits.map(|_| self.explain(class, arrival, placed.end, &packet));
-        let arrival = placed.end + self.parts.timing.one_way;
+        let arrival = placed.end + self.slots.timing().one_way;
         let (packet, waveform) = (Whole::new(packet), self.waveform);
         self.fly(Flight { packet, arrival, waited, added, class: class as u8, waveform });
         true
@@ -82,7 +82,7 @@ impl Terminal {
         self.requests.forget(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
         let moments = (arrival, self.slots.start(), end);
         let parts =
-            self.requests.explain(moments, &self.parts.frame, &self.parts.timing, &self.parts.controller);
+            self.requests.explain(moments, &self.parts.frame, self.slots.timeline(), &self.parts.controller);
         let (frame, run, slot) = self.slots.last_slot();
         let nanos = |span: Span| span.as_nanos() as f64;
         Box::new([

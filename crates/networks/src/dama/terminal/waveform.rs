@@ -5,19 +5,29 @@ use bentpipe_core::Time;
 use bentpipe_link::acm::Modcod;
 
 impl Terminal {
-    /// Takes the waveform of the superframe that starts.
+    /// Takes the waveform of the superframe that starts, and finds out whether a satellite serves in it.
     pub(super) fn adapt(&mut self, now: Time) {
-        let Some((_, adaptation)) = &mut self.parts.acm else { return };
-        let waveform = adaptation.at(now);
+        let served = self.slots.are_served();
+        let waveform = match &mut self.parts.acm {
+            Some((_, adaptation)) => adaptation.at(now),
+            None if served == self.served => return,
+            None => None,
+        };
         let first = now == Time::ZERO;
-        if !first && waveform.map(|one| one.id) == self.waveform.map(|one| one.id) {
+        let same = waveform.map(|one| one.id) == self.waveform.map(|one| one.id) && served == self.served;
+        if !first && same {
             return;
         }
         let (slots, capacity) =
             (self.total_slots(self.slots.superframe()), self.total_capacity_before(self.slots.superframe()));
         self.former = (slots, capacity);
-        self.waveform = waveform;
-        self.slots.set_slot_bytes(waveform.map_or(0, Modcod::bytes));
+        (self.waveform, self.served) = (waveform, served);
+        let bytes = match (served, &self.parts.acm) {
+            (false, _) => 0,
+            (true, None) => self.parts.frame.slot_bytes,
+            (true, Some(_)) => waveform.map_or(0, Modcod::bytes),
+        };
+        self.slots.set_slot_bytes(bytes);
         // During an outage, what waits is counted in slots of the waveform before it.
         let Some(bytes) = waveform.map(Modcod::bytes).filter(|bytes| *bytes != self.parts.frame.slot_bytes)
         else {
@@ -31,10 +41,10 @@ impl Terminal {
         self.unsent = self.parts.traffic.iter().map(|traffic| traffic.unsent).sum();
     }
 
-    /// Whether its signal is known to be too weak for every waveform.
+    /// Returns true if no satellite serves, or if the signal is known to be too weak for every waveform.
     #[inline]
     pub(super) fn is_cut_off(&self) -> bool {
-        self.waveform.is_none() && self.parts.acm.is_some()
+        !self.served || (self.waveform.is_none() && self.parts.acm.is_some())
     }
 
     /// Whether the gateway decodes what arrives now, which was sent with this waveform, or as a message.
@@ -59,6 +69,6 @@ impl Terminal {
 
     /// Capacity of all superframes that have started.
     pub(super) fn total_capacity(&self, now: Time) -> u64 {
-        self.total_capacity_before(self.parts.timing.superframe(&self.parts.frame, now) + 1)
+        self.total_capacity_before(self.slots.timeline().superframe(&self.parts.frame, now) + 1)
     }
 }

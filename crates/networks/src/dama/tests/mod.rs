@@ -1,6 +1,7 @@
 //! The network as a whole, on a small event loop of its own (the engine's crate depends on this one).
 
 mod configuration;
+mod orbits;
 mod properties;
 mod requests;
 mod slots;

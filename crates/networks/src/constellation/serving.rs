@@ -1,0 +1,101 @@
+//! Records of the satellites that serve a site: a trace of the changes, and their number over a run.
+
+use super::topology::{seconds, Topology};
+use bentpipe_core::{Column, Probe, Report, Span, Table, Time};
+use bentpipe_stage::Outbox;
+
+/// Trace of the satellites that serve a site.
+pub static HANDOVER: Table = Table {
+    name: "handover",
+    entity: "site",
+    about: "when a site is served by another satellite, or by none",
+    columns: &[
+        Column::whole("antenna", "1", "antenna of the site, from 0"),
+        Column::whole("from", "1", "number of the satellite that served before, from 0; null if none did"),
+        Column::whole("to", "1", "number of the satellite that serves now; null if none does"),
+        Column::real("elevation", "deg", "elevation of the satellite that serves now"),
+        Column::real("range", "m", "distance of the satellite that serves now"),
+        Column::whole("waiting", "packets", "packets that waited at the satellite that served before"),
+    ],
+};
+
+/// Counters of a site's links over a run.
+pub static SITE: Table = Table {
+    name: "site",
+    entity: "site",
+    about: "at the end of the run",
+    columns: &[
+        Column::whole("handovers", "1", "number of changes from one satellite to another"),
+        Column::real("outage", "s", "total time in which no satellite served the site"),
+    ],
+};
+
+/// Counters of the handovers of a site.
+#[derive(Clone, Copy, Default)]
+pub struct Tally {
+    handovers: u64,
+    outage: Span,
+    /// Time since which no satellite serves the site.
+    dark: Option<Time>,
+}
+
+impl Tally {
+    /// Creates the counters at the start of a run, in which the site may be `dark`: no satellite serves it.
+    pub fn new(dark: bool) -> Tally {
+        Tally { dark: dark.then_some(Time::ZERO), ..Tally::default() }
+    }
+
+    /// Counts a change from one satellite to another, after which the site may be `dark`.
+    pub fn note(&mut self, now: Time, (from, to): (Option<u32>, Option<u32>), dark: bool) {
+        self.handovers += u64::from(from.is_some() && to.is_some());
+        match (dark, self.dark) {
+            (true, None) => self.dark = Some(now),
+            (false, Some(since)) => {
+                self.outage += now.since(since);
+                self.dark = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Number of changes from one satellite to another.
+    pub fn handovers(&self) -> u64 {
+        self.handovers
+    }
+
+    /// Adds the row of a site to [`SITE`].
+    pub fn report(&self, now: Time, name: &str, report: &mut Report) {
+        let outage = self.outage + self.dark.map_or(Span::ZERO, |since| now.since(since));
+        report.row(&SITE, name, &[self.handovers as f64, outage.as_secs_f64()]);
+    }
+}
+
+/// A change of the satellite that serves an antenna of a site.
+pub struct Handover {
+    /// Number of the site.
+    pub site: u32,
+    /// Number of its antenna.
+    pub antenna: u32,
+    /// The satellite that served before.
+    pub from: Option<u32>,
+    /// The satellite that serves now.
+    pub to: Option<u32>,
+    /// Number of packets that waited at the satellite that served before.
+    pub waiting: usize,
+}
+
+impl Handover {
+    /// Adds a row to the trace [`HANDOVER`].
+    pub fn record(&self, now: Time, topology: &Topology, probe: Probe, out: &mut Outbox) {
+        let number = |satellite: Option<u32>| satellite.map_or(f64::NAN, f64::from);
+        let look = self.to.map(|to| {
+            let (site, target) = (&topology.sites[self.site as usize], &topology.satellites[to as usize]);
+            site.observer.elevation(target, seconds(now))
+        });
+        let (elevation, range) = look.unwrap_or((f64::NAN, f64::NAN));
+        let (from, to) = (number(self.from), number(self.to));
+        let antenna = f64::from(self.antenna);
+        let values = [antenna, from, to, elevation.to_degrees(), range, self.waiting as f64];
+        out.record(probe, now, &values);
+    }
+}

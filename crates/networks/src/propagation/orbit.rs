@@ -1,0 +1,389 @@
+//! Moving satellites as the delay source of a star network: one satellite at a time joins the gateway and all terminals.
+//!
+//! **Serving satellite.** A satellite can serve while the gateway and every terminal see it above the mask. A policy
+//! ([`choice`]) picks one of these satellites by its elevation at the gateway. Rises, sets and handovers happen at the roots of
+//! these conditions, as in a [constellation](crate::constellation).
+//!
+//! **Delays.** A leg is the slant range over the speed of light. The network asks for the legs once per superframe, at the
+//! moment at which the superframe passes the satellite; they hold for the whole superframe. Over 100 ms the range to an O3b satellite
+//! changes by at most 250 m, that is by 0.8 us.
+//!
+//! **Handover.** A superframe passes the satellite that serves at its start. With `interruption`, no superframe that begins or
+//! lasts within that time after a handover is used; the same holds while no satellite serves. Packets that are on their way
+//! arrive: gateway and terminals have a second antenna for the satellite that sets.
+//!
+//! **Longest delays.** At elevation E a satellite at distance r from the Earth's centre is
+//!
+//! ```text
+//! d(E) = sqrt(r^2 - p^2 cos^2 E') - p sin E'
+//! ```
+//!
+//! away from a site at distance p from the centre. E' is E less the angle between the vertical and the line to the centre, at most
+//! 0.2 deg. d(mask) bounds the range for the whole run, whatever its length: networks plan with it.
+//!
+//! Limits: one satellite serves all terminals, so sites that never see the same satellite have no service; the Doppler shift
+//! is not modelled.
+
+use super::{Legs, Positions};
+use crate::constellation::choice;
+use crate::constellation::isl;
+use crate::constellation::serving::{Handover, Tally};
+use crate::constellation::topology::{seconds, Change, Parts, Place, Topology};
+use bentpipe_core::{Angle, Probe, Problems, Report, Span, Time};
+use bentpipe_orbit::earth::{EQUATORIAL_RADIUS, SPEED_OF_LIGHT};
+use bentpipe_orbit::epoch::Epoch;
+use bentpipe_orbit::look::{Observer, Turning};
+use bentpipe_orbit::shell;
+use bentpipe_orbit::site::Site;
+use bentpipe_orbit::vector::{dot, length, Vector};
+use bentpipe_stage::{facts, Outbox};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Moving satellites that serve a star network, one at a time.
+///
+/// ```toml
+/// [network.sat.propagation]
+/// gateway = { latitude = "37.9 deg", longitude = "23.7 deg" }
+/// terminals = { latitude = "4.2 deg", longitude = "15.3 deg" }
+/// orbit.shell = [{ kind = "walker-delta", altitude = "8062 km", inclination = "0 deg", planes = 1, satellites = 8 }]
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Orbit {
+    /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC.
+    #[serde(default = "noon")]
+    pub epoch: Epoch,
+    /// The satellites, as one or more shells: sets of circular orbits or element sets.
+    pub shell: Vec<shell::Config>,
+    /// Minimum elevation at which the gateway and the terminals use a satellite, 10 deg by default; -5 deg to below 90 deg.
+    #[serde(default = "ten_degrees")]
+    pub mask: Angle,
+    /// Policy that chooses one of the satellites that all stations see, by its elevation and its window at the gateway; the
+    /// highest one by default.
+    #[serde(default)]
+    pub choice: choice::Config,
+    /// Time after a handover for which nothing is sent over the new satellite; 0 s by default. Superframes that overlap with
+    /// this time are not used.
+    #[serde(default)]
+    pub interruption: Span,
+}
+
+fn noon() -> Epoch {
+    Epoch::J2000
+}
+
+fn ten_degrees() -> Angle {
+    Angle::from_degrees(10.0)
+}
+
+impl Orbit {
+    /// Adds the problems of this configuration.
+    pub fn check(&self, problems: &mut Problems) {
+        shell::check(&self.shell, self.epoch, problems);
+        if !(-5.0..90.0).contains(&self.mask.degrees()) {
+            problems.add("mask", format!("{} is out of range; allowed: -5 deg to below 90 deg", self.mask));
+        }
+        problems.within("choice", |problems| self.choice.check(problems));
+    }
+
+    /// Upper bound of the propagation delay between a site and a satellite above the mask.
+    pub fn longest(&self, site: &Site) -> Span {
+        let (position, vertical) = (site.position(), site.up());
+        let radius = length(&position);
+        let farthest = self.shell.iter().map(|shell| shell.farthest()).fold(0.0, f64::max);
+        let deflection = (dot(&position, &vertical) / radius).clamp(-1.0, 1.0).acos();
+        let (sin, cos) = (self.mask.radians() - deflection).sin_cos();
+        let range = (farthest * farthest - radius * radius * cos * cos).max(0.0).sqrt() - radius * sin;
+        // Rounded up, so that no delay of the run exceeds it.
+        Span::from_nanos((range / SPEED_OF_LIGHT * 1e9).ceil() as u64)
+    }
+
+    /// Lower bound of the propagation delay between a site and a satellite.
+    pub fn shortest(&self, site: &Site) -> Span {
+        let lowest = self.shell.iter().map(|shell| shell.height()).fold(f64::INFINITY, f64::min);
+        let range = (EQUATORIAL_RADIUS + lowest - length(&site.position())).max(0.0);
+        Span::from_nanos((range / SPEED_OF_LIGHT * 1e9) as u64)
+    }
+}
+
+/// The satellites of a run, shared by the stages of a network.
+#[derive(Clone)]
+pub struct Moving(Arc<Mutex<Sky>>);
+
+/// The delays of one terminal over moving satellites.
+#[derive(Clone)]
+pub struct Track {
+    sky: Moving,
+    /// Index of the terminal's position.
+    place: usize,
+}
+
+/// A time for which one satellite serves, or none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Period {
+    begin: Time,
+    satellite: Option<u32>,
+}
+
+/// Positions at the moment that was asked for last.
+#[derive(Clone, Copy)]
+struct Snapshot {
+    at: Time,
+    /// Earth-fixed position of the serving satellite, if any has served yet.
+    position: Option<Vector>,
+    /// Delay between satellite and gateway.
+    gateway: Span,
+}
+
+struct Sky {
+    topology: Topology,
+    turning: Turning,
+    gateway: Observer,
+    sites: Vec<Site>,
+    places: Vec<Observer>,
+    /// Longest legs, which hold as long as no satellite has served.
+    longest: (Vec<Span>, Span),
+    interruption: Span,
+    /// Which satellites serve, up to `known`.
+    periods: Vec<Period>,
+    known: Time,
+    snapshot: Option<Snapshot>,
+}
+
+impl Moving {
+    /// Creates the satellites of a network whose terminals are at these sites. The configuration has passed its check.
+    pub fn new(positions: &Positions, orbit: &Orbit, sites: &[Site]) -> Moving {
+        let turning = Turning::new(orbit.epoch, 0.0);
+        let mut places: Vec<Site> = Vec::new();
+        for site in sites {
+            if !places.contains(site) {
+                places.push(*site);
+            }
+        }
+        let observe = |site: &Site| Observer::new(site, turning);
+        let mask = orbit.mask.radians();
+        let (satellites, _) = shell::fleet(&orbit.shell, orbit.epoch, turning);
+        let topology = Topology::new(Parts {
+            start: orbit.epoch,
+            satellites,
+            neighbours: Vec::new(),
+            sites: vec![Place {
+                observer: observe(&positions.gateway),
+                mask,
+                antennas: 1,
+                others: places.iter().map(|site| (observe(site), mask)).collect(),
+            }],
+            rules: isl::Config::None(isl::none::Config {}),
+            choice: orbit.choice.clone(),
+        });
+        let periods = vec![Period { begin: Time::ZERO, satellite: topology.sites[0].serving[0] }];
+        Moving(Arc::new(Mutex::new(Sky {
+            gateway: observe(&positions.gateway),
+            places: places.iter().map(observe).collect(),
+            longest: (
+                places.iter().map(|site| orbit.longest(site)).collect(),
+                orbit.longest(&positions.gateway),
+            ),
+            sites: places,
+            interruption: orbit.interruption,
+            topology,
+            turning,
+            periods,
+            known: Time::ZERO,
+            snapshot: None,
+        })))
+    }
+
+    /// The delays of a terminal at one of the network's sites.
+    ///
+    /// # Panics
+    /// If no terminal is at the site.
+    pub fn track(&self, site: &Site) -> Track {
+        let place = self.open().sites.iter().position(|other| other == site);
+        Track { sky: self.clone(), place: place.expect("it is the site of a terminal") }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Sky> {
+        self.0.lock().expect("no stage panics while it reads positions")
+    }
+
+    /// Returns true if a satellite serves from `begin` to `end` without an interruption.
+    pub fn serves(&self, begin: Time, end: Time) -> bool {
+        self.open().serves(begin, end)
+    }
+
+    /// Returns the periods up to `end`: when each ends, in seconds, and which satellite serves in it.
+    fn service(&self, end: Time) -> Vec<(f64, Option<u32>)> {
+        let mut sky = self.open();
+        sky.extend(end);
+        let ends = sky.periods.iter().skip(1).map(|period| period.begin).chain([end]);
+        let periods = sky.periods.iter().zip(ends).filter(|(period, _)| period.begin < end);
+        periods.map(|(period, until)| (seconds(until.min(end)), period.satellite)).collect()
+    }
+
+    /// The handovers and outages of a run.
+    pub fn facts(&self, run: Span) -> facts::Orbit {
+        let service = self.service(Time::ZERO + run);
+        let changes = service.windows(2).filter(|pair| pair[0].1.is_some() && pair[1].1.is_some());
+        let begins = [0.0].into_iter().chain(service.iter().map(|(end, _)| *end));
+        let dark = begins.zip(&service).filter(|(_, (_, satellite))| satellite.is_none());
+        let outages = dark.map(|(begin, (end, _))| [begin, *end]).collect();
+        facts::Orbit { handovers: changes.count() as u64, outages }
+    }
+
+    /// The serving satellite at `at`, by number.
+    pub fn satellite(&self, at: Time) -> Option<u32> {
+        let mut sky = self.open();
+        let period = sky.period(at);
+        sky.periods[period].satellite
+    }
+}
+
+impl Track {
+    /// The legs at `at`, which may be in the future. While no satellite serves, the legs of the last one at its end.
+    pub fn legs(&self, at: Time) -> Legs {
+        self.sky.open().legs(at, self.place)
+    }
+
+    /// Returns true if a satellite serves from `begin` to `end` without an interruption.
+    pub fn serves(&self, begin: Time, end: Time) -> bool {
+        self.sky.serves(begin, end)
+    }
+}
+
+impl Sky {
+    /// Finds out which satellites serve up to `to`.
+    fn extend(&mut self, to: Time) {
+        if to <= self.known {
+            return;
+        }
+        while let Some((begin, changes)) = self.topology.advance(to) {
+            for change in changes {
+                if let Change::Handover { to, .. } = change {
+                    self.periods.push(Period { begin, satellite: to });
+                }
+            }
+        }
+        self.known = to;
+    }
+
+    /// Index of the period at `at`.
+    fn period(&mut self, at: Time) -> usize {
+        self.extend(at);
+        self.periods.partition_point(|period| period.begin <= at).saturating_sub(1)
+    }
+
+    fn serves(&mut self, begin: Time, end: Time) -> bool {
+        self.extend(end);
+        let first = self.period(begin);
+        let mut periods = (first..).zip(&self.periods[first..]).take_while(|(_, period)| period.begin < end);
+        periods.all(|(index, period)| {
+            // The run starts without a handover.
+            let interruption = if index == 0 { Span::ZERO } else { self.interruption };
+            let free = period.begin + interruption;
+            period.satellite.is_some() && (free <= begin || interruption == Span::ZERO)
+        })
+    }
+
+    fn legs(&mut self, at: Time, place: usize) -> Legs {
+        let snapshot = match self.snapshot {
+            Some(snapshot) if snapshot.at == at => snapshot,
+            _ => self.look(at),
+        };
+        match snapshot.position {
+            Some(position) => Legs {
+                terminal: light_time(self.places[place].distance(&position)),
+                gateway: snapshot.gateway,
+            },
+            None => Legs { terminal: self.longest.0[place], gateway: self.longest.1 },
+        }
+    }
+
+    fn look(&mut self, at: Time) -> Snapshot {
+        let index = self.period(at);
+        let served = self.periods[..=index].iter().rposition(|period| period.satellite.is_some());
+        let position = served.map(|served| {
+            let moment = if served == index { at } else { self.periods[served + 1].begin };
+            let satellite = self.periods[served].satellite.expect("a satellite serves");
+            let position = self.topology.satellites[satellite as usize].position(seconds(moment));
+            self.turning.earth_fixed(&position, seconds(moment))
+        });
+        let gateway =
+            position.map_or(self.longest.1, |position| light_time(self.gateway.distance(&position)));
+        let snapshot = Snapshot { at, position, gateway };
+        self.snapshot = Some(snapshot);
+        snapshot
+    }
+}
+
+fn light_time(metres: f64) -> Span {
+    Span::from_secs_f64(metres / SPEED_OF_LIGHT)
+}
+
+/// Reports the handovers of a network as they happen.
+pub struct Handovers {
+    moving: Moving,
+    /// Name of the gateway in results.
+    name: String,
+    tally: Tally,
+    probe: Option<Probe>,
+    /// Index of the next period to report.
+    next: usize,
+    /// When there may be something to report.
+    due: Option<Time>,
+}
+
+impl Handovers {
+    /// Creates the report of a run that has not started. `probe` is that of the trace
+    /// [`HANDOVER`](crate::constellation::HANDOVER), if it is recorded.
+    pub fn new(moving: Moving, name: String, probe: Option<Probe>) -> Handovers {
+        let dark = moving.satellite(Time::ZERO).is_none();
+        let mut handovers = Handovers { moving, name, tally: Tally::new(dark), probe, next: 1, due: None };
+        handovers.due = handovers.find(Time::ZERO);
+        handovers
+    }
+
+    /// When the next handover may happen.
+    #[inline]
+    pub fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// Reports what has happened up to `now`. `waiting` is the number of packets that wait at the gateway.
+    pub fn catch_up(&mut self, now: Time, waiting: u64, out: &mut Outbox) {
+        if self.due.is_none_or(|due| due > now) {
+            return;
+        }
+        let mut sky = self.moving.open();
+        sky.extend(now);
+        while let Some(&Period { begin, satellite: to }) =
+            sky.periods.get(self.next).filter(|period| period.begin <= now)
+        {
+            let from = sky.periods[self.next - 1].satellite;
+            self.tally.note(begin, (from, to), to.is_none());
+            if let Some(probe) = self.probe {
+                let handover = Handover { site: 0, antenna: 0, from, to, waiting: waiting as usize };
+                handover.record(begin, &sky.topology, probe, out);
+            }
+            self.next += 1;
+        }
+        drop(sky);
+        self.due = self.find(now);
+    }
+
+    fn find(&self, now: Time) -> Option<Time> {
+        let mut sky = self.moving.open();
+        let known = sky.periods.get(self.next).map(|period| period.begin);
+        known.or_else(|| {
+            let from = sky.known.max(now);
+            sky.topology.next(from)
+        })
+    }
+
+    /// Adds the row of the gateway to [`SITE`](crate::constellation::SITE).
+    pub fn report(&self, now: Time, report: &mut Report) {
+        self.tally.report(now, &self.name, report);
+    }
+}

@@ -1,0 +1,114 @@
+"""Links between pages have an end, and the glossary defines the abbreviations that pages use. Needs no built site."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote
+
+from helpers import ROOT
+
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "studies").glob("*/README.md"),
+    ]
+)
+GLOSSARY = ROOT / "docs/glossary.md"
+
+#: A link or picture of Markdown to a file or a heading of this repository.
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)")
+
+#: An abbreviation: a word with at least two capitals.
+ABBREVIATION = re.compile(r"(?<![\w./-])[A-Z][A-Za-z]*[A-Z][A-Za-z]*[0-9]*(?![\w/-])")
+
+#: Pages whose readers are developers, and those that are generated or of their time.
+NOT_CHECKED = (
+    "docs/decisions/",
+    "docs/notes/",
+    "docs/reference/",
+    "studies/",
+    "docs/changes-",
+    "docs/studies",
+    "CHANGELOG",
+)
+
+#: Abbreviations that need no definition: names, units, formats, and common knowledge of network engineers.
+WITHOUT_DEFINITION = """
+AES AF4x API BCB BIB BIC BLESS CHANGELOG CI CLI CONTRIBUTING CPU CSV DATA DE421 DNS DTNperf EP1 EP2
+EP6 FCC FECFRAMEs FIFO FTP GB GCM GHz GIL GPL GSM GitHub HDTN HMAC HTML HTTP HTTPS ICNP IDE IEEE ION
+IP IPv4 IPv6 ITU JIT JPL JSON KIND KiB LAN LANMAN LEDBAT LTE LaTeX LeoReplayer LiteRT MB MBd MHz MIT
+MODCODs MPEG MiB NAME NEXT NaN NewReno OCI OpenAPI OpenSAND PDF PNG PSH PTP PostgreSQL ProbeRTT PyPI
+QPSK README READMEs REST RFC RS SGP4 SHA2 SHOULD SNS3 SQL SSH SVG SYN SatNEx TCP TLS TOML TrueType
+UDP URL VS VSCodium WSL WebRTC
+"""
+KNOWN = frozenset(WITHOUT_DEFINITION.split())
+
+
+@functools.cache
+def headings(page: Path) -> list[str]:
+    """Returns the anchors of a page's headings, as code hosts and the site derive them."""
+    text = re.sub(
+        r"^(```+).*?^\1[ \t]*$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    seen: Counter[str] = Counter()
+    found = []
+    for title in re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-")
+        found.append(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return found
+
+
+def prose(page: Path) -> str:
+    """Returns a page without blocks, code, targets of links and comments."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^(```+).*?^\1[ \t]*$", " ", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
+    text = re.sub(r"`[^`]*`", " ", text)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def test_every_link_between_pages_has_an_end() -> None:
+    wrong = []
+    count = 0
+    for page in PAGES:
+        text = re.sub(
+            r"^(```+).*?^\1[ \t]*$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        for path, anchor in LINK.findall(re.sub(r"`[^`\n]*`", "", text)):
+            count += 1
+            target = (page.parent / unquote(path)).resolve() if path else page
+            if not target.exists():
+                wrong.append(f"{page.relative_to(ROOT)}: {path} is missing")
+            elif anchor and target.suffix == ".md" and unquote(anchor) not in headings(target):
+                wrong.append(f"{page.relative_to(ROOT)}: {path}#{anchor} is no heading")
+    assert count > 500
+    assert not wrong, "\n".join(wrong)
+
+
+def test_terms_of_the_glossary_are_in_order_and_defined_once() -> None:
+    text = GLOSSARY.read_text(encoding="utf-8")
+    terms = re.findall(r"^### (.+)$", text, re.MULTILINE)
+    keys = [re.sub(r"[-/]", " ", term.lower()) for term in terms]
+    assert len(terms) > 150
+    assert keys == sorted(set(keys))
+    for term, definition in re.findall(r"^### (.+)\n\n(.*)$", text, re.MULTILINE):
+        assert definition.endswith("."), term
+        assert len(definition.split()) < 60, f"{term}: the definition is long; its page explains it"
+
+
+def test_the_glossary_defines_every_abbreviation_of_the_pages() -> None:
+    defined = set(re.findall(r"\b[\w/-]+", GLOSSARY.read_text(encoding="utf-8")))
+    unknown: dict[str, str] = {}
+    for page in PAGES:
+        name = str(page.relative_to(ROOT))
+        if not name.startswith(NOT_CHECKED):
+            for word in ABBREVIATION.findall(prose(page)):
+                if word not in KNOWN and word not in defined and word.removesuffix("s") not in defined:
+                    unknown.setdefault(word, name)
+    assert not unknown, f"add to docs/glossary.md, or to KNOWN if it needs no definition: {unknown}"
