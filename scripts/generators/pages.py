@@ -66,6 +66,7 @@ _RUN_FOLDER: Final = (
     ("`scenario.toml`", "the scenario as it was run, complete with every default"),
     ("`provenance.json`", "versions, seed and machine, and whether the run is complete"),
     ("`fidelity.json`", "of an emulation: its accuracy and verdict"),
+    ("`.reuse.json`", "of a complete run of `--vary` or of a study: what identifies it, for reuse"),
     ("`packets.pcapng`", "captured packets, if `record.capture` asks for them"),
     (
         "`report.html`",

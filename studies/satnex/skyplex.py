@@ -9,7 +9,7 @@ from typing import Final
 from bentpipe import ScenarioError
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.results.runs import Run
-from bentpipe.scenario.facts import facts
+from bentpipe.scenario.facts import dama_of, facts
 from bentpipe.studies import Reproduction, Statement, bar, judge
 
 HERE: Final = Path(__file__).parent
@@ -60,10 +60,10 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     with bar("skyplex", shown=not json) as progress:
         runs = run_all(list(jobs.values()), out / "runs", progress)
     (flow,) = facts(HERE / "votos.toml")["flows"]
-    assert flow["there"] is not None and flow["there"][0]["dama"] is not None, (
-        "the path has demand assignment"
-    )
-    superframe_ms = 1e3 * flow["there"][0]["dama"]["superframe_s"]
+    assert flow["there"] is not None
+    dama = dama_of(flow["there"][0])
+    assert dama is not None, "the path has demand assignment"
+    superframe_ms = 1e3 * dama["superframe_s"]
     ours: dict[str, float | None] = {
         "skyplex-superframe": round(superframe_ms, 3),
         "skyplex-frame": round(superframe_ms / FRAMES, 4),

@@ -105,7 +105,7 @@ def test_a_satcom_engineer_sizes_a_hub_for_200_terminals(call: Call, tmp_path: P
     known = json.loads(call("check", hub, *changes, "--json"))["facts"]["flows"]
     hops = [hop for flow in known for hop in (*flow["there"], *flow["back"])]
     assert all(acm_of(hop) for hop in hops)
-    adaptive = {hop["part"]: acm for hop in hops if (acm := acm_of(hop))}
+    adaptive = {hop["part"]: own for hop in hops if (own := acm_of(hop))}
     # 12 dB less the margin of 1 dB: the most efficient MODCOD of DVB-S2 that needs no more is 16APSK 3/4 (10.21 dB).
     assert {one["modcod"] for part, one in adaptive.items() if part == "sat.forward"} == {"16APSK 3/4"}
     assert all(one["esn0_db"]["start"] == 12.0 for one in adaptive.values())

@@ -156,7 +156,6 @@ impl Forward {
             // Whether and how a packet can be sent is known when its transmission starts.
             transmitter.hold();
         }
-        let until = if handovers.is_some() { Time::ZERO } else { Time::MAX };
         Forward {
             rates: Rates::of(&config),
             frames: config.acm.as_ref().and_then(|_| Frames::new(&config.framing)),
@@ -165,7 +164,7 @@ impl Forward {
             longest,
             last,
             handovers,
-            until,
+            until: Time::ZERO,
             dark: false,
             terminals,
             frame,
@@ -211,7 +210,6 @@ impl Forward {
     }
 
     /// Takes the delays of the superframe that has started, and keeps data back while no satellite serves.
-    #[cold]
     fn enter_superframe(&mut self, now: Time) {
         let superframe = now.since(Time::ZERO) / self.frame.superframe();
         self.until = Time::ZERO + self.frame.superframe() * (superframe + 1);
@@ -228,6 +226,13 @@ impl Forward {
     /// Brings delays and handovers up to date.
     #[inline]
     fn advance(&mut self, now: Time, out: &mut Outbox) {
+        if self.handovers.is_some() {
+            self.advance_orbit(now, out);
+        }
+    }
+
+    #[cold]
+    fn advance_orbit(&mut self, now: Time, out: &mut Outbox) {
         if now >= self.until {
             self.enter_superframe(now);
         }
@@ -464,11 +469,17 @@ impl Stage for Forward {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        let arrival = self.flying.front().map(|flight| flight.arrival);
-        let framed = self.frames.as_ref().filter(|frames| frames.held().packets > 0);
-        let frame = framed.map(|_| self.transmitter.free_at());
-        let handover = self.handovers.as_ref().and_then(Handovers::due);
-        arrival.into_iter().chain(frame).chain(self.transmitter.next_begin()).chain(handover).min()
+        let mut next = self.flying.front().map_or(Time::MAX, |flight| flight.arrival);
+        if let Some(begin) = self.transmitter.next_begin() {
+            next = next.min(begin);
+        }
+        if self.frames.as_ref().is_some_and(|frames| frames.held().packets > 0) {
+            next = next.min(self.transmitter.free_at());
+        }
+        if let Some(due) = self.handovers.as_ref().and_then(Handovers::due) {
+            next = next.min(due);
+        }
+        (next != Time::MAX).then_some(next)
     }
 
     fn finish(&mut self, now: Time, out: &mut Outbox) {
