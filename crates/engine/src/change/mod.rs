@@ -3,8 +3,8 @@
 //! Both set keys of the scenario, like an override before a run, and both work the same way:
 //! [`parts`] rebuilds the configuration of the link or network by the loader's own rules and
 //! checks, refuses keys that are not [marked as changeable](keys), and returns the stages to be
-//! [informed](bentpipe_core::Stage::change). A change in the scenario takes effect before all other
-//! events at its time; several changes at one time apply in the order of the file.
+//! [informed](bentpipe_stage::Stage::change). A change in the scenario takes effect before all
+//! other events at its time; several changes at one time apply in the order of the file.
 //!
 //! Limit: routes are not recomputed when delays change.
 
